@@ -53,7 +53,7 @@ def in_words(found):
     code, called once per step), stepped, mixed; none where no loop is left."""
     words = {
         "stepped" if text.startswith("stepped")
-        else "compiled_steps" if text.startswith("compiled step by step")
+        else "compiled_steps" if text.startswith(("compiled per step", "compiled step by step"))
         else "compiled"
         for text in found
     }

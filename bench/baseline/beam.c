@@ -3,12 +3,12 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { kBeams = 4, kWidth = 32, kWords = 200, kMostSteps = 1024 };
+enum { kBeams = 4, kWidth = 32, kWords = 200, kMaxSteps = 1024 };
 
 /* What the decoder has found in its cache, whose last row is the newest. */
 static void attend(const float* cache, int64_t rows, float* restrict found) {
   const float* now = cache + (rows - 1) * kWidth;
-  float weight[kMostSteps], largest = -INFINITY, total = 0;
+  float weight[kMaxSteps], largest = -INFINITY, total = 0;
   for (int64_t row = 0; row < rows; ++row) {
     float sum = 0;
     for (int i = 0; i < kWidth; ++i) sum += cache[row * kWidth + i] * now[i];

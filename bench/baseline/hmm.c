@@ -2,13 +2,13 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { kMostStates = 256 };
+enum { kMaxStates = 256 };
 
 /* alpha[to] = log(sum over from of exp(alpha[from] + move[from][to])) + seen[to]; every
    row is kept, the likelihood is that of all that is seen. */
 void scanloom_hmm_forward(int64_t steps, int64_t states, const float* start, const float* move,
                           const float* seen, float* alphas, float* likelihood) {
-  float largest[kMostStates], sum[kMostStates];
+  float largest[kMaxStates], sum[kMaxStates];
   const float* alpha = start;
   for (int64_t step = 0; step < steps; ++step) {
     for (int64_t to = 0; to < states; ++to) largest[to] = -INFINITY, sum[to] = 0;
@@ -34,7 +34,7 @@ void scanloom_hmm_forward(int64_t steps, int64_t states, const float* start, con
 /* The most probable path; back is [steps][states], the score is that of the path. */
 void scanloom_viterbi(int64_t steps, int64_t states, const float* start, const float* move,
                       const float* seen, int32_t* restrict back, float* score, int64_t* path) {
-  float delta[kMostStates], best[kMostStates];
+  float delta[kMaxStates], best[kMaxStates];
   for (int64_t to = 0; to < states; ++to) delta[to] = start[to];
   for (int64_t step = 0; step < steps; ++step) {
     int32_t* restrict row = back + step * states;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { kVariables = 40, kMostSize = 256 };
+enum { kVariables = 40, kMaxSize = 256 };
 
 /* Lorenz 96: (x[i+1] - x[i-2]) x[i-1] - x[i] + force, indices around the circle. */
 static void slope(const double* x, double force, double* restrict to) {
@@ -38,7 +38,7 @@ void scanloom_lorenz(int64_t steps, double force, double time, const double* sta
 /* Normalised product with a symmetric matrix, until it changes by less than the tolerance. */
 void scanloom_power(int64_t most_steps, int64_t size, double tolerance, const float* matrix,
                     const float* start, float* restrict x) {
-  float next[kMostSize];
+  float next[kMaxSize];
   for (int64_t i = 0; i < size; ++i) x[i] = start[i];
   for (int64_t step = 0; step < most_steps; ++step) {
     for (int64_t i = 0; i < size; ++i) next[i] = 0;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { kPair = 2, kStages = 7, kMostPoints = 256 };
+enum { kPair = 2, kStages = 7, kMaxPoints = 256 };
 
 static const double kWeights[kStages - 1][kStages - 1] = {
     {1.0 / 5},
@@ -64,7 +64,7 @@ static void product(int64_t size, const float* matrix, const float* x, float* re
 void scanloom_sinkhorn(int64_t most_steps, int64_t size, double blur, double tolerance,
                        const float* cost, const float* there, const float* here,
                        float* restrict turned, float* restrict plan) {
-  float u[kMostPoints], v[kMostPoints], sums[kMostPoints];
+  float u[kMaxPoints], v[kMaxPoints], sums[kMaxPoints];
   for (int64_t i = 0; i < size * size; ++i) plan[i] = expf(cost[i] * (float)(-1 / blur));
   for (int64_t i = 0; i < size; ++i)
     for (int64_t k = 0; k < size; ++k) turned[k * size + i] = plan[i * size + k];

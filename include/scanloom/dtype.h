@@ -57,9 +57,11 @@ inline constexpr int kDTypeCount = 0
 [[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
   return dtype_kind(dtype) == DTypeKind::signed_int || dtype_kind(dtype) == DTypeKind::unsigned_int;
 }
-[[nodiscard]] constexpr bool is_real(DType dtype) noexcept {
+[[nodiscard]] constexpr bool is_floating_point(DType dtype) noexcept {
   return dtype_kind(dtype) == DTypeKind::real;
 }
+/// The former name of is_floating_point().
+[[nodiscard]] constexpr bool is_real(DType dtype) noexcept { return is_floating_point(dtype); }
 
 /// "f32", "i64", "boolean", ...: the name in the text form of the IR.
 SCANLOOM_API std::string_view dtype_name(DType dtype) noexcept;

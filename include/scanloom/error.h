@@ -43,7 +43,7 @@ class SCANLOOM_API Error {
   Error& note(std::string text) &;
   Error&& note(std::string text) &&;
   /// Puts "<place>: " before the text.
-  Error&& at(std::string_view place) &&;
+  Error&& at(std::string_view location) &&;
 
  private:
   struct Detail;

@@ -33,7 +33,7 @@ using Unary = Expr (*)(const Expr&);
 using Binary = Expr (*)(const Expr&, const Expr&);
 using Ternary = Expr (*)(const Expr&, const Expr&, const Expr&);
 using Reduction = Expr (*)(const Expr&, const Axes&, bool);
-using IndexOfExtreme = Expr (*)(const Expr&, std::optional<int>, bool);
+using IndexOfMinMax = Expr (*)(const Expr&, std::optional<int>, bool);
 using AlongAxis = Expr (*)(const Expr&, int);
 using AlongAxes = Expr (*)(const Expr&, const Axes&);
 using Joining = Expr (*)(const std::vector<Expr>&, int);
@@ -121,8 +121,8 @@ constexpr std::pair<const char*, Reduction> kReductions[] = {
     {"min", &min}, {"all", &all},   {"any", &any},
 };
 
-constexpr std::pair<const char*, IndexOfExtreme> kIndices[] = {{"argmax", &argmax},
-                                                               {"argmin", &argmin}};
+constexpr std::pair<const char*, IndexOfMinMax> kIndices[] = {{"argmax", &argmax},
+                                                              {"argmin", &argmin}};
 
 constexpr std::pair<const char*, AlongAxis> kAlongAxis[] = {
     {"softmax", &softmax}, {"log_softmax", &log_softmax},

@@ -14,7 +14,7 @@
 #include "api/saved_function.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
-#include "passes/nodes/spell_out_windows.h"
+#include "passes/nodes/decompose_windows.h"
 
 namespace scanloom {
 namespace {
@@ -28,8 +28,8 @@ bool same_file(const fs::path& a, const fs::path& b) {
 }
 
 /// What is read may not be replaced meanwhile. `read`: the model and all files of its weights.
-Expected<void> check_places(const std::vector<std::string>& read, const fs::path& to,
-                            Format format) {
+Expected<void> check_targets(const std::vector<std::string>& read, const fs::path& to,
+                             Format format) {
   const fs::path companion = format == Format::openvino ? fs::path(to).replace_extension(".bin")
                                                         : fs::path(to.string() + ".data");
   for (const fs::path& file : {to, companion})
@@ -49,7 +49,7 @@ Expected<void> check_options(const std::string& to, Format format, const Convert
 
 /// What OpenVINO's CPU plugin does not run, although it is an IR.
 void warn_of_unknown_ranks(const ir::Module& module, const SessionOptions& options) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   std::vector<std::string> nodes;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {
@@ -64,9 +64,9 @@ void warn_of_unknown_ranks(const ir::Module& module, const SessionOptions& optio
   std::string text =
       "results of an unknown number of axes, which OpenVINO's CPU plugin may not run, are those "
       "of ";
-  for (std::size_t i = 0; i < std::min(nodes.size(), kMost); ++i)
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMax); ++i)
     text += (i == 0 ? "" : ", ") + nodes[i];
-  options.on_warning(text + (nodes.size() > kMost ? " and more" : ""));
+  options.on_warning(text + (nodes.size() > kMax ? " and more" : ""));
 }
 
 Expected<void> convert_function(const std::string& from, const std::string& to, Format format,
@@ -93,12 +93,12 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);
   if (!loaded) return std::move(loaded).error();
-  SCANLOOM_CHECK_OK(check_places(loaded->weights_files, to, format));
+  SCANLOOM_CHECK_OK(check_targets(loaded->weights_files, to, format));
   const Sequences sequences =
       format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
   const FixedInputs fixed{options.sizes, options.values};
   SCANLOOM_CHECK_OK(fix_inputs(*loaded, fixed));
-  SCANLOOM_CHECK_OK(passes::spell_out_windows(loaded->module));
+  SCANLOOM_CHECK_OK(passes::decompose_windows(loaded->module));
   SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences,
                                   fixed.any() ? KnownBranches::go : KnownBranches::stay));
   if (format == Format::openvino) warn_of_unknown_ranks(loaded->module, options.session);
@@ -116,7 +116,7 @@ Expected<void> convert(const std::string& from, const std::string& to,
     SCANLOOM_TRY(const Format format, format_of(to));
     SCANLOOM_CHECK_OK(check_options(to, format, options));
     SCANLOOM_TRY(const Source source, Source::of_file(from));
-    SCANLOOM_CHECK_OK(check_places({from}, to, format));
+    SCANLOOM_CHECK_OK(check_targets({from}, to, format));
     if (is_saved_function(source.bytes)) return convert_function(from, to, format, options);
     return convert_source(source, to, format, options);
   });

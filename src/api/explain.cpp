@@ -89,7 +89,7 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   const std::optional<MachineFigures> figures = known_figures();
   if (!figures || !work.is_all || work.bytes + work.state_bytes == 0) return text;
   const double least =
-      least_seconds(*figures, static_cast<double>(work.bytes + work.state_bytes), work.operations);
+      min_seconds(*figures, static_cast<double>(work.bytes + work.state_bytes), work.operations);
   text += fmt::format("; the roofline of one core is {}", time_text(least));
   if (time.steps > 0)
     text +=
@@ -149,15 +149,15 @@ std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Bind
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
   if (ports.captured > 0) text += row("captured", plan::counted(ports.captured, "value"));
-  const std::vector<std::string> places =
+  const std::vector<std::string> locations =
       bound != nullptr ? plan::describe_states(*binding, *bound) : std::vector<std::string>();
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId state = body.args[ports.captured + i];
-    std::string place = is_object(module, state) ? ", a reference that is handed on" : "";
-    if (bound != nullptr) place = ", " + places[i];
+    std::string location = is_object(module, state) ? ", a reference that is handed on" : "";
+    if (bound != nullptr) location = ", " + locations[i];
     const std::string& name = module.value(state).name;
-    text +=
-        row("carried", (name.empty() ? "" : "'" + name + "' ") + type_text(module, state) + place);
+    text += row("carried",
+                (name.empty() ? "" : "'" + name + "' ") + type_text(module, state) + location);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];

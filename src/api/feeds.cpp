@@ -42,7 +42,8 @@ std::string sizes_text(const tensor::Type& type) {
 
 }  // namespace
 
-Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what) {
+Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
+                                      std::string_view what) {
   // The depth of recursion is that of the type, of which eight levels are the most.
   const auto wrong = [&](const tensor::Type& wanted) {
     return fail(Code::invalid_argument, "{} is {}, not {}", what, text_of(view.kind, view.dtype),
@@ -55,31 +56,31 @@ Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std:
   if (type.is_tensor()) {
     if (view.kind != ValueKind::tensor || view.dtype != type.dtype) return wrong(type);
     SCANLOOM_TRY(tensor::Tensor tensor, tensor::tensor_of(view, what));
-    tensor::BoxRef box = tensor::BoxRef::of(std::move(tensor));
-    if (!allows(type, box))
+    tensor::ObjectRef object = tensor::ObjectRef::of(std::move(tensor));
+    if (!allows(type, object))
       return fail(Code::invalid_argument, "{} has sizes {}, the model needs {}", what,
-                  box->tensor().shape().to_string(), sizes_text(type));
-    return box;
+                  object->tensor().shape().to_string(), sizes_text(type));
+    return object;
   }
   tensor::Type item = type;
   item.wraps.erase(item.wraps.begin());
   if (type.wraps.front() == tensor::Wrap::optional) {
     if (view.kind != ValueKind::optional) {
-      SCANLOOM_TRY(tensor::BoxRef held, to_box(view, item, what));
-      return tensor::BoxRef::optional_of(std::move(held));
+      SCANLOOM_TRY(tensor::ObjectRef held, to_object(view, item, what));
+      return tensor::ObjectRef::optional_of(std::move(held));
     }
     if (view.items.size() > 1)
       return fail(Code::invalid_argument, "{} is an optional of {} items, 1 is the most", what,
                   view.items.size());
-    if (view.items.empty()) return tensor::BoxRef::optional(type.dtype);
-    SCANLOOM_TRY(tensor::BoxRef held, to_box(view.items[0], item, what));
-    return tensor::BoxRef::optional_of(std::move(held));
+    if (view.items.empty()) return tensor::ObjectRef::optional(type.dtype);
+    SCANLOOM_TRY(tensor::ObjectRef held, to_object(view.items[0], item, what));
+    return tensor::ObjectRef::optional_of(std::move(held));
   }
   if (view.kind != ValueKind::sequence) return wrong(type);
-  tensor::BoxRef sequence = tensor::BoxRef::sequence(type.dtype);
+  tensor::ObjectRef sequence = tensor::ObjectRef::sequence(type.dtype);
   for (std::size_t i = 0; i < view.items.size(); ++i) {
-    SCANLOOM_TRY(tensor::BoxRef made,
-                 to_box(view.items[i], item, fmt::format("item {} of {}", i, what)));
+    SCANLOOM_TRY(tensor::ObjectRef made,
+                 to_object(view.items[i], item, fmt::format("item {} of {}", i, what)));
     sequence->push_back(std::move(made));
   }
   return sequence;
@@ -174,13 +175,13 @@ Expected<void> Session::Impl::arrange_one(std::size_t input, const View& view,
     SCANLOOM_TRY(tensor::Tensor tensor, tensor::tensor_of(view, what));
     arranged.shapes.push_back(tensor.shape());
     arranged.data.push_back(static_cast<const std::byte*>(tensor.data()));
-    if (info.dtype == DType::string) arranged.objects[input] = tensor::BoxRef::of(tensor);
+    if (info.dtype == DType::string) arranged.objects[input] = tensor::ObjectRef::of(tensor);
     arranged.copies.push_back(std::move(tensor));
     return {};
   }
   const ir::Region& top = plan->module.region(plan->module.top());
   SCANLOOM_TRY(arranged.objects[input],
-               to_box(view, plan->module.value(top.args[input]).type, what));
+               to_object(view, plan->module.value(top.args[input]).type, what));
   arranged.shapes.emplace_back();
   arranged.data.push_back(nullptr);
   return {};

@@ -17,8 +17,8 @@ namespace {
 
 /// Operators in their plainest forms, for which there are gradients; loops as they were written.
 SessionOptions plain_forms(SessionOptions options) {
-  constexpr std::string_view kWanted[] = {"inline_branch", "sink_constants", "simplify_ports",
-                                          "canonicalise",  "spell_out",      "fold_constants",
+  constexpr std::string_view kWanted[] = {"inline_branch", "sink_constants",       "simplify_ports",
+                                          "canonicalise",  "decompose_reductions", "fold_constants",
                                           "merge_common",  "drop_dead_code"};
   options.optimize = true;
   for (const passes::PassDef& pass : passes::all_passes())

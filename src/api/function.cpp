@@ -20,7 +20,7 @@
 #include "expr/node.h"
 #include "expr/shared.h"
 #include "ir/verify.h"
-#include "passes/nodes/spell_out_windows.h"
+#include "passes/nodes/decompose_windows.h"
 
 namespace scanloom {
 
@@ -282,7 +282,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
 
 Expected<Function::Export> Function::exported(bool with_states) const {
   Export made{impl_->programs->open().plan->module, {}};
-  SCANLOOM_CHECK_OK(passes::spell_out_windows(made.module));
+  SCANLOOM_CHECK_OK(passes::decompose_windows(made.module));
   SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
   const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);

@@ -18,7 +18,7 @@
 #include "plan/binding.h"
 #include "plan/plan.h"
 #include "runtime/run.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 
 namespace scanloom::passes {
 struct StreamForm;
@@ -45,7 +45,7 @@ struct BoundEntry {
 struct Arranged {
   std::vector<const std::byte*> data;
   std::vector<tensor::Shape> shapes;
-  std::vector<tensor::BoxRef> objects;
+  std::vector<tensor::ObjectRef> objects;
   std::vector<tensor::Tensor> copies;  ///< of strided feeds, kept alive here
 };
 
@@ -94,12 +94,13 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options);
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics);
 
-/// The value of a box; memory that nobody owns is the caller's and copied.
-Expected<Value> to_value(const tensor::BoxRef& box);
+/// The value of an object; memory that nobody owns is the caller's and copied.
+Expected<Value> to_value(const tensor::ObjectRef& object);
 Expected<Value> to_value(const tensor::Tensor& tensor);
 
-/// A feed or state as a boxed value of that type, every item checked. Errors name it with `what`.
-Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what);
+/// A feed or state as an object of that type, every item checked. Errors name it with `what`.
+Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
+                                      std::string_view what);
 
 struct Session::Impl {
   /// How a stream runs a model whose loops carry what it keeps: passes/streaming/stream_form.h.

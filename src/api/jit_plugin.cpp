@@ -18,10 +18,10 @@ struct LoadedPlugin {
   std::string why_not;
 };
 
-std::vector<std::string> places_to_look() {
+std::vector<std::string> search_paths() {
   if (const char* path = std::getenv("SCANLOOM_JIT_PLUGIN")) return {path};
   Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&places_to_look), &self) == 0) return {};
+  if (dladdr(reinterpret_cast<const void*>(&search_paths), &self) == 0) return {};
   const std::filesystem::path folder = std::filesystem::path(self.dli_fname).parent_path();
   return {(folder / kFileName).string(), (folder / ".." / "lib" / kFileName).string()};
 }
@@ -29,17 +29,17 @@ std::vector<std::string> places_to_look() {
 LoadedPlugin load_plugin() {
   LoadedPlugin loaded;
   loaded.why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
-  for (const std::string& place : places_to_look()) {
+  for (const std::string& path : search_paths()) {
     std::error_code error;
-    if (!std::filesystem::exists(place, error)) continue;
-    void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!std::filesystem::exists(path, error)) continue;
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       loaded.why_not = std::string("the loop compiler does not load: ") + dlerror();
       continue;
     }
     const auto* plugin = static_cast<const jit::Plugin*>(dlsym(library, "scanloom_jit_plugin"));
     if (plugin == nullptr || plugin->version != jit::kPluginVersion) {
-      loaded.why_not = place + " is not a loop compiler of this version";
+      loaded.why_not = path + " is not a loop compiler of this version";
       dlclose(library);
       continue;
     }
@@ -80,9 +80,9 @@ constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_bo
 }  // namespace
 
 const jit::Plugin* jit_compiler(std::string& why_not) {
-  for (const std::string& place : places_to_look()) {
+  for (const std::string& path : search_paths()) {
     std::error_code error;
-    if (std::filesystem::exists(place, error)) return &kLoadedAtFirstUse;
+    if (std::filesystem::exists(path, error)) return &kLoadedAtFirstUse;
   }
   why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
   return nullptr;

@@ -112,7 +112,7 @@ std::optional<MachineFigures> known_figures() {
   return figures;
 }
 
-double least_seconds(const MachineFigures& figures, double bytes, double operations) {
+double min_seconds(const MachineFigures& figures, double bytes, double operations) {
   // Of two sizes around it, the smaller one's rate: nothing is faster than what this says.
   auto level = std::ranges::find_if(figures.levels, [&](const MachineFigures::Level& each) {
     return bytes < static_cast<double>(each.bytes);

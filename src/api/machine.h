@@ -11,6 +11,6 @@ namespace scanloom {
 std::optional<MachineFigures> known_figures();
 
 /// Seconds that reading so many bytes again and again takes at least, and so many operations.
-double least_seconds(const MachineFigures& figures, double bytes, double operations);
+double min_seconds(const MachineFigures& figures, double bytes, double operations);
 
 }  // namespace scanloom

@@ -40,14 +40,14 @@ OutputFiles::~OutputFiles() {
 
 Expected<OutputFiles::File*> OutputFiles::add(const std::string& path) {
   // A file of its own, so that two who write the same one do not mix.
-  constexpr int kMostWriters = 1000;
+  constexpr int kMaxWriters = 1000;
   File file;
   file.path_ = path;
   std::error_code none;
   // Found out now: a folder cannot be replaced when the others have been.
   if (std::filesystem::is_directory(path, none)) return refused(path, EISDIR);
   errno = 0;
-  for (int i = 0; file.file_ == nullptr && i < kMostWriters && (i == 0 || errno == EEXIST); ++i) {
+  for (int i = 0; file.file_ == nullptr && i < kMaxWriters && (i == 0 || errno == EEXIST); ++i) {
     file.beside_ = path + "." + std::to_string(i) + ".part";
     file.file_ = std::fopen(file.beside_.c_str(), "wbx");
   }

@@ -77,7 +77,7 @@ class Recorder {
 
  private:
   static std::string print(const ir::Module& module) {
-    return ir::print(module, {.places = true, .by_id = true});
+    return ir::print(module, {.locations = true, .by_id = true});
   }
   static std::string milliseconds(std::int64_t nanoseconds) {
     return fmt::format("{:.3g} ms", static_cast<double>(nanoseconds) * 1e-6);

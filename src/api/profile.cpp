@@ -34,7 +34,7 @@ Parts parts_of(const plan::Binding& binding) {
   };
   for (const plan::BoundCall& call : binding.calls) add(call.node);
   for (const plan::DynamicCall& dynamic : binding.dynamic_calls) add(dynamic.call.node);
-  for (const plan::ObjectCall& call : binding.object_calls) add(call.node);
+  for (const plan::BoundObjectCall& call : binding.object_calls) add(call.node);
   return parts;
 }
 
@@ -107,14 +107,14 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
   int depth = 0;
   const Parts parts = parts_of(binding);
   const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry,
-                       ir::NodeId beside = {}) {
+                       ir::NodeId pipelined = {}) {
     if (entry.calls == 0) return;
     std::string name = plan::describe(*binding.plan, node);
     const std::string_view operation = operation_of(*binding.plan, node);
     if (!operation.empty() && operation != kernel && parts.at(name).size() > 1)
       kernel = std::string(operation) + " by " + kernel;
-    if (const std::string other = plan::describe(*binding.plan, beside);
-        beside.valid() && other != name)
+    if (const std::string other = plan::describe(*binding.plan, pipelined);
+        pipelined.valid() && other != name)
       name += " + " + other;
     rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
   };
@@ -126,15 +126,15 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
             binding.calls[i].pipelined.node);
         break;
       case plan::Op::dynamic_call:
-        add(binding.dynamic_calls[i].call.node, "boxed", profile.dynamic_calls[i]);
+        add(binding.dynamic_calls[i].call.node, "dynamic", profile.dynamic_calls[i]);
         break;
       case plan::Op::object_call:
         add(binding.object_calls[i].node, "object", profile.object_calls[i]);
         break;
       case plan::Op::loop_begin:
         add(binding.loops[i].node,
-            profile.bodies[i].steps > 0           ? "compiled step by step"
-            : binding.loops[i].may_become_whole() ? "compiled when long"
+            profile.bodies[i].steps > 0           ? "compiled per step"
+            : binding.loops[i].may_become_whole() ? "compiled as a whole loop, when long"
                                                   : "stepped",
             profile.loops[i]);
         ++depth;
@@ -150,10 +150,10 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::jump:
       case plan::Op::alias:
       case plan::Op::check_sizes:
-      case plan::Op::fault:
-      case plan::Op::look:
-      case plan::Op::spend:
-      case plan::Op::section:
+      case plan::Op::trap:
+      case plan::Op::poll:
+      case plan::Op::charge:
+      case plan::Op::outlined_region:
       case plan::Op::end:
         break;
     }

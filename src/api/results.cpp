@@ -1,4 +1,4 @@
-// Results: boxed values and tensors as the values that users see.
+// Results: objects and tensors as the values that users see.
 #include "api/impl.h"
 
 namespace scanloom {
@@ -16,15 +16,15 @@ Expected<Value> to_value(const tensor::Tensor& tensor) {
 }
 
 // The depth of recursion is that of the output's type, of which eight levels are the most.
-Expected<Value> to_value(const tensor::BoxRef& box) {
-  if (box->is_tensor()) return to_value(box->tensor());
+Expected<Value> to_value(const tensor::ObjectRef& object) {
+  if (object->is_tensor()) return to_value(object->tensor());
   std::vector<Value> items;
-  for (const tensor::BoxRef& item : box->items()) {
+  for (const tensor::ObjectRef& item : object->items()) {
     SCANLOOM_TRY(Value value, to_value(item));
     items.push_back(std::move(value));
   }
-  const bool sequence = box->kind() == tensor::BoxKind::sequence;
-  return Value(sequence ? ValueKind::sequence : ValueKind::optional, box->dtype(),
+  const bool sequence = object->kind() == tensor::ObjectKind::sequence;
+  return Value(sequence ? ValueKind::sequence : ValueKind::optional, object->dtype(),
                std::move(items));
 }
 

@@ -40,7 +40,7 @@ void note_run(BoundEntry& entry, const runtime::Run& run, const runtime::RunResu
   for (const runtime::LoopTime& time : run.loop_times()) entry.loop_steps.push_back(time.last);
   entry.result_sizes.resize(result.outputs.size());
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    const tensor::BoxRef& object = result.objects[i];
+    const tensor::ObjectRef& object = result.objects[i];
     const bool is_tensor = object && object->is_tensor();
     const tensor::Tensor& made = is_tensor ? object->tensor() : result.outputs[i];
     if (!made.defined()) continue;
@@ -123,10 +123,10 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
                                                             const RunOptions& run_options,
                                                             RunReport& report) const {
   SCANLOOM_CHECK_OK(plan::check_feeds(plan->module, feeds.shapes));
-  std::vector<tensor::BoxRef> boxes = feeds.objects;
-  for (std::size_t i = 0; i < boxes.size(); ++i)
-    if (!boxes[i])
-      boxes[i] = tensor::BoxRef::of(
+  std::vector<tensor::ObjectRef> objects = feeds.objects;
+  for (std::size_t i = 0; i < objects.size(); ++i)
+    if (!objects[i])
+      objects[i] = tensor::ObjectRef::of(
           tensor::Tensor(inputs[i].dtype, feeds.shapes[i], nullptr, feeds.data[i]));
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
@@ -140,10 +140,10 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
     ++steps;
     return watch.poll(progress.step, {progress.loop.index, progress.step, progress.steps});
   };
-  SCANLOOM_TRY(const std::vector<tensor::BoxRef> results,
-               interp::interpret_boxed(plan->module, boxes, interpret_options));
+  SCANLOOM_TRY(const std::vector<tensor::ObjectRef> results,
+               interp::interpret_objects(plan->module, objects, interpret_options));
   std::vector<Value> values;
-  for (const tensor::BoxRef& result : results) {
+  for (const tensor::ObjectRef& result : results) {
     SCANLOOM_TRY(Value value, to_value(result));
     values.push_back(std::move(value));
   }

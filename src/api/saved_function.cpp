@@ -266,7 +266,7 @@ std::string to_bytes(const SavedFunction& function) {
   writer.line("outputs", function.outputs);
   writer.line("shared", static_cast<std::int64_t>(function.shared.size()));
   writer.line("read", function.read);
-  writer.text("module", ir::print(function.module, {.places = true, .max_elements = kLongest}));
+  writer.text("module", ir::print(function.module, {.locations = true, .max_elements = kLongest}));
   for (const SavedFunction::Variable& variable : function.shared) {
     writer.text("name", variable.name);
     writer.line("update", variable.update);

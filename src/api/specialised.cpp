@@ -54,7 +54,7 @@ Clash find_clash(ir::Module module, const std::vector<tensor::Shape>& shapes) {
     for (const ir::NodeId id : module.region(region).nodes) {
       if (!text.starts_with(module.describe_call(id) + ": ")) continue;
       Clash clash{std::nullopt, loops_around(module, region)};
-      if (module.node(id).place.valid()) clash.told = inferred.error();
+      if (module.node(id).location.valid()) clash.told = inferred.error();
       return clash;
     }
   return {};

@@ -23,7 +23,7 @@ enum Field : std::uint32_t {
   kOptional = 7,
 };
 
-constexpr int kMostLevels = 16;
+constexpr int kMaxLevels = 16;
 
 Expected<Value> read_tensor(std::string_view bytes) {
   SCANLOOM_TRY(const onnx::TensorProto proto, onnx::parse_tensor(bytes));
@@ -34,9 +34,9 @@ Expected<Value> read_tensor(std::string_view bytes) {
 }
 
 /// A sequence, or an optional. The depth of recursion is limited by `level`.
-Expected<Value> read_boxed(std::string_view bytes, ValueKind kind, DType dtype, int level) {
-  if (level > kMostLevels)
-    return fail(Code::invalid_argument, "it is nested more than {} deep", kMostLevels);
+Expected<Value> read_object(std::string_view bytes, ValueKind kind, DType dtype, int level) {
+  if (level > kMaxLevels)
+    return fail(Code::invalid_argument, "it is nested more than {} deep", kMaxLevels);
   const char* const what = kind == ValueKind::sequence ? "SequenceProto" : "OptionalProto";
   std::vector<Value> items;
   onnx::Wire wire(bytes);
@@ -52,11 +52,12 @@ Expected<Value> read_boxed(std::string_view bytes, ValueKind kind, DType dtype, 
     }
     const std::string_view inside = wire.view();
     if (!wire.ok()) break;
-    SCANLOOM_TRY(Value item, field == kTensor ? read_tensor(inside)
-                                              : read_boxed(inside,
-                                                           field == kSequence ? ValueKind::sequence
-                                                                              : ValueKind::optional,
-                                                           dtype, level + 1));
+    SCANLOOM_TRY(
+        Value item,
+        field == kTensor
+            ? read_tensor(inside)
+            : read_object(inside, field == kSequence ? ValueKind::sequence : ValueKind::optional,
+                          dtype, level + 1));
     dtype = item.dtype();
     items.push_back(std::move(item));
   }
@@ -73,7 +74,7 @@ Expected<Value> parse_stored_value(std::span<const std::byte> bytes, const Value
   const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return guard([&] {
     return info.kind == ValueKind::tensor ? read_tensor(view)
-                                          : read_boxed(view, info.kind, info.dtype, 0);
+                                          : read_object(view, info.kind, info.dtype, 0);
   });
 }
 

@@ -284,9 +284,9 @@ Expected<Value> Stream::Impl::value_of(const Session::Impl& impl, std::size_t in
   const ValueInfo& info = impl.inputs[input];
   if (info.kind != ValueKind::tensor) {
     const ir::ValueId argument = module.region(module.top()).args[input];
-    SCANLOOM_TRY(const tensor::BoxRef box,
-                 to_box(value, module.value(argument).type, "state '" + info.name + "'"));
-    return to_value(box);
+    SCANLOOM_TRY(const tensor::ObjectRef object,
+                 to_object(value, module.value(argument).type, "state '" + info.name + "'"));
+    return to_value(object);
   }
   if (value.dtype != info.dtype)
     return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", info.name,

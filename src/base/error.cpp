@@ -54,8 +54,8 @@ Error&& Error::note(std::string text) && {
   return std::move(*this);
 }
 
-Error&& Error::at(std::string_view place) && {
-  detail_->text.insert(0, to_valid_utf8(place) + ": ");
+Error&& Error::at(std::string_view location) && {
+  detail_->text.insert(0, to_valid_utf8(location) + ": ");
   return std::move(*this);
 }
 

@@ -11,8 +11,8 @@ namespace scanloom {
 
 void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr std::size_t kLeastBytes = std::size_t{4} << 20;
-  if (memory == nullptr || bytes < kLeastBytes) return;
+  constexpr std::size_t kMinBytes = std::size_t{4} << 20;
+  if (memory == nullptr || bytes < kMinBytes) return;
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   // Whole pages alone may be asked for. A system that has no large ones refuses, which is fine.
   const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(memory) % page) % page;

@@ -183,15 +183,15 @@ struct Wanted {
 };
 
 Wanted read_environment() {
-  constexpr int kMost = 256;
+  constexpr int kMax = 256;
   const char* const variable = std::getenv("SCANLOOM_THREADS");
   if (variable == nullptr || *variable == '\0') return {};
   const std::string_view text = variable;
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const bool is_number = end == text.data() + text.size() && text[0] != '-';
-  if (is_number && (error == std::errc::result_out_of_range || count > kMost))
-    return {kMost, "SCANLOOM_THREADS is more than 256, which are taken"};
+  if (is_number && (error == std::errc::result_out_of_range || count > kMax))
+    return {kMax, "SCANLOOM_THREADS is more than 256, which are taken"};
   if (!is_number || error != std::errc{} || count == 0)
     return {0, "SCANLOOM_THREADS is no number from 1 to 256; it is ignored"};
   return {count, {}};

@@ -181,8 +181,8 @@ Expr apply(const ir::OpDef& op, std::vector<Expr> inputs, std::vector<NamedAttr>
 }
 
 Expr told_as(Expr made, const std::string& words) {
-  if (made.error() == nullptr && made.node()->kind == Kind::op && made.node()->place.empty())
-    made.node()->place = words;
+  if (made.error() == nullptr && made.node()->kind == Kind::op && made.node()->location.empty())
+    made.node()->location = words;
   return made;
 }
 
@@ -194,11 +194,12 @@ std::string called(const Expr& x) {
   if (node.part != nullptr && !node.part->whole.name().empty())
     return "a part of " + describe(node.part->whole);
   if (node.op->name == "cast" || node.op->name == "identity") return called(node.inputs[0]);
-  if (node.loop && !node.place.empty()) return "the result of " + node.place;
+  if (node.loop && !node.location.empty()) return "the result of " + node.location;
   // Of words no more than the first, or they would grow from node to node.
-  const std::size_t of = node.place.find(" of ");
-  const bool short_words = of != std::string::npos && of == node.place.find(' ');
-  return "the result of " + (short_words ? node.place.substr(0, of) : std::string(node.op->name));
+  const std::size_t of = node.location.find(" of ");
+  const bool short_words = of != std::string::npos && of == node.location.find(' ');
+  return "the result of " +
+         (short_words ? node.location.substr(0, of) : std::string(node.op->name));
 }
 
 Expr integers(const std::vector<std::int64_t>& values) {

@@ -1,6 +1,6 @@
 // Branch nodes of a graph: the operands are the condition, the values of the side that is taken
 // where it holds, and those of the other side. Both sides are parts of the graph around; where
-// their nodes are computed is found when somebody needs to know (expr/places.h).
+// their nodes are computed is found when somebody needs to know (expr/region_assignment.h).
 #pragma once
 
 #include <vector>

@@ -63,7 +63,7 @@ class Level {
   /// The loop over whole chunks: a step takes one chunk of each sequence.
   std::vector<Expr> make_outer(const Expr& count, const Expr& whole, const Expr& chunk) const {
     LoopSpec outer;
-    outer.place = spec_.place;
+    outer.location = spec_.location;
     outer.facts = spec_.facts;
     outer.facts.recompute = true;
     outer.operands = {count};
@@ -107,8 +107,8 @@ class Level {
 /// Measured, of loops with one state.
 constexpr std::int64_t kRowsOfALevel = 10;
 /// Passes put the steps of shorter chunks one behind the other, and nothing is saved.
-constexpr std::int64_t kLeastWidth = 9;
-constexpr int kMostLevels = 8;
+constexpr std::int64_t kMinWidth = 9;
+constexpr int kMaxLevels = 8;
 
 }  // namespace
 
@@ -121,10 +121,10 @@ std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chun
 // the one forwards, the one again and the one back, carry.
 Expected<std::vector<std::int64_t>> chunks_for(std::int64_t steps, std::int64_t rows) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (int levels = 1; levels <= kMostLevels; ++levels) {
+  for (int levels = 1; levels <= kMaxLevels; ++levels) {
     const auto width = static_cast<std::int64_t>(
         std::ceil(std::pow(static_cast<double>(steps), 1.0 / levels) - 1e-9));
-    if (levels > 1 && width < kLeastWidth) break;
+    if (levels > 1 && width < kMinWidth) break;
     const std::int64_t kept = levels * (width + kRowsOfALevel);
     least = std::min(least, kept);
     if (kept > rows) continue;

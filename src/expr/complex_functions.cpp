@@ -204,9 +204,9 @@ std::optional<double> constant_value(const Expr& x) {
 
 /// A whole number of moderate size that the exponent is known to be.
 std::optional<int> whole_exponent(const Parts& w) {
-  constexpr double kMost = 64;
+  constexpr double kMax = 64;
   const auto value = w.is_real() ? constant_value(w.re) : std::nullopt;
-  if (!value || *value != std::nearbyint(*value) || std::abs(*value) > kMost) return std::nullopt;
+  if (!value || *value != std::nearbyint(*value) || std::abs(*value) > kMax) return std::nullopt;
   return static_cast<int>(*value);
 }
 

@@ -190,7 +190,7 @@ class Decomposition {
         if (is_complex_value(x)) sides[which].push_back(made.imaginary());
       }
     const std::vector<Expr> made = make_branch(now(node.inputs[0]), sides[0], sides[1]);
-    if (made[0].error() == nullptr) made[0].node()->place = node.place;
+    if (made[0].error() == nullptr) made[0].node()->location = node.location;
     keep(node, paired(node, made));
   }
 
@@ -260,7 +260,7 @@ class SplitLoop {
     made->loop = facts();
     body_.yields = substituted(body_.yields, inside_);
     made->body = std::move(body_);
-    made->place = node_.place;
+    made->location = node_.location;
     std::vector<Expr> results;
     for (std::uint32_t i = 0; i < made->outputs.size(); ++i) results.emplace_back(made, i);
     if (const Expr* bad = first_failed(made->body.yields))

@@ -38,13 +38,13 @@ std::vector<Expr> applied(const ComplexCall& call, bool imaginary) {
   for (const tensor::Attr& attr : call.node.attrs) attrs.push_back(part_of_attr(attr, imaginary));
   std::vector<Expr> made =
       apply_attrs(*call.node.op, std::move(inputs), std::move(attrs), call.node.outputs.size());
-  if (!call.node.place.empty() && made[0].error() == nullptr)
-    made[0].node()->place = call.node.place;
+  if (!call.node.location.empty() && made[0].error() == nullptr)
+    made[0].node()->location = call.node.location;
   return made;
 }
 
 /// Whether a move has a real number's zeros for all that it moves.
-bool moves_reals_alone(const ComplexCall& call) {
+bool moves_floats_alone(const ComplexCall& call) {
   bool none = true, any = false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.node.inputs[i].defined() || !is_complex(call.node.inputs[i].dtype())) continue;
@@ -58,7 +58,7 @@ bool moves_reals_alone(const ComplexCall& call) {
 std::vector<Parts> each_part(const ComplexCall& call) {
   const std::vector<Expr> re = applied(call, false);
   std::vector<Parts> results;
-  if (moves_reals_alone(call)) {
+  if (moves_floats_alone(call)) {
     for (const Expr& x : re) results.push_back({x, {}});
     return results;
   }
@@ -87,7 +87,7 @@ std::vector<Parts> contract_parts(const ComplexCall& call) {
   const Parts &a = call.in(0), &b = call.in(1);
   const auto product = [&](const Expr& x, const Expr& y) {
     Expr made = apply_attrs(*call.node.op, {x, y}, call.node.attrs, 1).front();
-    if (made.error() == nullptr) made.node()->place = call.node.place;
+    if (made.error() == nullptr) made.node()->location = call.node.location;
     return made;
   };
   if (a.is_real() && b.is_real()) return one({product(a.re, b.re), {}});

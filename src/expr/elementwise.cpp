@@ -55,7 +55,7 @@ Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const E
 
 /// numpy's floor_divide: of the dividend less its remainder, whose quotient is whole but for
 /// roundings; a / b where b is 0.
-Expr floor_of_reals(const Expr& a, const Expr& b) {
+Expr floor_of_floats(const Expr& a, const Expr& b) {
   const Expr zero = number(0, a.dtype()), one = number(1, a.dtype());
   const Expr rest = apply(ops::mod_op, {a, b}, {{"fmod", 1}});
   const Expr below = not_equal(rest, zero) & ((b < zero) ^ (rest < zero));
@@ -120,7 +120,7 @@ Expr floor_divide(const Expr& a, const Expr& b) {
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (const DType dtype = both[0].dtype(); !is_whole(both[0])) {
     const DType computed = dtype == DType::f64 ? dtype : DType::f32;  // halves, too, as numpy does
-    return cast(floor_of_reals(cast(both[0], computed), cast(both[1], computed)), dtype);
+    return cast(floor_of_floats(cast(both[0], computed), cast(both[1], computed)), dtype);
   }
   const Expr quotient = apply(ops::div_op, both);
   // Towards zero; one less where there is a remainder and the signs differ. By zero it is zero.

@@ -41,10 +41,10 @@ std::string operation(const Node& node) {
 
 /// The user's name of a loop without "scan" and quotes, or that of the first value.
 std::string name_of(const Node& node) {
-  const std::string& place = node.place;
-  const std::size_t first = place.find('\'');
+  const std::string& location = node.location;
+  const std::size_t first = location.find('\'');
   if (first != std::string::npos && node.kind != Kind::input)
-    return place.substr(first + 1, place.rfind('\'') - first - 1);
+    return location.substr(first + 1, location.rfind('\'') - first - 1);
   for (const std::string& name : node.names)
     if (!name.empty()) return name;
   return {};
@@ -71,13 +71,13 @@ std::vector<std::string> ports_of(const Node& node) {
 // The depth of recursion is that of loops and branches in each other.
 Graph graph(const std::vector<Expr>& outputs, const std::vector<Expr>& args) {
   Graph made;
-  std::unordered_map<const Node*, std::size_t> places;
+  std::unordered_map<const Node*, std::size_t> positions;
   std::vector<Expr> roots = args;
   for (const Expr& x : outputs)
     if (x.defined() && x.error() == nullptr) roots.push_back(x);
   const auto value = [&](const Expr& x) {
-    const auto found = x.defined() ? places.find(x.node().get()) : places.end();
-    return found == places.end() ? GraphValue{} : GraphValue{found->second, x.output()};
+    const auto found = x.defined() ? positions.find(x.node().get()) : positions.end();
+    return found == positions.end() ? GraphValue{} : GraphValue{found->second, x.output()};
   };
   for (const Node* node : expr::reachable(roots)) {
     GraphNode row{operation(*node), name_of(*node), {}, {}, ports_of(*node), {}, {}};
@@ -85,10 +85,10 @@ Graph graph(const std::vector<Expr>& outputs, const std::vector<Expr>& args) {
     for (const Expr& x : node->inputs) row.inputs.push_back(value(x));
     for (const expr::StaticType& type : node->outputs) row.types.push_back(expr::to_string(type));
     if (node->loop) row.bodies.push_back(graph(node->body.yields, node->body.args));
-    places.emplace(node, made.nodes.size());
+    positions.emplace(node, made.nodes.size());
     made.nodes.push_back(std::move(row));
   }
-  for (const Expr& arg : args) made.arguments.push_back(places.at(arg.node().get()));
+  for (const Expr& arg : args) made.arguments.push_back(positions.at(arg.node().get()));
   for (const Expr& x : outputs) made.outputs.push_back(value(x));
   return made;
 }

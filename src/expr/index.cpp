@@ -348,7 +348,7 @@ Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Ex
 /// y, which must fit, as large as the part.
 Expr as_large_as(const Expr& part, const Expr& y, const std::string& words) {
   Expr wide = broadcast_to(y, shape(part));
-  if (wide.error() == nullptr) wide.node()->place = words;
+  if (wide.error() == nullptr) wide.node()->location = words;
   return wide;
 }
 

@@ -5,7 +5,7 @@
 
 #include "expr/harmless.h"
 #include "expr/loop.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 
 namespace scanloom::expr {
 namespace {
@@ -32,10 +32,10 @@ class Operands {
   explicit Operands(const std::vector<Expr>& outputs)
       : nodes_(reachable(outputs)), harmless_(nodes_) {
     if (std::ranges::none_of(nodes_, [&](const Node* node) { return may_sink(*node); })) return;
-    const Places places(outputs);
+    const RegionAssignment regions(outputs);
     for (const Expr& x : outputs) needed_.insert(x.node().get());
     for (const Node* node : nodes_) {
-      if (!places.is_always(*node) || reads_sizes_alone(*node)) continue;
+      if (!regions.is_always(*node) || reads_sizes_alone(*node)) continue;
       const std::size_t end = node->kind == Kind::branch ? 1 : node->inputs.size();
       for (std::size_t i = 0; i < end; ++i)
         if (node->inputs[i].defined() && !is_captured(*node, i))
@@ -48,7 +48,7 @@ class Operands {
   [[nodiscard]] std::vector<std::size_t> to_sink(const Node& loop) const {
     std::vector<std::size_t> found;
     if (!may_sink(loop)) return found;
-    const Places inner(with_sizes_from_outside(loop));
+    const RegionAssignment inner(with_sizes_from_outside(loop));
     for (std::uint32_t i = 0; i < loop.loop->ports.captured; ++i) {
       const Node& operand = *loop.inputs[loop.loop->ports.first_captured_input() + i].node();
       if (!harmless_.contains(operand) && !needed_.contains(&operand) &&
@@ -82,7 +82,7 @@ std::vector<Expr> lazy(const Node& loop, const std::vector<std::size_t>& sunk, R
                 .operands = substituted(loop.inputs, made),
                 .args = loop.body.args,
                 .yields = {},
-                .place = loop.place};
+                .location = loop.location};
   Replacements inside;
   for (auto i = sunk.rbegin(); i != sunk.rend(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(*i);
@@ -130,12 +130,12 @@ std::vector<Expr> with_sizes_apart(const std::vector<Expr>& outputs, const Repla
   }
   if (readers.empty()) return outputs;
   const std::vector<Expr> rest = substituted(outputs, cut);
-  const Places places(rest);
+  const RegionAssignment regions(rest);
   for (const Node* node : readers) {
     const Expr& x = node->inputs[0];
     const auto now = cut.find(key_of(x));
     const Expr& value = now == cut.end() ? x : now->second;
-    if (places.is_always(*value.node())) continue;
+    if (regions.is_always(*value.node())) continue;
     replaced.insert_or_assign({node, 0}, with_inputs(*node, {copied(x, harmless)}).front());
   }
   return substituted(outputs, replaced);

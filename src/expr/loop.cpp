@@ -6,7 +6,7 @@
 
 #include "expr/apply.h"
 #include "expr/harmless.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 #include "expr/substitute.h"
 #include "ir/op_def.h"
 
@@ -23,7 +23,7 @@ class Captures {
     for (const Node* node : nodes)
       if (std::ranges::any_of(node->inputs, [&](const Expr& x) { return is_inside(x); }))
         inside_.insert(node);
-    if (lazy) take_in(nodes, Places(yields));
+    if (lazy) take_in(nodes, RegionAssignment(yields));
     for (const Node* node : nodes)
       if (inside_.contains(node))
         for (const Expr& x : node->inputs) take(x);
@@ -37,12 +37,12 @@ class Captures {
     return x.defined() && inside_.contains(x.node().get());
   }
   /// What reads a node is younger: walking back, it is known whether anything inside does.
-  void take_in(const std::vector<const Node*>& nodes, const Places& places) {
+  void take_in(const std::vector<const Node*>& nodes, const RegionAssignment& regions) {
     const Harmless harmless(nodes);
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       if (!inside_.contains(*node)) continue;
       for (const Expr& x : (*node)->inputs)
-        if (x.defined() && !places.is_always(*x.node()) && !harmless.contains(*x.node()))
+        if (x.defined() && !regions.is_always(*x.node()) && !harmless.contains(*x.node()))
           inside_.insert(x.node().get());
     }
   }
@@ -144,7 +144,7 @@ std::vector<Expr> made_loop(LoopSpec spec, bool lazy) {
   auto types = result_types(spec);
   if (!types) {
     Error error = std::move(types).error();
-    if (!spec.place.empty()) error = std::move(error).at(spec.place);
+    if (!spec.location.empty()) error = std::move(error).at(spec.location);
     return std::vector(results, failed(std::move(error)));
   }
   auto node = std::make_shared<Node>(Kind::loop, *std::move(types));
@@ -156,7 +156,7 @@ std::vector<Expr> made_loop(LoopSpec spec, bool lazy) {
   node->built_of = std::move(spec.built_of);
   for (const Node* inner : reachable_in_any_form(node->body.yields))
     node->built_of.insert(node->built_of.end(), inner->built_of.begin(), inner->built_of.end());
-  node->place = std::move(spec.place);
+  node->location = std::move(spec.location);
   std::vector<Expr> outputs;
   for (std::uint32_t i = 0; i < results; ++i) outputs.emplace_back(node, i);
   return outputs;

@@ -15,7 +15,7 @@ struct LoopSpec {
   LoopFacts facts;
   std::vector<Expr> operands;
   std::vector<Expr> args, yields;
-  std::string place;
+  std::string location;
   std::vector<Expr> built_of = {};  ///< what it was made of besides
 };
 

@@ -57,7 +57,7 @@ bool only_loops_update(std::span<const Expr> outputs, const Expr& variable) {
 // A branch whose sides update the variable gets its value as a further result, and, but for random
 // streams, whether the side that was taken has updated it at all: what an older branch beside it
 // has made of the variable holds where it has not.
-LoopUpdates::Updated LoopUpdates::updated_in(Place place, const Gathered& all) {
+LoopUpdates::Updated LoopUpdates::updated_in(AssignedRegion region, const Gathered& all) {
   Updated made;
   const auto follow = [&](const Updated& next) {
     if (!made.value.defined()) {
@@ -72,19 +72,19 @@ LoopUpdates::Updated LoopUpdates::updated_in(Place place, const Gathered& all) {
     }
   };
   // Of loops that always run one says it.
-  if (const auto here = all.loops.find(place); here != all.loops.end())
+  if (const auto here = all.loops.find(region); here != all.loops.end())
     for (const Expr& x : here->second)
       if (all.counts || !made.value.defined()) follow({x, {}});
-  if (const auto here = all.branches.find(place); here != all.branches.end())
+  if (const auto here = all.branches.find(region); here != all.branches.end())
     for (const auto& [branch, then] : here->second) follow(result_of(branch, then, all));
   return made;
 }
 
-LoopUpdates::Updated LoopUpdates::result_of(const NodePtr& branch, Place then,
+LoopUpdates::Updated LoopUpdates::result_of(const NodePtr& branch, AssignedRegion then,
                                             const Gathered& all) {
   const Updated sides[2] = {updated_in(then, all), updated_in(then + 1, all)};
-  const auto certain = [](const Updated& side) {
-    return side.value.defined() && side.is_certain();
+  const auto certain = [](const Updated& branch_region) {
+    return branch_region.value.defined() && branch_region.is_certain();
   };
   Further& further = further_[branch];
   const auto result = [&](const Expr& of_then, const Expr& of_else) {
@@ -93,15 +93,15 @@ LoopUpdates::Updated LoopUpdates::result_of(const NodePtr& branch, Place then,
     further.results.push_back(placeholder(type_of(of_then)));
     return further.results.back();
   };
-  const auto value = [&](const Updated& side) {
-    return side.value.defined() ? side.value : all.variable;
+  const auto value = [&](const Updated& branch_region) {
+    return branch_region.value.defined() ? branch_region.value : all.variable;
   };
   Updated made{result(value(sides[0]), value(sides[1])), {}};
   if (all.counts || (certain(sides[0]) && certain(sides[1]))) return made;
-  const auto whether = [&](const Updated& side) {
-    return side.value.defined() && !side.is_certain()
-               ? side.whether
-               : cast(integer(side.value.defined() ? 1 : 0), DType::boolean);
+  const auto whether = [&](const Updated& branch_region) {
+    return branch_region.value.defined() && !branch_region.is_certain()
+               ? branch_region.whether
+               : cast(integer(branch_region.value.defined() ? 1 : 0), DType::boolean);
   };
   made.whether = result(whether(sides[0]), whether(sides[1]));
   return made;
@@ -116,16 +116,16 @@ Expr LoopUpdates::after(std::span<const Expr> outputs, const Expr& variable,
     const auto found = made_of.find(key_of(x));
     return found == made_of.end() ? x : found->second;
   };
-  const Places places(outputs);
+  const RegionAssignment regions(outputs);
   Gathered all{.variable = variable, .counts = counts, .loops = {}, .branches = {}};
   for (const Expr& x : readers.last)
-    for (Place place : places.of(*x.node())) {
-      all.loops[place].push_back(original(x));
-      for (; place != 0; place = places.around(place)) {
-        const Node& branch = places.branch(place);
+    for (AssignedRegion region : regions.of(*x.node())) {
+      all.loops[region].push_back(original(x));
+      for (; region != 0; region = regions.around(region)) {
+        const Node& branch = regions.branch(region);
         const Expr first(std::const_pointer_cast<Node>(branch.shared_from_this()), 0);
-        all.branches[places.around(place)].emplace(original(first).node(),
-                                                   places.side(places.around(place), branch, 0));
+        all.branches[regions.around(region)].emplace(
+            original(first).node(), regions.branch_region(regions.around(region), branch, 0));
       }
     }
   const Expr made = updated_in(0, all).value;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "expr/node.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 #include "expr/substitute.h"
 
 namespace scanloom::expr {
@@ -50,12 +50,12 @@ class LoopUpdates {
   struct Gathered {
     Expr variable;
     bool counts = false;  ///< a random stream
-    std::map<Place, std::vector<Expr>> loops;
-    std::map<Place, std::map<NodePtr, Place, ById>> branches;
+    std::map<AssignedRegion, std::vector<Expr>> loops;
+    std::map<AssignedRegion, std::map<NodePtr, AssignedRegion, ById>> branches;
   };
 
-  Updated updated_in(Place place, const Gathered& all);
-  Updated result_of(const NodePtr& branch, Place then, const Gathered& all);
+  Updated updated_in(AssignedRegion region, const Gathered& all);
+  Updated result_of(const NodePtr& branch, AssignedRegion then, const Gathered& all);
 
   std::map<NodePtr, Further, ById> further_;
 };

@@ -5,7 +5,7 @@
 
 #include "expr/complex_parts.h"
 #include "expr/lazy_loops.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 #include "expr/relate_sizes.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
@@ -20,7 +20,7 @@ using ir::ValueId;
 /// captured operands, when it is first read.
 struct Scope {
   RegionId region;
-  Place place = 0;
+  AssignedRegion assigned = 0;
   std::map<ExprKey, ValueId> values = {};
   Scope* outer = nullptr;  ///< of a side
   Scope* other = nullptr;  ///< of a side: the other one, which takes the same operands
@@ -59,21 +59,21 @@ class Lowering {
       return std::ranges::none_of(node.stable->passed,
                                   [&](const Expr& x) { return scope.values.contains(key_of(x)); });
     };
-    SCANLOOM_CHECK_OK(fill(scope, Places(yields, is_free)));
+    SCANLOOM_CHECK_OK(fill(scope, RegionAssignment(yields, is_free)));
     yield(scope, yields);
     return {};
   }
 
  private:
-  Expected<void> fill(Scope& scope, const Places& places) {
+  Expected<void> fill(Scope& scope, const RegionAssignment& assignment) {
     if (++depth_ > kDeepestNest)
       return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
                   kDeepestNest);
-    for (const Node* node : places.nodes(scope.place))
-      if (places.takes_stable_form(*node))
+    for (const Node* node : assignment.nodes(scope.assigned))
+      if (assignment.takes_stable_form(*node))
         take_stable_form(scope, *node);
       else if (!scope.knows(*node))
-        SCANLOOM_CHECK_OK(add(scope, places, *node));
+        SCANLOOM_CHECK_OK(add(scope, assignment, *node));
     --depth_;
     return {};
   }
@@ -92,17 +92,17 @@ class Lowering {
     }
   }
 
-  Expected<void> add(Scope& scope, const Places& places, const Node& node) {
+  Expected<void> add(Scope& scope, const RegionAssignment& assignment, const Node& node) {
     switch (node.kind) {
       case Kind::failed:
         return *node.error;
       case Kind::input:
       case Kind::shared:
-        if (!node.place.empty())
+        if (!node.location.empty())
           return fail(Code::invalid_argument,
                       "a value that {} hands to its steps is read outside of them: let the step "
                       "return what is wanted of it",
-                      node.place);
+                      node.location);
         return fail(Code::invalid_argument,
                     "{} is needed but is no input of the function; name it among the inputs, or "
                     "give it a value with givens",
@@ -117,7 +117,7 @@ class Lowering {
       case Kind::loop:
         return add_loop(scope, node);
       case Kind::branch:
-        return add_branch(scope, places, node);
+        return add_branch(scope, assignment, node);
     }
     return {};
   }
@@ -155,7 +155,7 @@ class Lowering {
     std::vector<tensor::Type> types;
     for (const StaticType& output : node.outputs) types.push_back(type(output));
     const ir::NodeId made = module_.add_node(scope.region, *node.op, std::move(inputs), node.attrs,
-                                             std::move(types), place(node));
+                                             std::move(types), location_of(node));
     for (std::uint32_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId value = module_.node(made).outputs[i];
       if (i < node.names.size()) module_.value(value).name = node.names[i];
@@ -180,7 +180,7 @@ class Lowering {
     return region(std::move(inner), node.body.yields);
   }
 
-  Expected<void> add_branch(Scope& scope, const Places& places, const Node& node) {
+  Expected<void> add_branch(Scope& scope, const RegionAssignment& assignment, const Node& node) {
     const ir::NodeId made = add_node(scope, node, std::span(node.inputs).first(1));
     Scope then{.region = add_region(made), .outer = &scope, .branch = made};
     Scope otherwise{.region = add_region(made), .outer = &scope, .other = &then, .branch = made};
@@ -189,16 +189,16 @@ class Lowering {
     const std::span<const Expr> values = std::span(node.inputs).subspan(1);
     const std::size_t results = node.outputs.size();
     for (std::size_t i = 0; i < 2; ++i) {
-      sides[i]->place = places.side(scope.place, node, i);
+      sides[i]->assigned = assignment.branch_region(scope.assigned, node, i);
       // The same where branches lie too deep in each other: all is there already.
-      if (sides[i]->place != scope.place) SCANLOOM_CHECK_OK(fill(*sides[i], places));
+      if (sides[i]->assigned != scope.assigned) SCANLOOM_CHECK_OK(fill(*sides[i], assignment));
       yield(*sides[i], values.subspan(i * results, results));
     }
     return {};
   }
 
-  ir::PlaceId place(const Node& node) {
-    if (!node.place.empty()) return module_.add_place({{node.place}});
+  ir::LocationId location_of(const Node& node) {
+    if (!node.location.empty()) return module_.add_location({{node.location}});
     return {};
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 DType computed_in(DType dtype) {
   if (dtype == DType::f16 || dtype == DType::bf16) return DType::f32;
-  return is_real(dtype) ? dtype : DType::f64;
+  return is_floating_point(dtype) ? dtype : DType::f64;
 }
 
 /// What f computes of the matrices in a type that the operators take, in the type of the result.
@@ -30,7 +30,7 @@ Expr computed(std::vector<Expr> xs, F&& f) {
   if (dtype == wide) return f(xs);
   for (Expr& x : xs) x = cast(x, wide);
   const Expr result = f(xs);
-  return is_real(dtype) ? cast(result, dtype) : result;
+  return is_floating_point(dtype) ? cast(result, dtype) : result;
 }
 
 LuFactors factors_of(const Expr& x, const std::string& words) {
@@ -89,9 +89,9 @@ LuFactors lu_factor(const Expr& x) {
 Expr lu_solve(const LuFactors& factors, const Expr& b, bool transposed) {
   const std::string words = "solve of " + called(factors.matrix) + " and " + called(b);
   return as_columns(b, [&](const Expr& columns) {
-    const std::vector<Expr> reals = expr::promoted({factors.lu, columns, factors.matrix});
-    if (const Expr* bad = expr::first_failed(reals)) return *bad;
-    return told_as(apply(ops::lu_solve_op, {reals[0], factors.pivots, reals[1], reals[2]},
+    const std::vector<Expr> floats = expr::promoted({factors.lu, columns, factors.matrix});
+    if (const Expr* bad = expr::first_failed(floats)) return *bad;
+    return told_as(apply(ops::lu_solve_op, {floats[0], factors.pivots, floats[1], floats[2]},
                          {{"transposed", transposed ? 1 : 0}}),
                    words);
   });

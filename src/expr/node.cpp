@@ -127,7 +127,7 @@ std::string describe(const Expr& x) {
   const Node& node = *x.node();
   if (node.kind == Kind::constant) return "a constant " + to_string(type_of(x));
   if (node.op == nullptr) return "a variable " + to_string(type_of(x));
-  if (node.loop && !node.place.empty()) return "the result of " + node.place;
+  if (node.loop && !node.location.empty()) return "the result of " + node.location;
   return "the result of " + std::string(node.op->name) + ", " + to_string(type_of(x));
 }
 

@@ -96,7 +96,7 @@ struct Node : std::enable_shared_from_this<Node> {
   [[nodiscard]] bool marks_gradient() const {
     return stops_gradient || gradient_limits || gradient_factor || no_gradient;
   }
-  std::string place;  ///< the user's name of a loop, "" where there is none
+  std::string location;  ///< the user's name of a loop, "" where there is none
   /// What it was built from and need not read: origins() follows these.
   std::vector<Expr> built_of;
 };

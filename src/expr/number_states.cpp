@@ -8,7 +8,7 @@ namespace scanloom::expr {
 namespace {
 
 /// Types that are promoted to each other come to rest within a few.
-constexpr int kMostRounds = 6;
+constexpr int kMaxRounds = 6;
 
 bool begins_with_number(const Initial& initial) {
   const Expr& value = initial.value;
@@ -20,13 +20,13 @@ bool begins_with_number(const Initial& initial) {
 DType type_alone(DType dtype, DType real) {
   if (dtype == DType::boolean) return dtype;
   if (is_complex(dtype)) return complex_of(real);
-  return is_real(dtype) ? real : DType::i64;
+  return is_floating_point(dtype) ? real : DType::i64;
 }
 
 /// Whether the constant `number` has the same value as `to`, an integer or a boolean. True where
 /// only a run knows.
 bool is_kept(const Expr& number, const Expr& to) {
-  if (!is_real(number.dtype())) {
+  if (!is_floating_point(number.dtype())) {
     const auto before = constant_integers(cast(number, DType::i64)),
                after = constant_integers(cast(to, DType::i64));
     if (!before || !after) return true;
@@ -72,7 +72,7 @@ Expected<Initial> NumberStates::initial(std::size_t i) const {
                 i, dtype_name(*types_[i]), dtype_name(complex_of(*types_[i])));
   Expr typed = cast(number, *types_[i]);
   if (typed.error() != nullptr) return *typed.error();
-  if (!is_real(*types_[i]) && !is_complex(*types_[i]) && !is_kept(number, typed))
+  if (!is_floating_point(*types_[i]) && !is_complex(*types_[i]) && !is_kept(number, typed))
     return fail(
         Code::invalid_argument,
         "output {} begins with {}, which is no {}, what a step makes of it; cast the step's "
@@ -96,7 +96,7 @@ void NumberStates::let_adapt(std::size_t i, ScanState& state) const {
 DType NumberStates::type_made(std::size_t i, const Expr& output) const {
   const DType number = type_alone(options_.initial[i].value.dtype(), options_.real);
   if (output.node()->weak) {
-    const bool is_number = is_real(number) && !is_complex(output.dtype());
+    const bool is_number = is_floating_point(number) && !is_complex(output.dtype());
     return is_number ? number : type_alone(output.dtype(), options_.real);
   }
   if (round_ == 0 && number == DType::boolean && is_integer(output.dtype())) return DType::i64;
@@ -113,7 +113,7 @@ bool NumberStates::settle(const Step& made) {
     // In the end numbers become as wide as what they are made, so that two cannot chase each other.
     types_[i] = round_ < 2 ? next : promote(*types_[i], next);
   }
-  return !changed || ++round_ == kMostRounds;
+  return !changed || ++round_ == kMaxRounds;
 }
 
 }  // namespace scanloom::expr

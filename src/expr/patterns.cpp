@@ -11,7 +11,8 @@ using Values = std::vector<Expr>;
 
 /// Whether x is a cast of reals to reals, which at most rounds.
 bool keeps_numbers(const Expr& x) {
-  return is(x, ops::cast_op) && is_real(operand(x).dtype()) && is_real(x.dtype());
+  return is(x, ops::cast_op) && is_floating_point(operand(x).dtype()) &&
+         is_floating_point(x.dtype());
 }
 
 OfSigmoid without_sign(const Expr& of, bool negative, Values passed) {
@@ -142,7 +143,7 @@ bool moves(const Expr& x) {
       &ops::identity_op, &ops::transpose_op, &ops::reshape_op,   &ops::flatten_op,
       &ops::squeeze_op,  &ops::expand_op,    &ops::unsqueeze_op, &ops::cast_op,
   };
-  return (is_any_of(x, kMoves) || picks(x)) && is_real(operand(x).dtype());
+  return (is_any_of(x, kMoves) || picks(x)) && is_floating_point(operand(x).dtype());
 }
 
 bool picks(const Expr& x) {

@@ -81,7 +81,7 @@ Expr outer(const Expr& a, const Expr& b) { return contract(flatten(a), flatten(b
 Expr conv2d(const Expr& x, const Expr& w, const Axes& strides, const Axes& dilations) {
   const std::vector<Expr> both = factors(x, w);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
-  if (both[0].rank() != 4 || both[1].rank() != 4 || !is_real(both[0].dtype()))
+  if (both[0].rank() != 4 || both[1].rank() != 4 || !is_floating_point(both[0].dtype()))
     return expr::failed(fail(Code::invalid_argument,
                              "conv2d of {} and {}: both have 4 axes and are real",
                              expr::to_string(expr::type_of(x)), expr::to_string(expr::type_of(w))));

@@ -102,8 +102,8 @@ class Raising {
   }
 
   void set_all(const ir::Node& node, const NodePtr& made) {
-    if (node.place.valid() && !module_.place(node.place).nodes.empty())
-      made->place = module_.place(node.place).nodes.front();
+    if (node.location.valid() && !module_.location(node.location).nodes.empty())
+      made->location = module_.location(node.location).nodes.front();
     for (std::uint32_t i = 0; i < node.outputs.size(); ++i) set(node.outputs[i], Expr(made, i));
   }
 

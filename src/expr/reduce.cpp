@@ -54,14 +54,14 @@ Expr as_boolean(const Expr& x) {
   return cast(cast(x, DType::boolean), DType::u8);
 }
 
-Expr extreme_index(const ir::OpDef& named, const Expr& x, std::optional<int> axis, bool keepdims) {
+Expr min_max_index(const ir::OpDef& named, const Expr& x, std::optional<int> axis, bool keepdims) {
   if (x.error() != nullptr) return x;
   const bool of_all = !axis || x.rank() == 0;
   const auto along = normalised(x, of_all ? Axes{} : Axes{*axis}, named.name);
   if (!along) return expr::failed(along.error());
   // The operators are ONNX's, for which NaN is the greatest. In numpy the first NaN is the least,
   // too.
-  const bool mirrored = &named == &ops::argmin_op && is_real(x.dtype());
+  const bool mirrored = &named == &ops::argmin_op && is_floating_point(x.dtype());
   const ir::OpDef& op = mirrored ? ops::argmax_op : named;
   const Expr from = mirrored ? -x : x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
   if (!of_all)
@@ -165,7 +165,7 @@ Expr prod(const Expr& x, const Axes& axes, bool keepdims) {
 }
 Expr mean(const Expr& x, const Axes& axes, bool keepdims) {
   if (x.error() != nullptr) return x;
-  const bool has_means = is_real(x.dtype()) || expr::is_complex(x.dtype());
+  const bool has_means = is_floating_point(x.dtype()) || expr::is_complex(x.dtype());
   return reduce("mean", has_means ? x : cast(x, DType::f64), axes, keepdims);
 }
 Expr max(const Expr& x, const Axes& axes, bool keepdims) {
@@ -181,10 +181,10 @@ Expr any(const Expr& x, const Axes& axes, bool keepdims) {
   return cast(reduce("max", as_boolean(x), axes, keepdims), DType::boolean);
 }
 Expr argmax(const Expr& x, std::optional<int> axis, bool keepdims) {
-  return extreme_index(ops::argmax_op, x, axis, keepdims);
+  return min_max_index(ops::argmax_op, x, axis, keepdims);
 }
 Expr argmin(const Expr& x, std::optional<int> axis, bool keepdims) {
-  return extreme_index(ops::argmin_op, x, axis, keepdims);
+  return min_max_index(ops::argmin_op, x, axis, keepdims);
 }
 Expr softmax(const Expr& x, int axis) { return along_axis(ops::softmax_op, x, axis); }
 Expr log_softmax(const Expr& x, int axis) { return along_axis(ops::log_softmax_op, x, axis); }

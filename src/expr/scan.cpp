@@ -28,7 +28,7 @@ using expr::ScanState;
 using expr::StaticType;
 
 /// What a number of steps is at most where more of them would turn around.
-constexpr std::int64_t kMostSteps = ir::kEndlessTripCount - 1;
+constexpr std::int64_t kMaxSteps = ir::kEndlessTripCount - 1;
 
 /// Whether that is known before anything runs.
 bool is_one_element(const Expr& x) {
@@ -51,7 +51,7 @@ class Scan {
     return finish(made);
   }
 
-  [[nodiscard]] std::string place() const {
+  [[nodiscard]] std::string location() const {
     return options_.name.empty() ? "scan" : "scan '" + options_.name + "'";
   }
 
@@ -78,7 +78,7 @@ class Scan {
   Expected<void> add_sequences() {
     for (std::size_t i = 0; i < options_.sequences.size(); ++i) {
       SCANLOOM_TRY(std::vector<expr::ScanWindow> windows,
-                   expr::windows_of(i, options_.sequences[i], place()));
+                   expr::windows_of(i, options_.sequences[i], location()));
       for (expr::ScanWindow& window : windows) {
         windows_.push_back(std::move(window.rows));
         slices_.push_back(std::move(window.slice));
@@ -110,14 +110,14 @@ class Scan {
     Expr count = given.rank() > 0 ? reshape(given, expr::integers({})) : given;
     // More than can be counted would turn around what is cast.
     if (count.dtype() == DType::u64 && !known)
-      count = minimum(count, number(static_cast<double>(kMostSteps), DType::u64));
+      count = minimum(count, number(static_cast<double>(kMaxSteps), DType::u64));
     steps_ = cast(count, DType::i64);
     const auto constant = expr::constant_integers(steps_);
     if (constant && (*constant)[0] >= 0) return {};
     if (constant) {
       backwards_ = !backwards_;
-      constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-      steps_ = expr::integer(-std::max((*constant)[0], -kMost));
+      constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+      steps_ = expr::integer(-std::max((*constant)[0], -kMax));
       return {};
     }
     // A run may say a negative number, too, which turns the direction around.
@@ -132,7 +132,7 @@ class Scan {
     states_.clear();
     for (std::size_t i = 0; i < options_.initial.size(); ++i) {
       SCANLOOM_TRY(const Initial initial, numbers.initial(i));
-      SCANLOOM_TRY(ScanState state, expr::scan_state(i, initial, place()));
+      SCANLOOM_TRY(ScanState state, expr::scan_state(i, initial, location()));
       numbers.let_adapt(i, state);
       states_.push_back(std::move(state));
     }
@@ -311,7 +311,7 @@ class Scan {
 
   Expected<ScanResult> finish(const Step& made) {
     expr::LoopSpec spec;
-    spec.place = place();
+    spec.location = location();
     spec.built_of = options_.captured;
     for (const Sequence& sequence : options_.sequences) spec.built_of.push_back(sequence.input);
     for (const Initial& initial : options_.initial) spec.built_of.push_back(initial.value);
@@ -403,7 +403,7 @@ ScanResult scan_steps(const ScanOptions& options,
   Scan scan(options, step);
   auto result = scan.build();
   if (result) return *std::move(result);
-  const Expr bad = expr::failed(std::move(result).error().at(scan.place()));
+  const Expr bad = expr::failed(std::move(result).error().at(scan.location()));
   return {std::vector(std::max<std::size_t>(options.initial.size(), 1), bad), Updates::failed(bad)};
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Up to so many steps that taps look back, each is a port of the loop, which keeps them in
 /// registers: measured.
-constexpr std::int64_t kMostPorts = 16;
+constexpr std::int64_t kMaxPorts = 16;
 
 /// Beyond, the rows that an output begins with are a tensor that somebody must have.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
@@ -26,9 +26,9 @@ std::int64_t latest(const std::vector<std::int64_t>& taps) {
 }
 
 /// What a step is given; errors say so where it is read elsewhere.
-Expr of_step(StaticType type, std::string name, const std::string& place) {
+Expr of_step(StaticType type, std::string name, const std::string& location) {
   Expr made = placeholder(std::move(type), std::move(name));
-  made.node()->place = place;
+  made.node()->location = location;
   return made;
 }
 
@@ -78,7 +78,7 @@ Expected<std::int64_t> depth_of(std::size_t i, const std::vector<std::int64_t>& 
 
 /// The initial rows, of which a run checks that there are enough.
 Expected<Expr> enough_rows(std::size_t i, const Expr& rows, std::int64_t depth,
-                           const std::string& place) {
+                           const std::string& location) {
   if (rows.rank() == 0)
     return fail(Code::invalid_argument,
                 "the initial value of output {} is a single number; taps back to {} need an axis "
@@ -95,7 +95,7 @@ Expected<Expr> enough_rows(std::size_t i, const Expr& rows, std::int64_t depth,
       told_as(apply(ops::check_equal_op, {minimum(size(rows, 0), integer(depth)), integer(depth)},
                     {{"text", "the initial value of output " + std::to_string(i) + whose +
                                   " has {} rows, its taps need {}"}}),
-              place);
+              location);
   return subtensor(rows, {Index::slice({}, count)});
 }
 
@@ -114,7 +114,7 @@ Expected<void> split_rows(const Expr& rows, std::int64_t depth, ScanState& state
 }  // namespace
 
 Expected<std::vector<ScanWindow>> windows_of(std::size_t i, const Sequence& sequence,
-                                             const std::string& place) {
+                                             const std::string& location) {
   SCANLOOM_CHECK_OK(check_sequence(i, sequence));
   const auto& [input, taps] = sequence;
   const std::string own =
@@ -128,7 +128,7 @@ Expected<std::vector<ScanWindow>> windows_of(std::size_t i, const Sequence& sequ
       window = subtensor(input, {Index::slice(Expr(tap - low), maximum(stop, 0))});
     }
     if (window.error() != nullptr) return *window.error();
-    Expr slice = of_step(row_type(window), slice_name(own, taps, tap), place);
+    Expr slice = of_step(row_type(window), slice_name(own, taps, tap), location);
     windows.push_back({std::move(window), std::move(slice)});
   }
   return windows;
@@ -154,19 +154,19 @@ Expr ScanState::next(std::size_t k, const Expr& output) const {
   return where(after < ring, after, integer(0));
 }
 
-Expected<ScanState> scan_state(std::size_t i, const Initial& initial, const std::string& place) {
+Expected<ScanState> scan_state(std::size_t i, const Initial& initial, const std::string& location) {
   if (!initial.value.defined()) return ScanState();
   ScanState state{initial.taps, {}, {}};
   SCANLOOM_TRY(const std::int64_t depth, depth_of(i, initial.taps));
   if (!initial.rows) {
     state.initial.push_back(initial.value);
   } else {
-    SCANLOOM_TRY(const Expr rows, enough_rows(i, initial.value, depth, place));
-    if (depth > kMostPorts) state.ring = depth;
+    SCANLOOM_TRY(const Expr rows, enough_rows(i, initial.value, depth, location));
+    if (depth > kMaxPorts) state.ring = depth;
     SCANLOOM_CHECK_OK(split_rows(rows, depth, state));
   }
   for (const Expr& first : state.initial)
-    state.args.push_back(of_step(type_of(first), initial.value.name(), place));
+    state.args.push_back(of_step(type_of(first), initial.value.name(), location));
   return state;
 }
 

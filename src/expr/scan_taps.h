@@ -20,7 +20,7 @@ struct ScanWindow {
 
 /// Of sequence i of the scan `place`, one per tap, all equally long.
 Expected<std::vector<ScanWindow>> windows_of(std::size_t i, const Sequence& sequence,
-                                             const std::string& place);
+                                             const std::string& location);
 
 struct ScanState {
   std::vector<std::int64_t> taps;
@@ -38,6 +38,6 @@ struct ScanState {
 };
 
 /// Of output i of the scan `place`.
-Expected<ScanState> scan_state(std::size_t i, const Initial& initial, const std::string& place);
+Expected<ScanState> scan_state(std::size_t i, const Initial& initial, const std::string& location);
 
 }  // namespace scanloom::expr

@@ -157,7 +157,7 @@ Expr dimshuffle(const Expr& x, const Axes& order) {
                                describe(x), axis, known));
   Expr result = dropped.empty() ? x : squeeze(x, dropped);
   if (!dropped.empty() && result.error() == nullptr)
-    result.node()->place = "dimshuffle of " + called(x);
+    result.node()->location = "dimshuffle of " + called(x);
   Sizes perm;
   for (const std::int64_t axis : kept)
     perm.push_back(axis - std::ranges::count_if(dropped, [&](auto d) { return d < axis; }));
@@ -228,7 +228,7 @@ Expr stack(const std::vector<Expr>& parts, int axis) {
   for (Expr& part : wide) part = expand_dims(part, {axis});
   Expr joined = concatenate(wide, axis);
   if (wide.size() > 1 && joined.error() == nullptr)
-    joined.node()->place = "stacking " + list_of(parts);
+    joined.node()->location = "stacking " + list_of(parts);
   return joined;
 }
 

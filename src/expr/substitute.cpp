@@ -36,7 +36,8 @@ std::vector<Expr> remade(const Node& node, std::vector<Expr> inputs) {
 
 std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
   std::vector<Expr> results = remade(node, std::move(inputs));
-  if (!node.place.empty() && results[0].error() == nullptr) results[0].node()->place = node.place;
+  if (!node.location.empty() && results[0].error() == nullptr)
+    results[0].node()->location = node.location;
   if (results[0].error() == nullptr) {
     Node& made = *results[0].node();
     made.stops_gradient |= node.stops_gradient;
@@ -132,7 +133,7 @@ Expr checked_equal(const Expr& a, const Expr& b, std::string text, std::string w
   if (const Expr* bad = expr::first_failed(std::vector{a, b})) return *bad;
   Expr checked = expr::apply(ops::check_equal_op, {cast(a, DType::i64), cast(b, DType::i64)},
                              {{"text", std::move(text)}});
-  if (checked.error() == nullptr) checked.node()->place = std::move(where);
+  if (checked.error() == nullptr) checked.node()->location = std::move(where);
   return checked;
 }
 

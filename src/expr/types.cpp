@@ -34,8 +34,8 @@ thread_local constinit std::uint64_t adapted = 0;
 DType beside(const Expr& number, DType other) {
   const DType own = type_of(number).dtype;
   if (is_complex(other)) return other;
-  if (is_complex(own) && is_real(other)) return complex_of(other);
-  return is_real(other) ? other : promote(own, other);
+  if (is_complex(own) && is_floating_point(other)) return complex_of(other);
+  return is_floating_point(other) ? other : promote(own, other);
 }
 
 }  // namespace
@@ -49,12 +49,12 @@ DType promote(DType a, DType b) {
                       (is_integer(a) && bits(a) > 16) || (is_integer(b) && bits(b) > 16);
     return wide ? DType::c128 : DType::c64;
   }
-  if (is_real(a) && is_real(b)) {
+  if (is_floating_point(a) && is_floating_point(b)) {
     if (bits(a) == bits(b)) return DType::f32;  // f16 with bf16
     return bits(a) > bits(b) ? a : b;
   }
-  if (is_real(a)) return real_with_integer(a, b);
-  if (is_real(b)) return real_with_integer(b, a);
+  if (is_floating_point(a)) return real_with_integer(a, b);
+  if (is_floating_point(b)) return real_with_integer(b, a);
   return promote_integers(a, b);
 }
 
@@ -98,7 +98,7 @@ Expr converted(const Expr& x, DType to) {
 }
 
 DType real_of(DType dtype) {
-  if (is_real(dtype) || is_complex(dtype)) return dtype;
+  if (is_floating_point(dtype) || is_complex(dtype)) return dtype;
   return bits(dtype) <= 16 ? DType::f32 : DType::f64;
 }
 

@@ -92,7 +92,7 @@ void pull_pow(Pull& p) {
                      p.g() * conj(p.out()) * conj(log(p.in(0)))));
 }
 /// Among equals the first gets it all, as in Theano.
-void pull_extreme(Pull& p) {
+void pull_min_max(Pull& p) {
   const Expr first = equal(p.out(), p.in(0));
   if (p.wanted[0]) p.give(0, masked(first, p.g()));
   if (p.wanted[1]) p.give(1, masked(~first, p.g()));
@@ -155,8 +155,8 @@ std::span<const RuleRow> elementwise_rules() {
       {&ops::elu_op, pull_elu},
       {&ops::hard_sigmoid_op, pull_hard_sigmoid},
       {&ops::pow_op, pull_pow},
-      {&ops::max_op, pull_extreme},
-      {&ops::min_op, pull_extreme},
+      {&ops::max_op, pull_min_max},
+      {&ops::min_op, pull_min_max},
       {&ops::where_op, pull_where},
       {&ops::clip_op, pull_clip},
       {&ops::cast_op, pull_cast},

@@ -95,14 +95,15 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
                       fail(Code::invalid_argument,
                            "the cost {} has {} axes; a gradient is that of a scalar: sum it up",
                            expr::describe(cost), cost.rank()));
-  if (!is_real(cost.dtype()))
+  if (!is_floating_point(cost.dtype()))
     return all_failed(wrt.size(),
                       fail(Code::invalid_argument, "the cost {} is {}, which has no gradient; {}",
                            expr::describe(cost), dtype_name(cost.dtype()),
                            expr::is_complex(cost.dtype()) ? "take real(x), imag(x) or abs(x) of it"
                                                           : "cast it to f64"));
   for (const Expr& x : wrt)
-    if (x.defined() && x.error() == nullptr && !is_real(x.dtype()) && !expr::is_complex(x.dtype()))
+    if (x.defined() && x.error() == nullptr && !is_floating_point(x.dtype()) &&
+        !expr::is_complex(x.dtype()))
       return all_failed(
           wrt.size(),
           fail(Code::invalid_argument,
@@ -156,7 +157,7 @@ Expr jacobian(const Expr& expression, const Expr& wrt, const std::vector<Expr>& 
   // A loop of its own, not a scan, which would draw random numbers anew at every step.
   const Expr count = size(expression, 0), at = expr::placeholder({DType::i64, {}});
   expr::LoopSpec spec;
-  spec.place = "jacobian";
+  spec.location = "jacobian";
   spec.facts.ports.has_trip_count = true;
   spec.facts.ports.fixed_sizes = true;
   spec.facts.ports.scanned = {{}};

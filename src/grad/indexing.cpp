@@ -27,16 +27,17 @@ Expr written(const Expr& data, const Expr& updates, const Window& window,
 /// What lies in the window of x.
 Expr read(const Expr& x, const Window& window) {
   Axes order = window.picked;
-  Sizes place(static_cast<std::size_t>(x.rank()));  // of each axis of x, once the picked are first
+  Sizes position(
+      static_cast<std::size_t>(x.rank()));  // of each axis of x, once the picked are first
   for (std::int64_t axis = 0; axis < x.rank(); ++axis)
     if (std::ranges::find(window.picked, axis) == window.picked.end()) order.push_back(axis);
   for (std::size_t i = 0; i < order.size(); ++i)
-    place[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    position[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   Expr part = std::ranges::is_sorted(order) ? x : dimshuffle(x, order);
   if (!window.axes.empty()) {
     Sizes axes;
     for (const std::int64_t axis : window.axes)
-      axes.push_back(place[static_cast<std::size_t>(axis)]);
+      axes.push_back(position[static_cast<std::size_t>(axis)]);
     part = expr::apply(ops::slice_op,
                        {part, window.starts, window.ends, expr::integers(axes), window.steps});
   }

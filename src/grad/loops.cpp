@@ -13,7 +13,7 @@
 
 #include "expr/apply.h"
 #include "expr/loop.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 #include "expr/step_sizes.h"
 #include "expr/substitute.h"
 #include "grad/reverse.h"
@@ -67,7 +67,7 @@ class LoopReverse {
         loop_(pull.node),
         body_(loop_->body),
         ports_(loop_->loop->ports),
-        places_(body_.yields, [](const Node&) { return true; }),
+        regions_(body_.yields, [](const Node&) { return true; }),
         sizes_(body_, ports_) {}
 
   void build() {
@@ -235,7 +235,7 @@ class LoopReverse {
     }
     if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
     // Only a side of a branch has it, of both loops; or it is as long as the step says.
-    if (!places_.is_always(*x.node()) || sizes_.vary(x)) return {};
+    if (!regions_.is_always(*x.node()) || sizes_.vary(x)) return {};
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 
@@ -266,7 +266,7 @@ class LoopReverse {
   }
 
   void make_body() {
-    spec_.place = "gradient of " + (loop_->place.empty() ? "a loop" : loop_->place);
+    spec_.location = "gradient of " + (loop_->location.empty() ? "a loop" : loop_->location);
     spec_.facts.ports.has_trip_count = true;
     spec_.facts.ports.fixed_sizes = true;
     spec_.facts.ports.reassociates = true;
@@ -395,8 +395,8 @@ class LoopReverse {
   const NodePtr& loop_;
   const Body& body_;
   const ir::LoopPorts& ports_;
-  const expr::Places places_;    ///< of the forward step
-  const expr::StepSizes sizes_;  ///< of the forward step
+  const expr::RegionAssignment regions_;  ///< of the forward step
+  const expr::StepSizes sizes_;           ///< of the forward step
 
   std::vector<Expr> active_;         ///< arguments of the forward body
   std::vector<bool> has_cotangent_;  ///< by state

@@ -14,7 +14,7 @@ using expr::Node;
 
 namespace {
 
-bool has_gradients(DType dtype) { return is_real(dtype) || expr::is_complex(dtype); }
+bool has_gradients(DType dtype) { return is_floating_point(dtype) || expr::is_complex(dtype); }
 
 }  // namespace
 

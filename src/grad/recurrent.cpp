@@ -29,9 +29,9 @@ Expr part(const Expr& x, int axis, std::int64_t first, std::int64_t last) {
 Expr product(const Expr& rows, const Expr& weight) { return contract(rows, weight, "bi,ji->bj"); }
 
 /// One layer, whose operands are `args`.
-class Layer {
+class RecurrentLayer {
  public:
-  Layer(const Pull& p, const std::vector<Expr>& args)
+  RecurrentLayer(const Pull& p, const std::vector<Expr>& args)
       : p_(p), args_(args), hidden_(p.attr("hidden_size").integer()) {}
 
   /// As many results as the operator has.
@@ -178,7 +178,7 @@ Expected<std::vector<Expr>> pulled(const Pull& p) {
     args.push_back(x.defined() ? expr::placeholder(expr::type_of(x), x.name()) : Expr());
     if (x.defined()) outside.emplace(expr::key_of(args.back()), x);
   }
-  SCANLOOM_TRY(const std::vector<Expr> made, Layer(p, args).outputs());
+  SCANLOOM_TRY(const std::vector<Expr> made, RecurrentLayer(p, args).outputs());
   std::vector<Expr> outputs, cotangents;
   for (std::size_t i = 0; i < p.cotangents.size(); ++i) {
     if (!p.cotangents[i].defined()) continue;

@@ -7,7 +7,7 @@
 
 #include "expr/branch.h"
 #include "expr/harmless.h"
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 #include "grad/rules.h"
 
 namespace scanloom::autodiff {
@@ -60,7 +60,7 @@ Expected<Rule> rule_of(const Node& node) {
   Error none =
       fail(Code::unsupported, "the gradient passes through '{}', which has none{}{}", node.op->name,
            row != nullptr && !row->reason.empty() ? ": " : "", row != nullptr ? row->reason : "");
-  return node.place.empty() ? none : std::move(none).at(node.place);
+  return node.location.empty() ? none : std::move(none).at(node.location);
 }
 
 /// Sums of cotangents by value, in the order in which their values were met.
@@ -68,20 +68,20 @@ class Cotangents {
  public:
   void add(const Expr& x, const Expr& cotangent) {
     if (!cotangent.defined()) return;
-    const auto [at, is_new] = place_.try_emplace(expr::key_of(x), sums_.size());
+    const auto [at, is_new] = position_.try_emplace(expr::key_of(x), sums_.size());
     if (is_new)
       sums_.emplace_back(x, cotangent);
     else
       sums_[at->second].second = added(sums_[at->second].second, cotangent);
   }
   [[nodiscard]] Expr of(const Expr& x) const {
-    const auto found = place_.find(expr::key_of(x));
-    return found == place_.end() ? Expr() : sums_[found->second].second;
+    const auto found = position_.find(expr::key_of(x));
+    return found == position_.end() ? Expr() : sums_[found->second].second;
   }
   [[nodiscard]] const std::vector<std::pair<Expr, Expr>>& all() const { return sums_; }
 
  private:
-  std::map<ExprKey, std::size_t> place_;
+  std::map<ExprKey, std::size_t> position_;
   std::vector<std::pair<Expr, Expr>> sums_;
 };
 
@@ -116,8 +116,8 @@ Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<Ex
         clip(pull.cotangents[0], node.gradient_limits->first, node.gradient_limits->second);
   if (node.gradient_factor)
     pull.cotangents[0] = pull.cotangents[0] * number(*node.gradient_factor, node.outputs[0].dtype);
-  const auto is_told = [&](const Expr& x) { return told.contains(expr::key_of(x)); };
-  if (node.stable != nullptr && std::ranges::none_of(node.stable->passed, is_told))
+  const auto is_parameter = [&](const Expr& x) { return told.contains(expr::key_of(x)); };
+  if (node.stable != nullptr && std::ranges::none_of(node.stable->passed, is_parameter))
     return pull_stable_form(node, pull.cotangents[0], activity, give);
   pull.result.resize(node.inputs.size());
   SCANLOOM_TRY(const Rule rule, rule_of(node));
@@ -125,7 +125,8 @@ Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<Ex
   for (std::size_t i = 0; i < pull.result.size(); ++i) {
     if (!pull.wanted[i] || !pull.result[i].defined()) continue;
     if (const Error* error = pull.result[i].error())
-      return node.kind == Kind::op && !node.place.empty() ? Error(*error).at(node.place) : *error;
+      return node.kind == Kind::op && !node.location.empty() ? Error(*error).at(node.location)
+                                                             : *error;
     give(node.inputs[i], pull.result[i]);
   }
   return {};
@@ -176,7 +177,7 @@ class Reverse {
   Reverse(std::span<const Expr> outputs, std::span<const Expr> wrt, std::span<const Expr> constants,
           std::span<const Expr> known)
       : activity_(outputs, wrt, constants),
-        places_(outputs),
+        regions_(outputs),
         constants_(constants.begin(), constants.end()),
         harmless_(activity_.nodes()) {
     for (const Expr& x : wrt) wrt_.insert(expr::key_of(x));
@@ -201,17 +202,17 @@ class Reverse {
   /// The cotangents of what is computed at one place, and of what it has from elsewhere or is asked
   /// for.
   struct Side {
-    expr::Place place = 0;
+    expr::AssignedRegion region = 0;
     Cotangents sums, outside = {};
   };
 
   void add(Side& side, const Expr& x, const Expr& cotangent) const {
-    const bool here = places_.is_at(*x.node(), side.place);
+    const bool here = regions_.is_at(*x.node(), side.region);
     (here ? side.sums : side.outside).add(x, cotangent);
   }
 
   Expected<void> walk(Side& side) {
-    const std::vector<const Node*>& nodes = places_.nodes(side.place);
+    const std::vector<const Node*>& nodes = regions_.nodes(side.region);
     for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
       const expr::NodePtr node = const_cast<Node*>(*at)->shared_from_this();
       SCANLOOM_CHECK_OK(pull(side, node));
@@ -227,7 +228,7 @@ class Reverse {
     Pull pull = pull_of(node, activity_, side.sums);
     if (!is_needed(pull)) return {};
     if (node->kind == Kind::branch) return pull_branch(side, pull);
-    const std::vector<Expr> lazy = node->loop ? read_by_sides_alone(*node) : std::vector<Expr>();
+    const std::vector<Expr> lazy = node->loop ? read_by_regions_alone(*node) : std::vector<Expr>();
     std::vector<std::pair<Expr, Expr>> later;
     SCANLOOM_CHECK_OK(pull_node(pull, activity_, told_, [&](const Expr& x, const Expr& cotangent) {
       if (known_.contains(expr::key_of(x))) return;
@@ -240,9 +241,9 @@ class Reverse {
 
   /// Captured operands of a loop that may fail, and that only sides in its body read
   /// (expr/lazy_loops.h).
-  [[nodiscard]] std::vector<Expr> read_by_sides_alone(const Node& loop) const {
+  [[nodiscard]] std::vector<Expr> read_by_regions_alone(const Node& loop) const {
     std::vector<Expr> found;
-    std::optional<expr::Places> inner;
+    std::optional<expr::RegionAssignment> inner;
     for (std::size_t i = 0; i < loop.loop->ports.captured; ++i) {
       const Expr& x = loop.inputs[loop.loop->ports.first_captured_input() + i];
       if (harmless_.contains(*x.node()) || told_.contains(expr::key_of(x))) continue;
@@ -255,14 +256,14 @@ class Reverse {
   /// Past the operators that may fail, and what is computed of them, in a branch: where no step has
   /// read x its cotangent is zero, and an index that is outside is no error.
   Expected<void> give_lazily(Side& side, const Expr& x, const Expr& cotangent) {
-    constexpr std::size_t kMost = 64;  // so that little is computed twice
+    constexpr std::size_t kMax = 64;  // so that little is computed twice
     std::vector<Expr> passed{x}, ends;
     const auto meet = [](std::vector<Expr>& list, const Expr& each) {
       if (std::ranges::find(list, each) == list.end()) list.push_back(each);
     };
     for (std::size_t i = 0; i < passed.size(); ++i) {
       const Node& node = *passed[i].node();
-      if (node.kind != Kind::op || passed.size() > kMost) {
+      if (node.kind != Kind::op || passed.size() > kMax) {
         add(side, x, cotangent);
         return {};
       }
@@ -297,13 +298,13 @@ class Reverse {
     const std::size_t results = pull.cotangents.size();
     for (std::size_t which = 0; which < 2; ++which) {
       Side& side = sides[which];
-      side.place = places_.side(around.place, *pull.node, which);
+      side.region = regions_.branch_region(around.region, *pull.node, which);
       for (std::size_t i = 0; i < results; ++i) {
         const std::size_t operand = 1 + which * results + i;
         if (pull.wanted[operand] && !known_.contains(expr::key_of(pull.in(operand))))
           add(side, pull.in(operand), pull.cotangents[i]);
       }
-      if (side.place == around.place)
+      if (side.region == around.region)
         std::swap(side.sums, side.outside);  // too deep: all is around
       else
         SCANLOOM_CHECK_OK(walk(side));
@@ -329,7 +330,7 @@ class Reverse {
   }
 
   Activity activity_;
-  expr::Places places_;
+  expr::RegionAssignment regions_;
   std::vector<Expr> constants_;
   expr::Harmless harmless_;
   std::set<ExprKey> wrt_, known_, told_;

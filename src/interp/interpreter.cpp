@@ -20,16 +20,16 @@ using ir::Region;
 using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
-using tensor::BoxRef;
 using tensor::MemoryAccount;
+using tensor::ObjectRef;
 using tensor::Tensor;
 
 /// Whether the type allows the value, of whose items nothing is asked: they were looked at when
 /// they were made.
-bool allows_outside(const Type& type, const BoxRef& value) {
+bool allows_outside(const Type& type, const ObjectRef& value) {
   if (type.is_tensor()) return allows(type, value);
-  const auto kind = type.wraps.front() == tensor::Wrap::sequence ? tensor::BoxKind::sequence
-                                                                 : tensor::BoxKind::optional;
+  const auto kind = type.wraps.front() == tensor::Wrap::sequence ? tensor::ObjectKind::sequence
+                                                                 : tensor::ObjectKind::optional;
   return value && value->kind() == kind && value->dtype() == type.dtype;
 }
 
@@ -52,17 +52,17 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  Expected<std::vector<BoxRef>> run(std::span<const BoxRef> feeds);
+  Expected<std::vector<ObjectRef>> run(std::span<const ObjectRef> feeds);
 
  private:
-  struct Frame {
+  struct InterpreterFrame {
     RegionId region;
     NodeId owner;
     std::size_t next = 0;
     std::optional<LoopRun> loop;
   };
 
-  Expected<void> bind_feeds(std::span<const BoxRef> feeds);
+  Expected<void> bind_feeds(std::span<const ObjectRef> feeds);
   [[nodiscard]] bool bind_sizes(const Type& type, const Tensor& feed,
                                 std::vector<std::optional<std::int64_t>>& sizes) const;
   Expected<void> step();
@@ -73,35 +73,35 @@ class Interpreter {
   Expected<void> end_region();
   Expected<void> next_step();
   Expected<void> ask_to_go_on() const;
-  Expected<void> bind(std::span<const ValueId> ids, std::vector<BoxRef> values,
+  Expected<void> bind(std::span<const ValueId> ids, std::vector<ObjectRef> values,
                       std::string_view what);
   /// The operands from `first` on; those that are not read again leave the table.
-  [[nodiscard]] std::vector<BoxRef> operands(NodeId id, std::size_t first = 0);
-  [[nodiscard]] std::vector<BoxRef> yields(RegionId id);
+  [[nodiscard]] std::vector<ObjectRef> operands(NodeId id, std::size_t first = 0);
+  [[nodiscard]] std::vector<ObjectRef> yields(RegionId id);
   [[nodiscard]] Error placed(Error error) const;
-  tensor::Draws* draws_of(NodeId id);
+  tensor::SampleCounter* samples_of(NodeId id);
 
   const Module& module_;
   const InterpretOptions& options_;
   MemoryBudget budget_;
   MemoryAccount memory_;
   ir::LastUses last_uses_;
-  std::vector<BoxRef> values_;
-  std::vector<Frame> frames_;
-  std::map<std::uint32_t, tensor::Draws> draws_;
+  std::vector<ObjectRef> values_;
+  std::vector<InterpreterFrame> frames_;
+  std::map<std::uint32_t, tensor::SampleCounter> samples_;
   NodeId current_;  ///< what an error is about
 };
 
-Expected<std::vector<BoxRef>> Interpreter::run(std::span<const BoxRef> feeds) {
+Expected<std::vector<ObjectRef>> Interpreter::run(std::span<const ObjectRef> feeds) {
   SCANLOOM_CHECK_OK(bind_feeds(feeds));
-  frames_.push_back(Frame{module_.top(), {}, 0, {}});
+  frames_.push_back(InterpreterFrame{module_.top(), {}, 0, {}});
   const Region& top = module_.region(module_.top());
   while (frames_.size() > 1 || frames_[0].next < top.nodes.size())
     if (auto done = step(); !done) return placed(std::move(done).error());
   return yields(module_.top());
 }
 
-Expected<void> Interpreter::bind_feeds(std::span<const BoxRef> feeds) {
+Expected<void> Interpreter::bind_feeds(std::span<const ObjectRef> feeds) {
   const std::vector<ValueId>& args = module_.region(module_.top()).args;
   if (feeds.size() != args.size())
     return fail(Code::invalid_argument, "the module has {} inputs, {} are fed", args.size(),
@@ -134,7 +134,7 @@ bool Interpreter::bind_sizes(const Type& type, const Tensor& feed,
 }
 
 Expected<void> Interpreter::step() {
-  Frame& frame = frames_.back();
+  InterpreterFrame& frame = frames_.back();
   const std::vector<NodeId>& nodes = module_.region(frame.region).nodes;
   if (frame.next == nodes.size()) return end_region();
   return execute(nodes[frame.next++]);
@@ -144,30 +144,32 @@ Expected<void> Interpreter::execute(NodeId id) {
   current_ = id;
   const Node& node = module_.node(id);
   if (node.op == &ir::constant_op)
-    return bind(node.outputs, {BoxRef::of(node.attrs[0].tensor())}, "result");
+    return bind(node.outputs, {ObjectRef::of(node.attrs[0].tensor())}, "result");
   if (node.op == &ir::loop_op) return enter_loop(id);
   if (node.op == &ir::branch_op) return enter_branch(id);
   return execute_kernel(id);
 }
 
 /// nullptr: the node draws nothing.
-tensor::Draws* Interpreter::draws_of(NodeId id) {
+tensor::SampleCounter* Interpreter::samples_of(NodeId id) {
   if (module_.node(id).op->effects != ir::Effects::random) return nullptr;
-  return &draws_.try_emplace(id.index, tensor::Draws{.run = options_.run_number}).first->second;
+  return &samples_.try_emplace(id.index, tensor::SampleCounter{.run = options_.run_number})
+              .first->second;
 }
 
 Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
-  std::vector<BoxRef> inputs = operands(id);
-  std::vector<BoxRef> results(node.outputs.size());
-  SCANLOOM_CHECK_OK(run_boxed(*node.op, {inputs, results, node.attrs, memory_, draws_of(id)}));
+  std::vector<ObjectRef> inputs = operands(id);
+  std::vector<ObjectRef> results(node.outputs.size());
+  SCANLOOM_CHECK_OK(
+      run_on_objects(*node.op, {inputs, results, node.attrs, memory_, samples_of(id)}));
   return bind(node.outputs, std::move(results), "result");
 }
 
 Expected<void> Interpreter::enter_loop(NodeId id) {
   const Node& node = module_.node(id);
   SCANLOOM_TRY(LoopRun loop, LoopRun::start(module_, id, operands(id), options_, memory_));
-  frames_.push_back(Frame{node.regions[0], id, 0, std::move(loop)});
+  frames_.push_back(InterpreterFrame{node.regions[0], id, 0, std::move(loop)});
   return next_step();
 }
 
@@ -175,14 +177,14 @@ Expected<void> Interpreter::enter_branch(NodeId id) {
   const Node& node = module_.node(id);
   SCANLOOM_TRY(const bool condition, read_condition(values_[node.inputs[0].index], "condition"));
   const RegionId taken = node.regions[condition ? 0 : 1];
-  frames_.push_back(Frame{taken, id, 0, {}});
+  frames_.push_back(InterpreterFrame{taken, id, 0, {}});
   return bind(module_.region(taken).args, operands(id, 1), "argument");
 }
 
 Expected<void> Interpreter::end_region() {
-  Frame& frame = frames_.back();
+  InterpreterFrame& frame = frames_.back();
   current_ = frame.owner;
-  std::vector<BoxRef> values = yields(frame.region);
+  std::vector<ObjectRef> values = yields(frame.region);
   if (frame.loop) {
     SCANLOOM_CHECK_OK(frame.loop->take(std::move(values)));
     return next_step();
@@ -193,14 +195,14 @@ Expected<void> Interpreter::end_region() {
 }
 
 Expected<void> Interpreter::next_step() {
-  Frame& frame = frames_.back();
+  InterpreterFrame& frame = frames_.back();
   if (frame.loop->wants_step()) {
     SCANLOOM_CHECK_OK(ask_to_go_on());
-    SCANLOOM_TRY(std::vector<BoxRef> args, frame.loop->arguments());
+    SCANLOOM_TRY(std::vector<ObjectRef> args, frame.loop->arguments());
     frame.next = 0;
     return bind(module_.region(frame.region).args, std::move(args), "argument");
   }
-  SCANLOOM_TRY(std::vector<BoxRef> results, frame.loop->results());
+  SCANLOOM_TRY(std::vector<ObjectRef> results, frame.loop->results());
   const NodeId owner = frame.owner;
   frames_.pop_back();
   return bind(module_.node(owner).outputs, std::move(results), "result");
@@ -208,11 +210,12 @@ Expected<void> Interpreter::next_step() {
 
 Expected<void> Interpreter::ask_to_go_on() const {
   if (!options_.may_go_on) return {};
-  const auto outermost = std::ranges::find_if(frames_, [](const Frame& f) { return !!f.loop; });
+  const auto outermost =
+      std::ranges::find_if(frames_, [](const InterpreterFrame& f) { return !!f.loop; });
   return options_.may_go_on({outermost->owner, outermost->loop->step(), outermost->loop->steps()});
 }
 
-Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<BoxRef> values,
+Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<ObjectRef> values,
                                  std::string_view what) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const Type& type = module_.value(ids[i]).type;
@@ -224,9 +227,9 @@ Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<BoxRe
   return {};
 }
 
-std::vector<BoxRef> Interpreter::operands(NodeId id, std::size_t first) {
+std::vector<ObjectRef> Interpreter::operands(NodeId id, std::size_t first) {
   const std::vector<ValueId>& ids = module_.node(id).inputs;
-  std::vector<BoxRef> values;
+  std::vector<ObjectRef> values;
   for (std::size_t i = first; i < ids.size(); ++i) {
     if (!ids[i].valid())
       values.emplace_back();
@@ -238,11 +241,11 @@ std::vector<BoxRef> Interpreter::operands(NodeId id, std::size_t first) {
   return values;
 }
 
-std::vector<BoxRef> Interpreter::yields(RegionId id) {
+std::vector<ObjectRef> Interpreter::yields(RegionId id) {
   const std::vector<ValueId>& ids = module_.region(id).yields;
-  std::vector<BoxRef> values;
+  std::vector<ObjectRef> values;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    BoxRef& value = values_[ids[i].index];
+    ObjectRef& value = values_[ids[i].index];
     values.push_back(last_uses_.of_yield(id, i) ? std::move(value) : value);
   }
   return values;
@@ -262,16 +265,18 @@ Error Interpreter::placed(Error error) const {
 
 }  // namespace
 
-Expected<std::vector<BoxRef>> interpret_boxed(const Module& module, std::span<const BoxRef> feeds,
-                                              const InterpretOptions& options) {
+Expected<std::vector<ObjectRef>> interpret_objects(const Module& module,
+                                                   std::span<const ObjectRef> feeds,
+                                                   const InterpretOptions& options) {
   return Interpreter(module, options).run(feeds);
 }
 
 Expected<std::vector<Tensor>> interpret(const Module& module, std::span<const Tensor> feeds,
                                         const InterpretOptions& options) {
-  std::vector<BoxRef> boxed;
-  for (const Tensor& feed : feeds) boxed.push_back(feed.defined() ? BoxRef::of(feed) : BoxRef());
-  SCANLOOM_TRY(const std::vector<BoxRef> results, interpret_boxed(module, boxed, options));
+  std::vector<ObjectRef> objects;
+  for (const Tensor& feed : feeds)
+    objects.push_back(feed.defined() ? ObjectRef::of(feed) : ObjectRef());
+  SCANLOOM_TRY(const std::vector<ObjectRef> results, interpret_objects(module, objects, options));
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]->is_tensor())

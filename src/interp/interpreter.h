@@ -10,7 +10,7 @@
 
 #include "base/expected.h"
 #include "ir/module.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 
 namespace scanloom::interp {
 
@@ -38,9 +38,9 @@ struct InterpretOptions {
 /// The module's outputs, from one value for each argument of its top region. Errors name the node
 /// and the steps of the loops around it: invalid_argument (feeds, data), limit_reached, internal (a
 /// result that contradicts its type). Thread-safe.
-Expected<std::vector<tensor::BoxRef>> interpret_boxed(const ir::Module& module,
-                                                      std::span<const tensor::BoxRef> feeds,
-                                                      const InterpretOptions& options = {});
+Expected<std::vector<tensor::ObjectRef>> interpret_objects(const ir::Module& module,
+                                                           std::span<const tensor::ObjectRef> feeds,
+                                                           const InterpretOptions& options = {});
 /// The same for modules of which all inputs and outputs are tensors; unsupported for others.
 Expected<std::vector<tensor::Tensor>> interpret(const ir::Module& module,
                                                 std::span<const tensor::Tensor> feeds,

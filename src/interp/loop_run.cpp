@@ -12,13 +12,13 @@ namespace scanloom::interp {
 namespace {
 
 using ir::LoopPorts;
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Shape;
 using tensor::Tensor;
 
 }  // namespace
 
-Expected<bool> read_condition(const BoxRef& value, std::string_view what) {
+Expected<bool> read_condition(const ObjectRef& value, std::string_view what) {
   const Tensor& tensor = value->tensor();
   if (tensor.dtype() != DType::boolean || tensor.elements() != 1)
     return fail(Code::invalid_argument, "the {} is {}{}, must be one boolean", what,
@@ -26,7 +26,7 @@ Expected<bool> read_condition(const BoxRef& value, std::string_view what) {
   return *static_cast<const std::uint8_t*>(tensor.data()) != 0;
 }
 
-LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<BoxRef> inputs,
+LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<ObjectRef> inputs,
                  const InterpretOptions& options, tensor::MemoryAccount& memory)
     : module_(&module),
       node_(node),
@@ -37,13 +37,13 @@ LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<BoxRef> 
       rows_held_(rows_.size()) {
   // Sequences and optionals are handed over, so that the body may change them in place.
   for (std::size_t i = 0; i < ports().carried; ++i) {
-    BoxRef& initial = inputs_[ports().first_carried_input() + i];
+    ObjectRef& initial = inputs_[ports().first_carried_input() + i];
     carried_.push_back(initial->is_tensor() ? initial : std::move(initial));
   }
 }
 
 Expected<LoopRun> LoopRun::start(const ir::Module& module, ir::NodeId node,
-                                 std::vector<BoxRef> inputs, const InterpretOptions& options,
+                                 std::vector<ObjectRef> inputs, const InterpretOptions& options,
                                  tensor::MemoryAccount& memory) {
   LoopRun run(module, node, std::move(inputs), options, memory);
   SCANLOOM_CHECK_OK(run.read_controls());
@@ -91,7 +91,7 @@ Expected<void> LoopRun::open_windows() {
   return {};
 }
 
-Expected<std::vector<BoxRef>> LoopRun::arguments() {
+Expected<std::vector<ObjectRef>> LoopRun::arguments() {
   if (!has_end_ && step_ >= options_->max_steps)
     return fail(Code::limit_reached,
                 "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
@@ -100,10 +100,10 @@ Expected<std::vector<BoxRef>> LoopRun::arguments() {
     return fail(Code::limit_reached, "the step limit of {} was reached", options_->max_steps_of_any)
         .note("raise it with the option max_steps");
   const LoopPorts& ports = this->ports();
-  std::vector<BoxRef> args;
+  std::vector<ObjectRef> args;
   const auto captured = inputs_.begin() + ports.first_captured_input();
   args.assign(captured, captured + ports.captured);
-  for (BoxRef& state : carried_) args.push_back(state->is_tensor() ? state : std::move(state));
+  for (ObjectRef& state : carried_) args.push_back(state->is_tensor() ? state : std::move(state));
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
     const std::int64_t first = windows_[i].first + step_ * port.stride;
@@ -113,19 +113,19 @@ Expected<std::vector<BoxRef>> LoopRun::arguments() {
     SCANLOOM_TRY(Tensor part,
                  tensor::slice(whole, static_cast<int>(port.axis), first, port.part, port.squeeze));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(part)));
-    args.push_back(BoxRef::of(std::move(counted)));
+    args.push_back(ObjectRef::of(std::move(counted)));
     SCANLOOM_CHECK_OK(memory_->count(*args.back()));
   }
   return args;
 }
 
-Expected<void> LoopRun::take(std::vector<BoxRef> yields) {
+Expected<void> LoopRun::take(std::vector<ObjectRef> yields) {
   const LoopPorts& ports = this->ports();
   if (ports.has_keep_going) {
     SCANLOOM_TRY(going_, read_condition(yields[0], "yielded keep_going"));
   }
   for (std::size_t i = 0; i < carried_.size(); ++i) {
-    BoxRef& next = yields[ports.first_carried_yield() + i];
+    ObjectRef& next = yields[ports.first_carried_yield() + i];
     if (ports.fixed_sizes && next->is_tensor())
       SCANLOOM_CHECK_OK(
           tensor::check_fixed_sizes([&] { return ir::describe_carried(*module_, node_, i); }, step_,
@@ -153,11 +153,11 @@ Expected<void> LoopRun::take_row(std::size_t i, const Tensor& row) {
   return {};
 }
 
-Expected<std::vector<BoxRef>> LoopRun::results() {
-  std::vector<BoxRef> results = std::move(carried_);
+Expected<std::vector<ObjectRef>> LoopRun::results() {
+  std::vector<ObjectRef> results = std::move(carried_);
   if (step_ == 0) {
     SCANLOOM_TRY(std::vector<Tensor> stacks, empty_stacks());
-    for (Tensor& stack : stacks) results.push_back(BoxRef::of(std::move(stack)));
+    for (Tensor& stack : stacks) results.push_back(ObjectRef::of(std::move(stack)));
     return results;
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -166,7 +166,7 @@ Expected<std::vector<BoxRef>> LoopRun::results() {
     SCANLOOM_TRY(Tensor all, tensor::join_rows(rows_[i], static_cast<int>(port.axis), port.insert,
                                                port.reverse));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(all)));
-    results.push_back(BoxRef::of(std::move(counted)));
+    results.push_back(ObjectRef::of(std::move(counted)));
     SCANLOOM_CHECK_OK(memory_->count(*results.back()));
   }
   return results;
@@ -176,7 +176,7 @@ Expected<std::vector<Tensor>> LoopRun::empty_stacks() const {
   std::vector<Tensor> stacks;
   if (rows_.empty()) return stacks;
   std::vector<Tensor> inputs;
-  for (const BoxRef& input : inputs_)
+  for (const ObjectRef& input : inputs_)
     inputs.push_back(input && input->is_tensor() ? input->tensor() : Tensor());
   SCANLOOM_TRY(const std::vector<Shape> shapes, ir::empty_stacks(*module_, node_, inputs));
   for (std::size_t i = 0; i < rows_.size(); ++i) {

@@ -8,8 +8,8 @@
 
 #include "interp/interpreter.h"
 #include "ir/scan_window.h"
-#include "tensor/boxed.h"
 #include "tensor/memory_account.h"
+#include "tensor/object.h"
 
 namespace scanloom::interp {
 
@@ -18,7 +18,7 @@ class LoopRun {
   /// `inputs` are the node's; `memory`, which must outlive the run, counts what it makes. Errors do
   /// not name the node.
   static Expected<LoopRun> start(const ir::Module& module, ir::NodeId node,
-                                 std::vector<tensor::BoxRef> inputs,
+                                 std::vector<tensor::ObjectRef> inputs,
                                  const InterpretOptions& options, tensor::MemoryAccount& memory);
 
   [[nodiscard]] bool wants_step() const { return going_ && step_ < steps_; }
@@ -27,14 +27,14 @@ class LoopRun {
   /// At most so many will be; -1: not known.
   [[nodiscard]] std::int64_t steps() const { return has_end_ ? steps_ : -1; }
   /// Of the body, for the next step, which is given the states. Precondition: wants_step().
-  [[nodiscard]] Expected<std::vector<tensor::BoxRef>> arguments();
+  [[nodiscard]] Expected<std::vector<tensor::ObjectRef>> arguments();
   /// Ends a step, with what the body yielded.
-  Expected<void> take(std::vector<tensor::BoxRef> yields);
+  Expected<void> take(std::vector<tensor::ObjectRef> yields);
   /// Of the node, once. Precondition: !wants_step().
-  [[nodiscard]] Expected<std::vector<tensor::BoxRef>> results();
+  [[nodiscard]] Expected<std::vector<tensor::ObjectRef>> results();
 
  private:
-  LoopRun(const ir::Module& module, ir::NodeId node, std::vector<tensor::BoxRef> inputs,
+  LoopRun(const ir::Module& module, ir::NodeId node, std::vector<tensor::ObjectRef> inputs,
           const InterpretOptions& options, tensor::MemoryAccount& memory);
   [[nodiscard]] const ir::LoopPorts& ports() const { return *module_->node(node_).loop; }
   Expected<void> read_controls();
@@ -44,7 +44,7 @@ class LoopRun {
 
   const ir::Module* module_;
   ir::NodeId node_;
-  std::vector<tensor::BoxRef> inputs_;
+  std::vector<tensor::ObjectRef> inputs_;
   const InterpretOptions* options_;
   tensor::MemoryAccount* memory_;
   std::int64_t steps_ = std::numeric_limits<std::int64_t>::max();
@@ -52,12 +52,12 @@ class LoopRun {
   bool going_ = true;
   std::int64_t step_ = 0;
   std::vector<ir::ScanWindow> windows_;
-  std::vector<tensor::BoxRef> carried_;
+  std::vector<tensor::ObjectRef> carried_;
   std::vector<std::vector<tensor::Tensor>> rows_;       ///< of each stacked port
   std::vector<std::shared_ptr<const void>> rows_held_;  ///< the account's record of these lists
 };
 
 /// The one element of a boolean tensor; `what` names it in the error.
-Expected<bool> read_condition(const tensor::BoxRef& value, std::string_view what);
+Expected<bool> read_condition(const tensor::ObjectRef& value, std::string_view what);
 
 }  // namespace scanloom::interp

@@ -17,9 +17,10 @@ Expected<std::vector<Attr>> in_declared_order(const OpDef& op, std::vector<Named
   return attrs;
 }
 
-std::string place_text(const Module& module, PlaceId place, const OpDef& op) {
-  if (!place.valid() || module.place(place).nodes.empty()) return text::described_node(op.name);
-  return module.place(place).nodes.front();
+std::string location_text(const Module& module, LocationId location, const OpDef& op) {
+  if (!location.valid() || module.location(location).nodes.empty())
+    return text::described_node(op.name);
+  return module.location(location).nodes.front();
 }
 
 /// What inference says when it is told no sizes: element types and wraps.
@@ -55,11 +56,11 @@ std::shared_ptr<const Known> Builder::known(ValueId value) {
 
 Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
                                std::vector<NamedAttr> attrs, std::size_t outputs) {
-  const auto place = [&] { return place_text(module_, place_, op); };
+  const auto location = [&] { return location_text(module_, location_, op); };
   auto ordered = in_declared_order(op, attrs);
-  if (!ordered) return std::move(ordered).error().at(place());
+  if (!ordered) return std::move(ordered).error().at(location());
   if (op.infer == nullptr)
-    return fail(Code::internal, "{}: the builder cannot make a {} node", place(), op.name);
+    return fail(Code::internal, "{}: the builder cannot make a {} node", location(), op.name);
   std::vector<const Type*> types;
   std::vector<const Known*> known_inputs;
   for (const ValueId input : inputs) {
@@ -67,21 +68,21 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
     known_inputs.push_back(input.valid() ? known(input).get() : nullptr);
   }
   if (auto fits = check_signature(op, types, *ordered, module_.dims); !fits)
-    return std::move(fits).error().at(place());
+    return std::move(fits).error().at(location());
   auto result = infer_node(op, types, known_inputs, *ordered, outputs, module_.dims);
   if (!result) {
-    if (region_ == module_.top()) return std::move(result).error().at(place());
+    if (region_ == module_.top()) return std::move(result).error().at(location());
     // Sizes that do not fit may belong to a side that never runs; the kinds of values are right all
     // the same, or always wrong.
     auto sizeless = infer_sizeless(op, types, *ordered, outputs, module_.dims);
-    if (!sizeless && op.boxed != nullptr) return std::move(result).error().at(place());
+    if (!sizeless && op.run_objects != nullptr) return std::move(result).error().at(location());
     const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;
     result = sizeless ? *std::move(sizeless)
                       : NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}, 0};
     result->known.resize(outputs);
   }
   const NodeId id = module_.add_node(region_, op, std::move(inputs), *std::move(ordered),
-                                     std::move(result->types), place_);
+                                     std::move(result->types), location_);
   for (std::size_t i = 0; i < outputs; ++i)
     if (result->known[i]) known_[module_.node(id).outputs[i]] = std::move(result->known[i]);
   return id;
@@ -96,7 +97,7 @@ Expected<ValueId> Builder::op(const OpDef& op, std::vector<ValueId> inputs,
 ValueId Builder::constant(Tensor value) {
   Type type = Type::of(value.dtype(), value.shape());
   const NodeId id = module_.add_node(region_, constant_op, {}, {Attr(std::move(value))},
-                                     {std::move(type)}, place_);
+                                     {std::move(type)}, location_);
   return module_.node(id).outputs[0];
 }
 

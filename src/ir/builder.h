@@ -24,7 +24,7 @@ class Builder {
   [[nodiscard]] Module& module() { return module_; }
   [[nodiscard]] RegionId region() const { return region_; }
   /// Nodes appended from now on come from there.
-  void set_place(PlaceId place) { place_ = place; }
+  void set_location(LocationId location) { location_ = location; }
 
   /// Appends a node with `outputs` results; attributes by name, those left out are absent. Result
   /// types are inferred. Errors name the place. Outside the top region, where a node may never run,
@@ -48,7 +48,7 @@ class Builder {
  private:
   Module& module_;
   RegionId region_;
-  PlaceId place_;
+  LocationId location_;
   std::map<ValueId, std::shared_ptr<const Known>> known_;  // of constants, and of sizes made here
 };
 

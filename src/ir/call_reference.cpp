@@ -52,7 +52,7 @@ bool makes_nothing(const OpDef& op, std::span<const Operand> results) {
 
 Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                               std::span<const tensor::Attr> attrs, std::span<const Tensor> results,
-                              tensor::Draws* draws) {
+                              tensor::SampleCounter* samples) {
   constexpr std::size_t kMaxOperands = 0xffff;
   if (inputs.size() > kMaxOperands || results.size() > kMaxOperands)
     return fail(Code::unsupported, "{} operands and {} results: {} are the most there can be",
@@ -66,7 +66,7 @@ Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                           .output_count = out.count(),
                           .attrs = attrs.data(),
                           .fault = &fault,
-                          .draws = draws};
+                          .samples = samples};
   if (op.reference(call) != tensor::Status::ok) return to_error(fault);
   return {};
 }

@@ -20,6 +20,6 @@ namespace scanloom::ir {
 Expected<void> call_reference(const OpDef& op, std::span<const tensor::Tensor> inputs,
                               std::span<const tensor::Attr> attrs,
                               std::span<const tensor::Tensor> results,
-                              tensor::Draws* draws = nullptr);
+                              tensor::SampleCounter* samples = nullptr);
 
 }  // namespace scanloom::ir

@@ -8,6 +8,6 @@ namespace scanloom::ir {
 using ValueId = Id<struct ValueTag>;
 using NodeId = Id<struct NodeTag>;
 using RegionId = Id<struct RegionTag>;
-using PlaceId = Id<struct PlaceTag>;
+using LocationId = Id<struct LocationTag>;
 
 }  // namespace scanloom::ir

@@ -42,7 +42,7 @@ Expected<Inference> InferDriver::run(std::span<const Type> argument_types) {
       hasty_ = true;
       SCANLOOM_CHECK_OK(start(argument_types));
     }
-    Frame& frame = frames_.back();
+    InferFrame& frame = frames_.back();
     const std::vector<NodeId>& nodes = module_.region(frame.region).nodes;
     if (frame.next == nodes.size()) {
       SCANLOOM_CHECK_OK(leave());

@@ -27,22 +27,22 @@ Expected<void> InferDriver::enter_branch(NodeId id) {
   if (value == nullptr || !value->tensor || value->tensor->elements() != 1) {
     // A body is inferred again as its sizes widen, and what was known then need not be now.
     result_.taken_branch[id.index] = -1;
-    push_side(id, 0, false);
+    push_region(id, 0, false);
     return {};
   }
-  const std::size_t side = value->tensor->as<bool>()[0] ? 0 : 1;
-  result_.taken_branch[id.index] = static_cast<std::int8_t>(side);
-  push_side(id, side, true);
+  const std::size_t which = value->tensor->as<bool>()[0] ? 0 : 1;
+  result_.taken_branch[id.index] = static_cast<std::int8_t>(which);
+  push_region(id, which, true);
   return {};
 }
 
-void InferDriver::push_side(NodeId id, std::size_t side, bool known) {
+void InferDriver::push_region(NodeId id, std::size_t which, bool known) {
   const Node& node = module_.node(id);
-  const Region& region = module_.region(node.regions[side]);
+  const Region& region = module_.region(node.regions[which]);
   for (std::size_t i = 0; i < region.args.size(); ++i) copy(region.args[i], node.inputs[i + 1]);
-  result_.visited[node.regions[side].index] = true;
-  const Frame& outer = frames_.back();
-  frames_.push_back({.region = node.regions[side],
+  result_.visited[node.regions[which].index] = true;
+  const InferFrame& outer = frames_.back();
+  frames_.push_back({.region = node.regions[which],
                      .owner = id,
                      .certain = outer.certain && known,
                      .may_defer = outer.may_defer || !known});
@@ -53,8 +53,8 @@ Expected<void> InferDriver::leave_branch(NodeId id) {
   const RegionId left = frames_.back().region;
   frames_.pop_back();
   if (result_.taken_branch[id.index] < 0) {
-    if (left == node.regions[1]) return join_sides(id);
-    push_side(id, 1, false);
+    if (left == node.regions[1]) return join_regions(id);
+    push_region(id, 1, false);
     return {};
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
@@ -62,7 +62,7 @@ Expected<void> InferDriver::leave_branch(NodeId id) {
   return {};
 }
 
-Expected<void> InferDriver::join_sides(NodeId id) {
+Expected<void> InferDriver::join_regions(NodeId id) {
   const Node& node = module_.node(id);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const Type& a = type(module_.region(node.regions[0]).yields[i]);

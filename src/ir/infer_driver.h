@@ -20,7 +20,7 @@ class InferDriver {
   Expected<Inference> run(std::span<const Type> argument_types);
 
  private:
-  struct Frame {
+  struct InferFrame {
     RegionId region;
     NodeId owner = {};       ///< the loop or branch; invalid: the top region
     std::size_t next = 0;    ///< among the region's nodes
@@ -46,23 +46,23 @@ class InferDriver {
   Expected<void> leave();
 
   Expected<void> enter_branch(NodeId id);
-  void push_side(NodeId id, std::size_t side, bool known);
+  void push_region(NodeId id, std::size_t which, bool known);
   Expected<void> leave_branch(NodeId id);
-  Expected<void> join_sides(NodeId id);
+  Expected<void> join_regions(NodeId id);
 
   Expected<void> enter_loop(NodeId id);
-  Expected<void> count_trips(const Node& node, Frame& frame);
+  Expected<void> count_trips(const Node& node, InferFrame& frame);
   std::optional<Dim> count_slices(const Node& node);
-  [[nodiscard]] static bool takes_a_step(const Node& node, const Frame& frame);
+  [[nodiscard]] static bool takes_a_step(const Node& node, const InferFrame& frame);
   Expected<void> set_loop_arguments(NodeId id);
   Expected<Type> slice_type(const Type& outer, NodeId loop, std::size_t index);
   Expected<void> leave_loop(NodeId id);
   Expected<bool> widen_carried(NodeId id);
-  void set_carried_outputs(NodeId id, const Frame& frame);
-  Expected<void> set_stacked_outputs(NodeId id, const Frame& frame);
+  void set_carried_outputs(NodeId id, const InferFrame& frame);
+  Expected<void> set_stacked_outputs(NodeId id, const InferFrame& frame);
   Expected<Type> stacked_type(const Type& row, const StackedPort& port, Dim rows,
-                              const Frame& frame);
-  void end_early(const Node& node, Frame& frame) const;
+                              const InferFrame& frame);
+  void end_early(const Node& node, InferFrame& frame) const;
   [[nodiscard]] bool passes_through(const Node& node, std::size_t carried) const;
 
   void set(ValueId id, Type type, std::shared_ptr<const Known> known = nullptr) {
@@ -79,7 +79,7 @@ class InferDriver {
   DimTable& dims_;
   const InferOptions& options_;
   Inference result_;
-  std::vector<Frame> frames_;
+  std::vector<InferFrame> frames_;
   std::size_t visits_ = 0;
   bool hasty_ = false;  ///< all that a loop changes is unranked from the start, so none is repeated
   std::map<NodeId, std::vector<Widened>> widened_;

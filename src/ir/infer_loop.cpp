@@ -63,7 +63,7 @@ bool mark_differences(const Type& argument, const Type& yielded, Widened& widene
 
 }  // namespace
 
-Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
+Expected<void> InferDriver::count_trips(const Node& node, InferFrame& frame) {
   const LoopPorts& ports = *node.loop;
   std::size_t input = 0;
   frame.exact = true;
@@ -110,7 +110,7 @@ std::optional<Dim> InferDriver::count_slices(const Node& node) {
 }
 
 /// Whether as many steps as are counted, or as no count bounds, are at least one.
-bool InferDriver::takes_a_step(const Node& node, const Frame& frame) {
+bool InferDriver::takes_a_step(const Node& node, const InferFrame& frame) {
   if (frame.trips) return frame.trips->is_constant() && frame.trips->value() > 0;
   return !node.loop->has_trip_count && node.loop->scanned.empty();
 }
@@ -118,8 +118,8 @@ bool InferDriver::takes_a_step(const Node& node, const Frame& frame) {
 Expected<void> InferDriver::enter_loop(NodeId id) {
   const Node& node = module_.node(id);
   SCANLOOM_CHECK_OK(check_counts(module_, node));
-  const Frame& outer = frames_.back();
-  Frame frame{.region = node.regions[0], .owner = id};
+  const InferFrame& outer = frames_.back();
+  InferFrame frame{.region = node.regions[0], .owner = id};
   SCANLOOM_CHECK_OK(count_trips(node, frame));
   const bool some = takes_a_step(node, frame);
   frame.certain = outer.certain && frame.exact && some;
@@ -225,7 +225,7 @@ Expected<void> InferDriver::leave_loop(NodeId id) {
     SCANLOOM_CHECK_OK(
         check_single("the condition that the body yields", keep_going, dims_, options_.evaluate));
   }
-  Frame frame = frames_.back();
+  InferFrame frame = frames_.back();
   frames_.pop_back();
   if (node.loop->has_keep_going) end_early(node, frame);
   set_carried_outputs(id, frame);
@@ -234,7 +234,7 @@ Expected<void> InferDriver::leave_loop(NodeId id) {
 
 /// What the condition that the body yields leaves of the count. A second step is the first that it
 /// can prevent.
-void InferDriver::end_early(const Node& node, Frame& frame) const {
+void InferDriver::end_early(const Node& node, InferFrame& frame) const {
   if (frame.trips && frame.trips->is_constant() && frame.trips->value() <= 1) return;
   const ValueId yield = module_.region(node.regions[0]).yields[0];
   const auto goes_on = known_boolean(known(yield).get());
@@ -245,7 +245,7 @@ void InferDriver::end_early(const Node& node, Frame& frame) const {
     frame.exact = false;
 }
 
-void InferDriver::set_carried_outputs(NodeId id, const Frame& frame) {
+void InferDriver::set_carried_outputs(NodeId id, const InferFrame& frame) {
   const Node& node = module_.node(id);
   const LoopPorts& ports = *node.loop;
   for (std::size_t i = 0; i < ports.carried; ++i) {
@@ -261,7 +261,7 @@ void InferDriver::set_carried_outputs(NodeId id, const Frame& frame) {
   }
 }
 
-Expected<void> InferDriver::set_stacked_outputs(NodeId id, const Frame& frame) {
+Expected<void> InferDriver::set_stacked_outputs(NodeId id, const InferFrame& frame) {
   const Node& node = module_.node(id);
   const LoopPorts& ports = *node.loop;
   const bool counted = frame.trips && (frame.exact || frame.trips == Dim(0));
@@ -276,7 +276,7 @@ Expected<void> InferDriver::set_stacked_outputs(NodeId id, const Frame& frame) {
 }
 
 Expected<Type> InferDriver::stacked_type(const Type& row, const StackedPort& port, Dim rows,
-                                         const Frame& frame) {
+                                         const InferFrame& frame) {
   if (!row.is_tensor())
     return invalid_model("a row must be a tensor, not {}", to_string(row, dims_));
   Type stacked = row;

@@ -46,8 +46,8 @@ Expected<void> check_type(const Type& type, const tensor::DimTable& dims) {
   return {};
 }
 
-Expected<void> check_sizes_told(const OpDef& op, std::span<const Type* const> operands,
-                                std::span<const Type> results, const tensor::DimTable& dims) {
+Expected<void> check_reported_sizes(const OpDef& op, std::span<const Type* const> operands,
+                                    std::span<const Type> results, const tensor::DimTable& dims) {
   if (std::ranges::all_of(results, [](const Type& type) { return type.is_static(); })) return {};
   std::string given;
   for (const Type* operand : operands)

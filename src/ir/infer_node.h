@@ -28,9 +28,9 @@ Expected<NodeTypes> infer_node(const OpDef& op, std::span<const tensor::Type* co
 Expected<void> check_type(const tensor::Type& type, const tensor::DimTable& dims);
 
 /// Error: a result's size stays unknown although all operands are there.
-Expected<void> check_sizes_told(const OpDef& op, std::span<const tensor::Type* const> operands,
-                                std::span<const tensor::Type> results,
-                                const tensor::DimTable& dims);
+Expected<void> check_reported_sizes(const OpDef& op, std::span<const tensor::Type* const> operands,
+                                    std::span<const tensor::Type> results,
+                                    const tensor::DimTable& dims);
 
 std::shared_ptr<const Known> known_tensor(tensor::Tensor value);
 

@@ -27,7 +27,7 @@ class LastUses {
   }
   void look_at(const Module& module, RegionId region, std::vector<bool>& read);
 
-  std::vector<std::vector<bool>> operands_;  // by NodeId; empty: none of the operands is boxed
+  std::vector<std::vector<bool>> operands_;  // by NodeId; empty: none of the operands is an object
   std::vector<std::vector<bool>> yields_;    // by RegionId
 };
 

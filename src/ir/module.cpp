@@ -41,14 +41,15 @@ void Module::keep_arguments(RegionId region_id, const std::vector<bool>& kept) {
 }
 
 NodeId Module::add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
-                        std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place) {
+                        std::vector<Attr> attrs, std::vector<Type> output_types,
+                        LocationId location) {
   const NodeId id(nodes_.size());
   Node& added = nodes_.emplace_back();
   added.op = &op;
   added.inputs = std::move(inputs);
   added.attrs = std::move(attrs);
   added.parent = parent;
-  added.place = place;
+  added.location = location;
   for (Type& type : output_types) add_output(id, std::move(type));
   region(parent).nodes.push_back(id);
   return id;
@@ -66,29 +67,29 @@ ValueId Module::add_output(NodeId producer, Type type, std::string value_name) {
   return id;
 }
 
-PlaceId Module::add_place(Place added) {
-  const PlaceId id(places_.size());
-  places_.push_back(std::move(added));
+LocationId Module::add_location(Location added) {
+  const LocationId id(locations_.size());
+  locations_.push_back(std::move(added));
   return id;
 }
 
-PlaceId Module::merge_places(PlaceId a, PlaceId b) {
+LocationId Module::merge_locations(LocationId a, LocationId b) {
   if (!a.valid() || a == b) return b;
   if (!b.valid()) return a;
-  Place merged = place(a);
-  for (const std::string& name_of_b : place(b).nodes)
+  Location merged = location(a);
+  for (const std::string& name_of_b : location(b).nodes)
     if (std::ranges::find(merged.nodes, name_of_b) == merged.nodes.end())
       merged.nodes.push_back(name_of_b);
-  if (merged == place(a)) return a;
-  if (merged == place(b)) return b;
-  return add_place(std::move(merged));
+  if (merged == location(a)) return a;
+  if (merged == location(b)) return b;
+  return add_location(std::move(merged));
 }
 
 std::string Module::describe(NodeId id) const {
   const Node& described = node(id);
-  if (described.place.valid() && described.place.index < places_.size()) {
+  if (described.location.valid() && described.location.index < locations_.size()) {
     std::string text;
-    for (const std::string& user_node : place(described.place).nodes)
+    for (const std::string& user_node : location(described.location).nodes)
       text += (text.empty() ? "" : " + ") + user_node;
     if (!text.empty()) return text;
   }
@@ -97,7 +98,7 @@ std::string Module::describe(NodeId id) const {
 
 std::string Module::describe_call(NodeId id) const {
   const Node& called = node(id);
-  if (called.place.valid() || called.op == nullptr || called.op->access != Access::pointwise)
+  if (called.location.valid() || called.op == nullptr || called.op->access != Access::pointwise)
     return describe(id);
   std::string text;
   for (const ValueId input : called.inputs)
@@ -118,7 +119,7 @@ std::string Module::describe(ValueId id) const {
   // Numbers of values are our own; who reads the message knows the nodes.
   if (!id.valid() || id.index >= values_.size()) return text;
   const NodeId producer = value(id).producer;
-  if (producer.valid() && producer.index < nodes_.size() && node(producer).place.valid())
+  if (producer.valid() && producer.index < nodes_.size() && node(producer).location.valid())
     text += " of " + describe(producer);
   return text;
 }
@@ -140,9 +141,9 @@ std::string Module::describe_result(ValueId id) const {
     if (made_by.op == &constant_op) return "a constant";
     // What moves elements as they are says less than what has made them.
     const bool is_move = made_by.op->access == Access::view && made_by.inputs[0].valid();
-    if (made_by.place.valid() || !is_move) {
+    if (made_by.location.valid() || !is_move) {
       const std::string words =
-          made_by.place.valid() ? describe(producer) : std::string(made_by.op->name);
+          made_by.location.valid() ? describe(producer) : std::string(made_by.op->name);
       return part + (words.starts_with("an ") ? "" : "the result of ") + words;
     }
     if (made_by.op->name == "slice") part = "a part of ";

@@ -23,9 +23,9 @@ using tensor::Tensor;
 using tensor::Type;
 
 /// Where a node came from, in the user's words: "node 'gru' (Scan-11)". Fused nodes list several.
-struct Place {
+struct Location {
   std::vector<std::string> nodes;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const Location&, const Location&) = default;
 };
 
 /// An SSA value: a result of `producer`, or, when that is invalid, an argument of `region`.
@@ -46,7 +46,7 @@ struct Node {
   std::vector<Attr> attrs;
   std::vector<RegionId> regions;
   RegionId parent;
-  PlaceId place;
+  LocationId location;
   std::optional<LoopPorts> loop;  ///< of the loop node only
 };
 
@@ -79,14 +79,14 @@ class Module {
   [[nodiscard]] const Value& value(ValueId id) const { return values_[id.index]; }
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id.index]; }
   [[nodiscard]] const Region& region(RegionId id) const { return regions_[id.index]; }
-  [[nodiscard]] const Place& place(PlaceId id) const { return places_[id.index]; }
+  [[nodiscard]] const Location& location(LocationId id) const { return locations_[id.index]; }
   Value& value(ValueId id) { return values_[id.index]; }
   Node& node(NodeId id) { return nodes_[id.index]; }
   Region& region(RegionId id) { return regions_[id.index]; }
   [[nodiscard]] std::size_t value_count() const { return values_.size(); }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
   [[nodiscard]] std::size_t region_count() const { return regions_.size(); }
-  [[nodiscard]] std::size_t place_count() const { return places_.size(); }
+  [[nodiscard]] std::size_t location_count() const { return locations_.size(); }
 
   RegionId add_region(NodeId owner, std::string name = {});
   ValueId add_argument(RegionId region, Type type, std::string name = {});
@@ -95,12 +95,13 @@ class Module {
   void keep_arguments(RegionId region, const std::vector<bool>& kept);
   /// A node at the end of `parent` with `output_types.size()` results.
   NodeId add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
-                  std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place = {});
+                  std::vector<Attr> attrs, std::vector<Type> output_types,
+                  LocationId location = {});
   /// A further result of a node, at the end of its outputs.
   ValueId add_output(NodeId node, Type type, std::string name = {});
-  PlaceId add_place(Place place);
+  LocationId add_location(Location location);
   /// A place that names what both name; used when one node takes over from two.
-  PlaceId merge_places(PlaceId a, PlaceId b);
+  LocationId merge_locations(LocationId a, LocationId b);
 
   /// "node 'gru' (Scan-11)", or "a <op> node" where the user gave no name.
   [[nodiscard]] std::string describe(NodeId node) const;
@@ -124,7 +125,7 @@ class Module {
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<Region> regions_;
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
 };
 
 }  // namespace scanloom::ir

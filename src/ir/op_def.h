@@ -13,8 +13,8 @@
 #include "ir/infer_ctx.h"
 #include "ir/scalar_ctx.h"
 #include "tensor/attr.h"
-#include "tensor/boxed_call.h"
 #include "tensor/call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::ir {
 
@@ -112,11 +112,11 @@ struct OpDef {
   Access access = Access::opaque;
   Expected<void> (*infer)(InferCtx&) = nullptr;
   /// The oracle kernel: any strides for inputs and outputs; null for loop, branch and constant, and
-  /// where `boxed` is all there is.
+  /// where `run_objects` is all there is.
   tensor::KernelFn reference = nullptr;
-  /// Runs the operator on boxed values: sequences, optionals, strings that it makes. It must check
+  /// Runs the operator on objects: sequences, optionals, strings that it makes. It must check
   /// what it is given as far as element types and operand kinds of the IR do not.
-  tensor::BoxedFn boxed = nullptr;
+  tensor::ObjectFn run_objects = nullptr;
   /// Of pointwise operators: the element program; returns the result's register.
   Reg (*scalar)(ScalarCtx&) = nullptr;
   /// Of operators whose result 0 is made row by row along an axis, and no row is read once the next

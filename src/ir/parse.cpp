@@ -9,7 +9,7 @@ namespace scanloom::ir {
 namespace {
 
 /// A node whose regions are being read; at the bottom the module, whose only region is the top.
-struct Frame {
+struct ParseFrame {
   NodeId owner;
   RegionId open;  ///< the region being read, if any
 };
@@ -22,7 +22,7 @@ struct Draft {
   std::vector<Attr> attrs;
   std::vector<Type> types;
   std::optional<LoopPorts> ports;
-  PlaceId place;
+  LocationId location;
 };
 
 class Parser {
@@ -35,7 +35,7 @@ class Parser {
   Expected<void> head();
   Expected<void> state();
   Expected<void> step();
-  Expected<void> region(Frame& frame);
+  Expected<void> region(ParseFrame& frame);
   Expected<void> arguments(RegionId region);
   Expected<void> yields(RegionId region);
   Expected<void> node(RegionId region);
@@ -49,7 +49,7 @@ class Parser {
   Expected<Attr> attribute(tensor::AttrKind kind);
   Expected<double> real();
   Expected<void> result_types(Draft& draft);
-  Expected<void> place(Draft& draft);
+  Expected<void> location(Draft& draft);
   Expected<std::uint32_t> number();
   Expected<ValueId> use();
   Expected<void> define(std::uint32_t number, ValueId value);
@@ -59,7 +59,7 @@ class Parser {
   OpTable ops_;
   Module module_;
   std::unordered_map<std::uint32_t, ValueId> values_;  ///< by their numbers in the text
-  std::vector<Frame> frames_;
+  std::vector<ParseFrame> frames_;
 };
 
 Expected<Module> Parser::run() {
@@ -99,7 +99,7 @@ Expected<void> Parser::state() {
 }
 
 Expected<void> Parser::step() {
-  Frame& frame = frames_.back();
+  ParseFrame& frame = frames_.back();
   if (frame.open.valid()) {
     if (!reader_.take_keyword("yield")) return node(frame.open);
     SCANLOOM_CHECK_OK(yields(frame.open));
@@ -111,7 +111,7 @@ Expected<void> Parser::step() {
   return reader_.expect('}');
 }
 
-Expected<void> Parser::region(Frame& frame) {
+Expected<void> Parser::region(ParseFrame& frame) {
   RegionId id = module_.top();
   if (frame.owner.valid()) {
     const Node& owner = module_.node(frame.owner);
@@ -157,9 +157,10 @@ Expected<void> Parser::node(RegionId region) {
   SCANLOOM_CHECK_OK(results(draft));
   SCANLOOM_CHECK_OK(operation(draft));
   SCANLOOM_CHECK_OK(result_types(draft));
-  SCANLOOM_CHECK_OK(place(draft));
-  const NodeId id = module_.add_node(region, *draft.op, std::move(draft.inputs),
-                                     std::move(draft.attrs), std::move(draft.types), draft.place);
+  SCANLOOM_CHECK_OK(location(draft));
+  const NodeId id =
+      module_.add_node(region, *draft.op, std::move(draft.inputs), std::move(draft.attrs),
+                       std::move(draft.types), draft.location);
   module_.node(id).loop = std::move(draft.ports);
   for (std::size_t i = 0; i < draft.results.size(); ++i) {
     const ValueId output = module_.node(id).outputs[i];
@@ -312,7 +313,7 @@ Expected<Attr> Parser::attribute(tensor::AttrKind kind) {
       }
       return Attr(std::move(values));
     }
-    case tensor::AttrKind::reals: {
+    case tensor::AttrKind::floats: {
       std::vector<double> values;
       SCANLOOM_CHECK_OK(reader_.expect('['));
       while (!reader_.take(']')) {
@@ -358,16 +359,16 @@ Expected<void> Parser::result_types(Draft& draft) {
       fmt::format("{} types for {} results", draft.types.size(), draft.results.size()));
 }
 
-Expected<void> Parser::place(Draft& draft) {
+Expected<void> Parser::location(Draft& draft) {
   if (!reader_.take_keyword("loc")) return {};
-  Place place;
+  Location location;
   SCANLOOM_CHECK_OK(reader_.expect('('));
   while (!reader_.take(')')) {
-    if (!place.nodes.empty()) SCANLOOM_CHECK_OK(reader_.expect(','));
+    if (!location.nodes.empty()) SCANLOOM_CHECK_OK(reader_.expect(','));
     SCANLOOM_TRY(std::string name, reader_.string());
-    place.nodes.push_back(std::move(name));
+    location.nodes.push_back(std::move(name));
   }
-  draft.place = module_.add_place(std::move(place));
+  draft.location = module_.add_location(std::move(location));
   return {};
 }
 

@@ -55,7 +55,7 @@ class Printer {
   void elements(const Tensor& tensor);
   void result_types(const Node& node);
   void type_of(ValueId id);
-  void place(const Node& node);
+  void location(const Node& node);
   void definition(ValueId id, bool with_name);
   void use(ValueId id);
   void uses(std::span<const ValueId> ids);
@@ -166,13 +166,13 @@ void Printer::open_region(PrintFrame& frame) {
   frame.open = id;
   frame.next_node = 0;
   const Region& region = module_.region(id);
-  if (options_.places && !region.name.empty()) name(region.name);
+  if (options_.locations && !region.name.empty()) name(region.name);
   arguments(region);
   out_ += " {\n";
 }
 
 void Printer::arguments(const Region& region) {
-  const bool names = options_.places || frames_.size() == 1;
+  const bool names = options_.locations || frames_.size() == 1;
   out_ += '(';
   join<ValueId>(out_, region.args, [&](ValueId id) {
     definition(id, names);
@@ -209,13 +209,13 @@ void Printer::node(NodeId id) {
     attributes(node);
     result_types(node);
   }
-  if (options_.places) place(node);
+  if (options_.locations) location(node);
   out_ += node.regions.empty() ? "\n" : " {\n";
   if (!node.regions.empty()) frames_.push_back(PrintFrame{id, 0, {}, 0});
 }
 
 void Printer::results(const Node& node) {
-  join<ValueId>(out_, node.outputs, [&](ValueId id) { definition(id, options_.places); });
+  join<ValueId>(out_, node.outputs, [&](ValueId id) { definition(id, options_.locations); });
   if (!node.outputs.empty()) out_ += " = ";
 }
 
@@ -313,9 +313,9 @@ void Printer::attribute(const Attr& attr) {
       join<std::int64_t>(out_, attr.integers(), [&](std::int64_t value) { add("{}", value); });
       out_ += ']';
       return;
-    case tensor::AttrKind::reals:
+    case tensor::AttrKind::floats:
       out_ += '[';
-      join<double>(out_, attr.reals(), real);
+      join<double>(out_, attr.floats(), real);
       out_ += ']';
       return;
     case tensor::AttrKind::tensor:
@@ -363,11 +363,11 @@ void Printer::type_of(ValueId id) {
   out_ += sound ? to_string(module_.value(id).type, module_.dims) : "?";
 }
 
-void Printer::place(const Node& node) {
-  if (!node.place.valid() || node.place.index >= module_.place_count()) return;
+void Printer::location(const Node& node) {
+  if (!node.location.valid() || node.location.index >= module_.location_count()) return;
   out_ += " loc(";
-  join<std::string>(out_, module_.place(node.place).nodes,
-                    [&](const std::string& place) { text::append_quoted(out_, place); });
+  join<std::string>(out_, module_.location(node.location).nodes,
+                    [&](const std::string& location) { text::append_quoted(out_, location); });
   out_ += ')';
 }
 

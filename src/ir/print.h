@@ -8,7 +8,7 @@
 namespace scanloom::ir {
 
 struct PrintOptions {
-  bool places = false;             ///< after each node: loc("node 'gru' (Scan-11)")
+  bool locations = false;          ///< after each node: loc("node 'gru' (Scan-11)")
   std::int64_t max_elements = 16;  ///< of a constant; longer ones print as <n elements>, -1: all
   /// Values by their ids, which stay the same from pass to pass, not in the order of the text.
   bool by_id = false;

@@ -25,10 +25,10 @@ using AllocationCheck = std::function<Expected<void>(std::int64_t bytes)>;
 Expected<std::vector<tensor::Tensor>> run_node(
     const OpDef& op, std::span<const tensor::Tensor> inputs, std::span<const tensor::Attr> attrs,
     std::size_t outputs, std::int64_t max_elements = std::int64_t{1} << 40,
-    const AllocationCheck& may_make = {}, tensor::Draws* draws = nullptr);
+    const AllocationCheck& may_make = {}, tensor::SampleCounter* samples = nullptr);
 
-/// Runs `op` on boxed values: its own `boxed` where that is set, else run_node on the tensors in
+/// Runs `op` on objects: its own `run_objects` where that is set, else run_node on the tensors in
 /// them. All results are set and counted. Errors as run_node's, and limit_reached for memory.
-Expected<void> run_boxed(const OpDef& op, const tensor::BoxedCall& call);
+Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call);
 
 }  // namespace scanloom::ir

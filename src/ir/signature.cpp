@@ -47,7 +47,7 @@ const char* kind_text(AttrKind kind) {
       return "a text";
     case AttrKind::integers:
       return "a list of integers";
-    case AttrKind::reals:
+    case AttrKind::floats:
       return "a list of reals";
     case AttrKind::tensor:
       return "a tensor";
@@ -108,9 +108,9 @@ bool accepts(Accept accept, const Type& type) {
     case Accept::tensor:
       return true;
     case Accept::numeric:
-      return is_real(type.dtype) || is_integer(type.dtype);
+      return is_floating_point(type.dtype) || is_integer(type.dtype);
     case Accept::real:
-      return is_real(type.dtype);
+      return is_floating_point(type.dtype);
     case Accept::integer:
       return is_integer(type.dtype);
     case Accept::boolean:

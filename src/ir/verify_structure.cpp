@@ -74,8 +74,8 @@ class Structure {
     node_seen_[id.index] = true;
     const Node& node = module_.node(id);
     if (node.op == nullptr) return broken("node {} has no operator", id.index);
-    if (node.place.valid() && node.place.index >= module_.place_count())
-      return broken("{}: place {} does not exist", module_.describe(id), node.place.index);
+    if (node.location.valid() && node.location.index >= module_.location_count())
+      return broken("{}: location {} does not exist", module_.describe(id), node.location.index);
     if (node.parent != region)
       return broken("{}: names another region as its parent", module_.describe(id));
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

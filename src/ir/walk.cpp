@@ -21,7 +21,7 @@ class Cloner {
   }
 
   void copy_nodes(RegionId from, RegionId to) {
-    frames_.push_back(Frame{{}, {}, 0, from, to, 0});
+    frames_.push_back(WalkFrame{{}, {}, 0, from, to, 0});
     while (!frames_.empty()) step();
   }
 
@@ -33,7 +33,7 @@ class Cloner {
 
  private:
   /// A node whose regions are being copied; without owner, a list of nodes alone.
-  struct Frame {
+  struct WalkFrame {
     NodeId from_owner, to_owner;
     std::size_t next_region = 0;
     RegionId from, to;  ///< the open region, if any
@@ -41,7 +41,7 @@ class Cloner {
   };
 
   void step() {
-    Frame& frame = frames_.back();
+    WalkFrame& frame = frames_.back();
     if (!frame.from.valid()) return open_region(frame);
     if (frame.next_node < source_.region(frame.from).nodes.size()) {
       begin_node(source_.region(frame.from).nodes[frame.next_node++], frame.to);
@@ -54,7 +54,7 @@ class Cloner {
     frame.from = RegionId();
   }
 
-  void open_region(Frame& frame) {
+  void open_region(WalkFrame& frame) {
     if (!frame.from_owner.valid() ||
         frame.next_region == source_.node(frame.from_owner).regions.size())
       return frames_.pop_back();
@@ -75,14 +75,14 @@ class Cloner {
     std::vector<Type> types;
     for (const ValueId output : node.outputs) types.push_back(source_.value(output).type);
     const NodeId made = target_.add_node(to, *node.op, mapped(node.inputs), node.attrs,
-                                         std::move(types), copy_place(node.place));
+                                         std::move(types), copy_location(node.location));
     target_.node(made).loop = node.loop;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId output = target_.node(made).outputs[i];
       target_.value(output).name = source_.value(node.outputs[i]).name;
       map(node.outputs[i], output);
     }
-    if (!node.regions.empty()) frames_.push_back(Frame{from, made, 0, {}, {}, 0});
+    if (!node.regions.empty()) frames_.push_back(WalkFrame{from, made, 0, {}, {}, 0});
     return made;
   }
 
@@ -93,19 +93,19 @@ class Cloner {
     return result;
   }
 
-  PlaceId copy_place(PlaceId place) {
-    if (!place.valid() || &source_ == &target_) return place;
-    if (places_.empty()) places_.resize(source_.place_count());
-    PlaceId& copy = places_[place.index];
-    if (!copy.valid()) copy = target_.add_place(source_.place(place));
+  LocationId copy_location(LocationId location) {
+    if (!location.valid() || &source_ == &target_) return location;
+    if (locations_.empty()) locations_.resize(source_.location_count());
+    LocationId& copy = locations_[location.index];
+    if (!copy.valid()) copy = target_.add_location(source_.location(location));
     return copy;
   }
 
   const Module& source_;
   Module& target_;
   std::unordered_map<std::uint32_t, ValueId> values_;  // a table would cost its size per copy
-  std::vector<PlaceId> places_;
-  std::vector<Frame> frames_;
+  std::vector<LocationId> locations_;
+  std::vector<WalkFrame> frames_;
 };
 
 /// Preorder of the regions below root; the children of each in program order, or backwards.

@@ -64,12 +64,12 @@ Target target_for(Isa isa) {
 
 /// Of longer code loops of a few passes stay loops. Written out they would make one block of all of
 /// it, on which several of LLVM's passes take time that grows with its square.
-constexpr std::size_t kMostUnrolled = 6000;
+constexpr std::size_t kMaxUnrolled = 6000;
 
 /// Scalar loops need the optimiser; explicit vectors mostly do without, but it costs little here.
 void optimise(llvm::Module& module, llvm::TargetMachine* machine, const CodeSize& size) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = size.instructions <= kMostUnrolled;
+  tuning.LoopUnrolling = size.instructions <= kMaxUnrolled;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t kLocalAlignment = 64;
 /// Pointers of so many slots registers do not hold, with what they point to.
-constexpr std::size_t kMostSlotsInRegisters = 64;
+constexpr std::size_t kMaxSlotsInRegisters = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
               offsetof(BodyFrame, failed_call) == 16);
@@ -132,7 +132,7 @@ class BodyEmitter : BodyBuilder {
   /// Pointers lie in registers unless they are too many: those of slots that move in the code's own
   /// memory, unless kernels that are called read them.
   void load_slots() {
-    const bool are_few = slots_used_.size() <= kMostSlotsInRegisters;
+    const bool are_few = slots_used_.size() <= kMaxSlotsInRegisters;
     own_slots_ = are_few && !has_calls_;
     for (const std::int32_t index : slots_used_) {
       llvm::Value* place = slot_of_run(index);

@@ -33,8 +33,8 @@ void BodyBuilder::find_trips(OpenLoop& open) {
     has_end = builder_.getTrue();
   }
   llvm::Value* const most =
-      builder_.CreateSelect(has_end, number_field(offsetof(BodyFrame, most_counted)),
-                            number_field(offsetof(BodyFrame, most_endless)));
+      builder_.CreateSelect(has_end, number_field(offsetof(BodyFrame, max_counted)),
+                            number_field(offsetof(BodyFrame, max_endless)));
   open.limited = builder_.CreateICmpSGT(open.count, most);
   open.count = builder_.CreateSelect(open.limited, most, open.count);
 }

@@ -19,11 +19,11 @@ using Values = std::vector<Value>;
 
 /// Blocks of two vectors that take a step side by side: as many as hide the latency of a
 /// recurrence, unless they are so long that the processor does not look ahead of them all.
-constexpr std::int64_t kMostBlocks = 4, kMostInstructions = 1600;
+constexpr std::int64_t kMaxBlocks = 4, kMaxInstructions = 1600;
 /// Beside a longer program little is gained by what LLVM moves out of loops.
 constexpr std::int64_t kShortProgram = 16;
-/// What steps update in memory has to stay in the first cache.
-constexpr std::int64_t kMostBytesOfStates = 16 * 1024;
+/// What steps update in memory has to stay in L1.
+constexpr std::int64_t kMaxBytesOfStates = 16 * 1024;
 
 /// How lanes are dealt out: to so many groups of so many lanes; the last one takes the rest, too.
 struct Groups {
@@ -31,14 +31,14 @@ struct Groups {
   std::int64_t count, lanes;
 };
 
-std::int64_t blocks_side_by_side(const LaneProgram& program) {
+std::int64_t interleaved_blocks(const LaneProgram& program) {
   const std::int64_t instructions = 2 * std::max<std::int64_t>(1, program.lane_work());
-  return std::clamp<std::int64_t>(kMostInstructions / instructions, 1, kMostBlocks);
+  return std::clamp<std::int64_t>(kMaxInstructions / instructions, 1, kMaxBlocks);
 }
 
 Groups deal_out(const LoopSource& source, const LaneProgram& program, unsigned vector_bytes) {
   const unsigned vector = vector_bytes / program.widest_lane();
-  const std::int64_t blocks = blocks_side_by_side(program);
+  const std::int64_t blocks = interleaved_blocks(program);
   // The widest vectors take longer to answer, which does not pay where one is not filled.
   if (vector_bytes == 64 && source.lanes < vector && blocks > 1)
     return {{vector / 2, vector / 2}, 1, source.lanes};
@@ -61,10 +61,10 @@ bool takes_all_lanes_per_step(const LoopSource& source, const LaneProgram& progr
       ++kept;
       bytes += source.lanes * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
     }
-  if (bytes > kMostBytesOfStates) return false;
+  if (bytes > kMaxBytesOfStates) return false;
   const auto registers = static_cast<std::int64_t>(vector_registers(source.isa));
   return has_rows(source) || program.uniform_work() > 0 ||
-         blocks_side_by_side(program) < kMostBlocks || 2 * kMostBlocks * kept > registers;
+         interleaved_blocks(program) < kMaxBlocks || 2 * kMaxBlocks * kept > registers;
 }
 
 /// What a group holds of some operands: the elements that are one for all lanes, and the registers
@@ -203,7 +203,7 @@ class LoopEmitter {
   }
 
   /// Where the slices and rows of a step lie.
-  struct StepPlaces {
+  struct StepPositions {
     Values slices, rows;  ///< addresses that move from step to step; a long program has none
     Value passed = nullptr, lane = nullptr;  ///< of a long one: steps of the call before, the group
   };
@@ -221,21 +221,21 @@ class LoopEmitter {
     builder_.CreateBr(steps);
     builder_.SetInsertPoint(steps);
     const Values step = phis({loop_.first_step()}, before);
-    StepPlaces places;
-    places.slices = phis(first_slices, before);
-    places.rows = phis(first_rows, before);
+    StepPositions positions;
+    positions.slices = phis(first_slices, before);
+    positions.rows = phis(first_rows, before);
     const GroupValues states = phis(initial, before);
     if (is_long_) {
-      places.passed = builder_.CreateSub(step[0], loop_.first_step());
-      places.lane = lane;
+      positions.passed = builder_.CreateSub(step[0], loop_.first_step());
+      positions.lane = lane;
     }
     GroupValues inputs = captured;
     inputs.append(states);
-    const GroupValues next = emit_step(inputs, places);
+    const GroupValues next = emit_step(inputs, positions);
     Value const next_step = builder_.CreateAdd(step[0], builder_.getInt64(1));
     close_phis(step, {next_step}, steps);
-    close_phis(places.slices, advanced(loop_.scanned, places.slices), steps);
-    close_phis(places.rows, advanced(loop_.stacked, places.rows), steps);
+    close_phis(positions.slices, advanced(loop_.scanned, positions.slices), steps);
+    close_phis(positions.rows, advanced(loop_.stacked, positions.rows), steps);
     close_phis(states, next, steps);
     align_loop(*builder_.CreateCondBr(goes_on(next_step), steps, after));
     builder_.SetInsertPoint(after);
@@ -253,72 +253,74 @@ class LoopEmitter {
   }
 
   /// One step of the group: stores its rows, returns its next states.
-  GroupValues emit_step(const GroupValues& inputs, const StepPlaces& places) {
+  GroupValues emit_step(const GroupValues& inputs, const StepPositions& positions) {
     const std::vector<std::size_t> rows = program_.rows_left(is_long_);
     GroupValues next(blocks_.size());
-    const Values registers = emit_uniform(inputs.uniform, places);
+    const Values registers = emit_uniform(inputs.uniform, positions);
     if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
     for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
       next.uniform.push_back(uniform_result(registers, result_of_state(i)));
     for (const std::size_t i : rows)
       if (is_uniform(loop_.stacked[i]))
-        store_row(i, uniform_result(registers, result_of_row(i)), nullptr, places);
+        store_row(i, uniform_result(registers, result_of_row(i)), nullptr, positions);
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
       const LaneBlock& block = blocks_[k];
-      const Values results = emit_lanes(registers, inputs.of_blocks[k], block, places);
+      const Values results = emit_lanes(registers, inputs.of_blocks[k], block, positions);
       for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
         next.of_blocks[k].push_back(results[result_of_state(i)]);
       for (const std::size_t i : rows)
-        if (!is_uniform(loop_.stacked[i])) store_row(i, results[result_of_row(i)], &block, places);
+        if (!is_uniform(loop_.stacked[i]))
+          store_row(i, results[result_of_row(i)], &block, positions);
     }
     return next;
   }
 
   /// The registers of what is one element for all lanes.
-  Values emit_uniform(Values inputs, const StepPlaces& places) {
+  Values emit_uniform(Values inputs, const StepPositions& positions) {
     const Values slices =
-        is_long_ ? Values(loop_.scanned.size()) : load_uniform(loop_.scanned, places.slices);
+        is_long_ ? Values(loop_.scanned.size()) : load_uniform(loop_.scanned, positions.slices);
     inputs.insert(inputs.end(), slices.begin(), slices.end());
-    const LateAccess late = late_access(nullptr, places);
+    const LateAccess late = late_access(nullptr, positions);
     return program_.emit_uniform(builder_, std::move(inputs), is_long_ ? &late : nullptr);
   }
 
   /// The results for a block of lanes.
   Values emit_lanes(const Values& uniform, Values inputs, const LaneBlock& block,
-                    const StepPlaces& places) {
+                    const StepPositions& positions) {
     const Values slices = is_long_ ? Values(loop_.scanned.size())
-                                   : load_lanes_of(loop_.scanned, places.slices, block);
+                                   : load_lanes_of(loop_.scanned, positions.slices, block);
     inputs.insert(inputs.end(), slices.begin(), slices.end());
-    const LateAccess late = late_access(&block, places);
+    const LateAccess late = late_access(&block, positions);
     return program_.emit_lanes(builder_, uniform, inputs, block.width, splats_,
                                is_long_ ? &late : nullptr);
   }
 
   /// Of a long program, which loads slices where they are needed first, and stores rows as soon as
   /// they are computed: one element (no block), or a block of lanes.
-  LateAccess late_access(const LaneBlock* block, const StepPlaces& places) {
-    return {[=, this, &places](std::size_t reg) {
+  LateAccess late_access(const LaneBlock* block, const StepPositions& positions) {
+    return {[=, this, &positions](std::size_t reg) {
               const Port& port =
                   loop_.scanned[reg - source_.captured.size() - source_.carried.size()];
-              Value const at = address(port, places);
+              Value const at = address(port, positions);
               if (is_uniform(port)) return load_lanes(builder_, port.operand->dtype, at, 0, 1);
               return load_block(builder_, *port.operand, at_block(port, at, *block), *block);
             },
-            [=, this, &places](std::size_t reg, Value made) {
+            [=, this, &positions](std::size_t reg, Value made) {
               program_.for_rows_made(reg, block == nullptr,
-                                     [&](std::size_t i) { store_row(i, made, block, places); });
+                                     [&](std::size_t i) { store_row(i, made, block, positions); });
             }};
   }
 
-  void store_row(std::size_t i, Value value, const LaneBlock* block, const StepPlaces& places) {
+  void store_row(std::size_t i, Value value, const LaneBlock* block,
+                 const StepPositions& positions) {
     const Port& port = loop_.stacked[i];
-    Value const at = is_long_ ? address(port, places) : places.rows[i];
+    Value const at = is_long_ ? address(port, positions) : positions.rows[i];
     block == nullptr ? store_uniform(port, at, value) : store(port, at, value, *block);
   }
 
   /// Where a slice or row of a long program lies.
-  Value address(const Port& port, const StepPlaces& places) {
-    return loop_.at_lane(*port.operand, loop_.at_step(port, places.passed), places.lane);
+  Value address(const Port& port, const StepPositions& positions) {
+    return loop_.at_lane(*port.operand, loop_.at_step(port, positions.passed), positions.lane);
   }
 
   Values advanced(const std::vector<Port>& ports, const Values& addresses) {

@@ -150,11 +150,11 @@ class LlvmDomain {
   /// fewer instructions.
   [[nodiscard]] bool scales() const { return isa_ == Isa::avx512; }
   F scale(F a, F n) const {
-    constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
+    constexpr unsigned kMax = 512 / kBits, kMin = 128 / kBits;
     auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
     const unsigned lanes = vector == nullptr ? 1 : vector->getNumElements();
-    if (lanes < kLeast) return first_lanes(scale_register(builder_, widened(a), widened(n)));
-    if (lanes <= kMost) return scale_register(builder_, a, n);
+    if (lanes < kMin) return first_lanes(scale_register(builder_, widened(a), widened(n)));
+    if (lanes <= kMax) return scale_register(builder_, a, n);
     const auto half = [&](unsigned first, F of) {
       return builder_.CreateShuffleVector(of, lanes_from(first, lanes / 2));
     };

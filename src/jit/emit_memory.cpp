@@ -60,9 +60,9 @@ llvm::Value* zipped(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, 
   const unsigned count = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
   std::vector<int> mask;
   for (unsigned lane = 0; lane < count; ++lane) {
-    const unsigned place = lane % zip.segment, unit = place / zip.unit;
-    const unsigned from =
-        lane - place + unit / 2 * zip.unit + place % zip.unit + (zip.upper ? zip.segment / 2 : 0);
+    const unsigned position = lane % zip.segment, unit = position / zip.unit;
+    const unsigned from = lane - position + unit / 2 * zip.unit + position % zip.unit +
+                          (zip.upper ? zip.segment / 2 : 0);
     mask.push_back(static_cast<int>(unit % 2 == 0 ? from : count + from));
   }
   return builder.CreateShuffleVector(a, b, mask);

@@ -29,7 +29,7 @@ using Value = llvm::Value*;
 /// twenty instructions that wait for each other, so more of them stand side by side.
 constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
 /// Rows of fewer lanes are taken one by one.
-constexpr std::int64_t kLeastOfRow = 4;
+constexpr std::int64_t kMinOfRow = 4;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
@@ -110,7 +110,7 @@ class NestEmitter {
         !std::ranges::all_of(nest_.writes, is_plain))
       return 1;
     const std::int64_t lanes = nest_.sizes.back();
-    if (lanes < kLeastOfRow || !std::has_single_bit(static_cast<std::uint64_t>(lanes))) return 1;
+    if (lanes < kMinOfRow || !std::has_single_bit(static_cast<std::uint64_t>(lanes))) return 1;
     return std::max(
         lanes_of_block() / static_cast<unsigned>(std::min<std::int64_t>(lanes, 1 << 16)), 1U);
   }
@@ -123,12 +123,12 @@ class NestEmitter {
       begin.back() = builder_.CreateAdd(begin.back(), number(row));
       begin.push_back(number(0));
     }
-    elements_side_by_side(begins, static_cast<unsigned>(nest_.sizes.back()));
+    interleaved_elements(begins, static_cast<unsigned>(nest_.sizes.back()));
   }
 
   /// As many lanes from each of these places on, 2^n of them. All are read before any is written,
   /// so that lanes may overlap.
-  void elements_side_by_side(const std::vector<std::vector<Value>>& begins, unsigned lanes) {
+  void interleaved_elements(const std::vector<std::vector<Value>>& begins, unsigned lanes) {
     const auto count = static_cast<unsigned>(begins.size());
     std::vector<std::vector<Value>> parts(nest_.reads.size());
     for (const std::vector<Value>& begin : begins) {
@@ -201,7 +201,7 @@ class NestEmitter {
       begin.push_back(number(std::min(lane, row - last->lanes)));
       lane += last->lanes;
     }
-    elements_side_by_side(begins, static_cast<unsigned>(last->lanes));
+    interleaved_elements(begins, static_cast<unsigned>(last->lanes));
   }
 
   void blocks(std::int64_t first, std::int64_t last, unsigned width, std::vector<Value>& index) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "jit/emit_half.h"
+#include "jit/emit_f16.h"
 #include "jit/emit_math.h"
 
 namespace scanloom::jit {
@@ -29,13 +29,13 @@ using IntrinsicId = llvm::Intrinsic::IndependentIntrinsics;
 
 /// What LLVM calls an operation that is one instruction of its own.
 template <class Code>
-struct Row {
+struct InstructionEmitter {
   ScalarOp op;
   Code code;
 };
 template <class Code, std::size_t kRows>
-const Code* find(const Row<Code> (&rows)[kRows], ScalarOp op) {
-  const auto* const row = std::ranges::find(rows, op, &Row<Code>::op);
+const Code* find(const InstructionEmitter<Code> (&rows)[kRows], ScalarOp op) {
+  const auto* const row = std::ranges::find(rows, op, &InstructionEmitter<Code>::op);
   return row == std::end(rows) ? nullptr : &row->code;
 }
 
@@ -80,7 +80,7 @@ class Emitter {
     if (instr.op == ScalarOp::select) return builder_.CreateSelect(a, b, c);
     if (instr.op == ScalarOp::cast)
       return cast(a, program_.register_dtype(instr.args[0]), instr.dtype);
-    if (!is_real(instr.dtype)) return integer(instr.op, instr.dtype, a, b);
+    if (!is_floating_point(instr.dtype)) return integer(instr.op, instr.dtype, a, b);
     if (!is_half(instr.dtype)) return of_reals(instr.op, a, b);
     const auto wide = [&](llvm::Value* of) {
       return of == nullptr ? nullptr : emit_widen(builder_, instr.dtype, of);
@@ -96,23 +96,24 @@ class Emitter {
   }
 
   llvm::Value* real(ScalarOp op, llvm::Value* a, llvm::Value* b) {
-    static constexpr Row<Binary> kBinary[] = {{ScalarOp::add, llvm::Instruction::FAdd},
-                                              {ScalarOp::sub, llvm::Instruction::FSub},
-                                              {ScalarOp::mul, llvm::Instruction::FMul},
-                                              {ScalarOp::div, llvm::Instruction::FDiv}};
-    static constexpr Row<Predicate> kComparisons[] = {
+    static constexpr InstructionEmitter<Binary> kBinary[] = {
+        {ScalarOp::add, llvm::Instruction::FAdd},
+        {ScalarOp::sub, llvm::Instruction::FSub},
+        {ScalarOp::mul, llvm::Instruction::FMul},
+        {ScalarOp::div, llvm::Instruction::FDiv}};
+    static constexpr InstructionEmitter<Predicate> kComparisons[] = {
         {ScalarOp::equal, llvm::CmpInst::FCMP_OEQ},
         {ScalarOp::less, llvm::CmpInst::FCMP_OLT},
         {ScalarOp::less_equal, llvm::CmpInst::FCMP_OLE}};
-    static constexpr Row<IntrinsicId> kOfOne[] = {
+    static constexpr InstructionEmitter<IntrinsicId> kOfOne[] = {
         {ScalarOp::abs, llvm::Intrinsic::fabs},
         {ScalarOp::sqrt, llvm::Intrinsic::sqrt},
         {ScalarOp::floor, llvm::Intrinsic::floor},
         {ScalarOp::ceil, llvm::Intrinsic::ceil},
         {ScalarOp::trunc, llvm::Intrinsic::trunc},
         {ScalarOp::round_even, llvm::Intrinsic::roundeven}};
-    static constexpr Row<IntrinsicId> kOfTwo[] = {{ScalarOp::min, llvm::Intrinsic::minimum},
-                                                  {ScalarOp::max, llvm::Intrinsic::maximum}};
+    static constexpr InstructionEmitter<IntrinsicId> kOfTwo[] = {
+        {ScalarOp::min, llvm::Intrinsic::minimum}, {ScalarOp::max, llvm::Intrinsic::maximum}};
     if (const Binary* const code = find(kBinary, op)) return builder_.CreateBinOp(*code, a, b);
     if (const Predicate* const code = find(kComparisons, op))
       return builder_.CreateFCmp(*code, a, b);
@@ -186,15 +187,16 @@ class Emitter {
   }
 
   llvm::Value* integer(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
-    static constexpr Row<Binary> kBinary[] = {{ScalarOp::add, llvm::Instruction::Add},
-                                              {ScalarOp::sub, llvm::Instruction::Sub},
-                                              {ScalarOp::mul, llvm::Instruction::Mul},
-                                              {ScalarOp::bit_and, llvm::Instruction::And},
-                                              {ScalarOp::logical_and, llvm::Instruction::And},
-                                              {ScalarOp::bit_or, llvm::Instruction::Or},
-                                              {ScalarOp::logical_or, llvm::Instruction::Or},
-                                              {ScalarOp::bit_xor, llvm::Instruction::Xor},
-                                              {ScalarOp::logical_xor, llvm::Instruction::Xor}};
+    static constexpr InstructionEmitter<Binary> kBinary[] = {
+        {ScalarOp::add, llvm::Instruction::Add},
+        {ScalarOp::sub, llvm::Instruction::Sub},
+        {ScalarOp::mul, llvm::Instruction::Mul},
+        {ScalarOp::bit_and, llvm::Instruction::And},
+        {ScalarOp::logical_and, llvm::Instruction::And},
+        {ScalarOp::bit_or, llvm::Instruction::Or},
+        {ScalarOp::logical_or, llvm::Instruction::Or},
+        {ScalarOp::bit_xor, llvm::Instruction::Xor},
+        {ScalarOp::logical_xor, llvm::Instruction::Xor}};
     if (const Binary* const code = find(kBinary, op)) return builder_.CreateBinOp(*code, a, b);
     if (op == ScalarOp::div || op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc)
       return guarded_divide(op, dtype, a, b);
@@ -237,18 +239,20 @@ class Emitter {
       return to == DType::f32 ? emit_quiet(builder_, wide) : cast(wide, DType::f32, to);
     }
     // Integers go through f32, as everything that is computed for such types.
-    if (is_half(to)) return emit_round(builder_, to, is_real(from) ? a : cast(a, from, DType::f32));
+    if (is_half(to))
+      return emit_round(builder_, to, is_floating_point(from) ? a : cast(a, from, DType::f32));
     llvm::Type* const wanted = type(to);
     if (to == DType::boolean) {
       llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
-      return is_real(from) ? builder_.CreateFCmpUNE(a, zero) : builder_.CreateICmpNE(a, zero);
+      return is_floating_point(from) ? builder_.CreateFCmpUNE(a, zero)
+                                     : builder_.CreateICmpNE(a, zero);
     }
-    if (is_real(from) && is_real(to)) return builder_.CreateFPCast(a, wanted);
-    if (is_real(from))
+    if (is_floating_point(from) && is_floating_point(to)) return builder_.CreateFPCast(a, wanted);
+    if (is_floating_point(from))
       return builder_.CreateIntrinsic(
           is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
           {wanted, a->getType()}, {a});
-    if (is_real(to))
+    if (is_floating_point(to))
       return is_signed(from) ? builder_.CreateSIToFP(a, wanted) : builder_.CreateUIToFP(a, wanted);
     return is_signed(from) ? builder_.CreateSExtOrTrunc(a, wanted)
                            : builder_.CreateZExtOrTrunc(a, wanted);
@@ -278,12 +282,12 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::sqrt:
     case ScalarOp::is_nan:
     case ScalarOp::is_inf:
-      return is_real(dtype);
+      return is_floating_point(dtype);
 #define SCANLOOM_MATH_FUNCTION(name) case ScalarOp::name:
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
     case ScalarOp::pow:
-      return is_real(dtype);
+      return is_floating_point(dtype);
     case ScalarOp::constant:
     case ScalarOp::add:
     case ScalarOp::sub:

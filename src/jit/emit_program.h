@@ -16,7 +16,7 @@ namespace scanloom::jit {
 Expected<void> check_supported(const tensor::ScalarProgram& program);
 
 /// The type of a register: i1 for booleans, otherwise as wide as the element; a vector for width
-/// > 1. f16 and bf16 are their bits, see jit/emit_half.h.
+/// > 1. f16 and bf16 are their bits, see jit/emit_f16.h.
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype, unsigned width);
 /// The type in memory: booleans take a byte.
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width);

@@ -21,11 +21,11 @@ using Value = llvm::Value*;
 
 /// Vectors that one block of lanes spans at most: independent chains hide the latency of
 /// reductions.
-constexpr std::size_t kMostVectors = 8;
+constexpr std::size_t kMaxVectors = 8;
 /// Of functions, which hold many values, fewer stay in registers.
-constexpr std::size_t kMostVectorsOfMath = 4, kMostVectorsOfCalls = 2;
+constexpr std::size_t kMaxVectorsOfMath = 4, kMaxVectorsOfCalls = 2;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
-constexpr unsigned kLeastOfTransposed = 4;
+constexpr unsigned kMinOfTransposed = 4;
 
 /// Reductions over the same axes, in one loop.
 class GroupEmitter {
@@ -128,7 +128,7 @@ class GroupEmitter {
   [[nodiscard]] std::int64_t transposed_lanes() const {
     const bool across = std::ranges::any_of(
         reductions_, [&](std::size_t i) { return has_across(site_.nest, reduction(i)); });
-    if (!across || site_.width < kLeastOfTransposed || sizes().back() < site_.width) return 1;
+    if (!across || site_.width < kMinOfTransposed || sizes().back() < site_.width) return 1;
     return site_.width;
   }
 
@@ -206,29 +206,29 @@ class GroupEmitter {
   void mend(const std::vector<Value>& last, std::vector<Value>& results) {
     Value const has_nan = accumulators_.any_nan(last);
     if (has_nan == nullptr) return;
-    Reductions extremes, quick;  // indices of results
+    Reductions min_max, quick;  // indices of results
     Value has_zero = nullptr;
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       if (!accumulators_.is_quick(reduction(reductions_[i]))) continue;
       quick.push_back(i);
-      if (!finds_extreme(reduction(reductions_[i]))) continue;
-      extremes.push_back(i);
+      if (!finds_min_max(reduction(reductions_[i]))) continue;
+      min_max.push_back(i);
       Value const here = is_zero(results[i]);
       has_zero = has_zero == nullptr ? here : builder_.CreateOr(has_zero, here);
     }
     if (has_zero != nullptr) {
       // Where a NaN was met, all is found again anyway.
       Value const any_zero = builder_.CreateOrReduce(has_zero);
-      mend_signs(builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan)), extremes, results);
+      mend_signs(builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan)), min_max, results);
     }
     replace_where(has_nan, quick, results, [&] { return again(quick, ReductionMode::exact); });
   }
 
-  void mend_signs(Value where, const Reductions& extremes, std::vector<Value>& results) {
-    replace_where(where, extremes, results, [&] {
-      std::vector<Value> mended = again(extremes, ReductionMode::signs);
-      for (std::size_t i = 0; i < extremes.size(); ++i)
-        mended[i] = with_sign(results[extremes[i]], mended[i]);
+  void mend_signs(Value where, const Reductions& min_max, std::vector<Value>& results) {
+    replace_where(where, min_max, results, [&] {
+      std::vector<Value> mended = again(min_max, ReductionMode::signs);
+      for (std::size_t i = 0; i < min_max.size(); ++i)
+        mended[i] = with_sign(results[min_max[i]], mended[i]);
       return mended;
     });
   }
@@ -324,14 +324,14 @@ std::vector<llvm::Value*> emit_reductions(llvm::IRBuilder<>& builder, const Redu
 unsigned lanes_of_reductions(const Nest& nest, const NestTarget& target) {
   unsigned most = 0;
   for (const GroupEmitter::Reductions& group : groups_of(nest)) {
-    std::size_t taken = 0, vectors = kMostVectors;
+    std::size_t taken = 0, vectors = kMaxVectors;
     std::int64_t bytes = 4;
     for (const std::size_t i : group) {
       const Reduction& reduction = nest.reductions[i];
       taken += registers_of(reduction);
       bytes = std::max(bytes, static_cast<std::int64_t>(dtype_bytes(term_dtype(reduction))));
-      if (has_math(reduction.program)) vectors = std::min(vectors, kMostVectorsOfMath);
-      if (has_calls_of_lanes(reduction.program)) vectors = std::min(vectors, kMostVectorsOfCalls);
+      if (has_math(reduction.program)) vectors = std::min(vectors, kMaxVectorsOfMath);
+      if (has_calls_of_lanes(reduction.program)) vectors = std::min(vectors, kMaxVectorsOfCalls);
       if (has_across(nest, reduction)) vectors = 1;
     }
     while (vectors > 1 && vectors * taken > target.registers) vectors /= 2;
@@ -339,7 +339,7 @@ unsigned lanes_of_reductions(const Nest& nest, const NestTarget& target) {
         static_cast<unsigned>(vectors) * target.vector_bytes / static_cast<unsigned>(bytes);
     for (const std::size_t i : group)
       if (has_across(nest, nest.reductions[i]))
-        while (lanes > nest.reductions[i].sizes.back() && lanes > kLeastOfTransposed) lanes /= 2;
+        while (lanes > nest.reductions[i].sizes.back() && lanes > kMinOfTransposed) lanes /= 2;
     most = most == 0 ? lanes : std::min(most, lanes);
   }
   return most;

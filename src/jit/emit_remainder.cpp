@@ -38,7 +38,7 @@ Quick emit_quick(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
   llvm::Value* near = builder.CreateFCmpOLT(
       quotient,
       number(wide ? arith::kRemainderQuotient<double> : arith::kRemainderQuotient<float>));
-  near = builder.CreateAnd(near, builder.CreateFCmpOLT(x, number(arith::kRemainderMost)));
+  near = builder.CreateAnd(near, builder.CreateFCmpOLT(x, number(arith::kMaxRemainderSteps)));
   llvm::Value* const n = builder.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient);
   llvm::Value* rest;
   if (wide) {

@@ -11,7 +11,7 @@
 namespace scanloom::jit {
 namespace {
 
-/// Steps of a chunk: with its buffers it fits into the first cache.
+/// Steps of a chunk: with its buffers it fits into L1.
 constexpr std::int64_t kChunk = 256;
 
 /// Chunk by chunk, one loop per stage. What other stages read lies in buffers; states lie in

@@ -13,9 +13,9 @@ namespace scanloom::jit {
 namespace {
 
 // Measured on rows of 16 MB, and of 200 kB: from here on twice as fast, or as fast.
-constexpr std::int64_t kLeastWideLanes = 128;
+constexpr std::int64_t kMinWideLanes = 128;
 /// Rows of one call: calls grow, so twice as many bytes have been written with it, more than fit.
-constexpr std::int64_t kLeastBytesPastCaches = std::int64_t{1} << 20;
+constexpr std::int64_t kMinBytesPastCaches = std::int64_t{1} << 20;
 
 /// Blocks that stand one after the other are no longer together.
 constexpr std::int64_t kInstructionsInARow = 1600;
@@ -136,7 +136,7 @@ class WideEmitter {
     if (bytes == 0) return builder_.getFalse();
     llvm::Value* const steps = builder_.CreateSub(loop_.last_step(), loop_.first_step());
     return builder_.CreateAnd(
-        aligned, builder_.CreateICmpSGE(steps, loop_.integer(kLeastBytesPastCaches / bytes + 1)));
+        aligned, builder_.CreateICmpSGE(steps, loop_.integer(kMinBytesPastCaches / bytes + 1)));
   }
 
   /// States are row-major.
@@ -258,9 +258,7 @@ bool has_rows(const LoopSource& source) {
   return std::ranges::any_of(source.scanned, is_row) || std::ranges::any_of(source.stacked, is_row);
 }
 
-bool is_wide(const LoopSource& source) {
-  return source.lanes >= kLeastWideLanes && has_rows(source);
-}
+bool is_wide(const LoopSource& source) { return source.lanes >= kMinWideLanes && has_rows(source); }
 
 void emit_wide_loop(llvm::Module& module, const LoopSource& source, const LaneProgram& program,
                     unsigned vector_bytes) {

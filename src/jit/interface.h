@@ -74,7 +74,7 @@ struct CompiledLoop {
 };
 
 /// How many levels of loops tell the step in which a kernel has failed.
-inline constexpr std::size_t kLevelsTold = 8;
+inline constexpr std::size_t kReportedLevels = 8;
 
 /// What BodyFrame::failed_call says where no kernel has failed.
 inline constexpr std::int64_t kStopped = -1;  ///< `poll` said so, after a step of a loop inside
@@ -96,7 +96,7 @@ struct BodyFrame {
                std::int64_t body_step) = nullptr;
   /// Steps that an inner loop may take whose number the run decides: one with a trip count, and
   /// one without an end.
-  std::int64_t most_counted = 0, most_endless = 0;
+  std::int64_t max_counted = 0, max_endless = 0;
   std::int64_t failed_loop = 0;    ///< InnerLoop::index, where no kernel has failed
   std::int64_t failed_trips = 0;   ///< how many steps it was to take, where it is at fault
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
@@ -105,7 +105,7 @@ struct BodyFrame {
   /// it.
   std::int64_t time_left = std::numeric_limits<std::int64_t>::max();
   /// Set along with failed_call: the step of the body, then of each loop inside around the call.
-  std::int64_t failed_steps[kLevelsTold] = {};
+  std::int64_t failed_steps[kReportedLevels] = {};
 };
 
 /// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`, or,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "jit/emit_half.h"
+#include "jit/emit_f16.h"
 #include "jit/emit_program.h"
 #include "tensor/scalar_functions.h"
 
@@ -13,18 +13,18 @@ namespace {
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 
-constexpr std::int64_t kWorkOfFunction = 30, kWorkOfHalf = 8;
+constexpr std::int64_t kWorkOfFunction = 30, kWorkOfF16 = 8;
 
 std::int64_t work_of(const ScalarInstr& instr) {
   if (instr.op == ScalarOp::constant) return 0;
   if (tensor::is_written_out(instr)) return kWorkOfFunction;
-  return is_half(instr.dtype) ? kWorkOfHalf : 1;
+  return is_half(instr.dtype) ? kWorkOfF16 : 1;
 }
 
 /// Whether LLVM, or emit_math, takes the lanes of a vector apart.
 bool takes_lanes_apart(const tensor::ScalarProgram& program, const ScalarInstr& instr) {
   if (instr.op == ScalarOp::pow) return true;
-  if (!tensor::divides(instr.op) || is_real(instr.dtype)) return false;
+  if (!tensor::divides(instr.op) || is_floating_point(instr.dtype)) return false;
   const auto divisor = static_cast<std::size_t>(instr.args[1]);
   const std::size_t inputs = program.inputs.size();
   return divisor < inputs || program.instrs[divisor - inputs].op != ScalarOp::constant;

@@ -7,7 +7,7 @@ namespace scanloom::jit {
 namespace {
 
 /// More pieces than this are shuffled together no faster than they are loaded.
-constexpr std::ptrdiff_t kMostPieces = 4;
+constexpr std::ptrdiff_t kMaxPieces = 4;
 
 unsigned lanes_of(const llvm::Value* value) {
   const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
@@ -69,7 +69,7 @@ llvm::Value* LocalValues::load(llvm::IRBuilder<>& builder, std::int32_t slot, DT
   const auto first = std::ranges::find_if(pieces, [&](const Piece& p) { return p.end > offset; });
   const auto last =
       std::find_if(first, pieces.end(), [&](const Piece& piece) { return piece.begin >= end; });
-  if (last - first > kMostPieces) return nullptr;
+  if (last - first > kMaxPieces) return nullptr;
   std::int64_t reached = offset;
   for (auto piece = first; piece != last; ++piece) {
     if (piece->begin > reached || piece->dtype != dtype || (reached - piece->begin) % bytes != 0)

@@ -55,17 +55,17 @@ void ReductionAccumulators::add(std::size_t index) {
   if (!is_quick(added)) {
     if (!finds_index(added)) return add_result({Kind::plain, index});
     accumulators_.push_back({Kind::exact_best, index});
-    return add_result({Kind::exact_place, index, accumulators_.size() - 1});
+    return add_result({Kind::exact_position, index, accumulators_.size() - 1});
   }
   shared(Kind::probe, index);
   const std::size_t best = shared(Kind::best, index);
-  if (finds_index(added)) return add_result({Kind::place, index, best});
+  if (finds_index(added)) return add_result({Kind::position, index, best});
   result_at_.push_back(best);
 }
 
 /// Lanes of indices are as wide as those of the terms, so that one mask serves both. The planner
 /// bounds how many elements a nest has, far below 2^31.
-llvm::Type* ReductionAccumulators::place_type(const Reduction& of) {
+llvm::Type* ReductionAccumulators::position_type(const Reduction& of) {
   const bool wide = dtype_bytes(term_dtype(of)) == 8;
   return register_type(builder_.getContext(), wide ? DType::i64 : DType::i32, width_);
 }
@@ -77,7 +77,7 @@ ReductionAccumulators::Values ReductionAccumulators::start(
     const bool begins_with_it =
         accumulator.kind == Kind::best || accumulator.kind == Kind::exact_best ||
         accumulator.kind == Kind::signs ||
-        (accumulator.kind == Kind::plain && finds_extreme(reduction(accumulator.reduction)));
+        (accumulator.kind == Kind::plain && finds_min_max(reduction(accumulator.reduction)));
     carried.push_back(start(accumulator.kind, reduction(accumulator.reduction),
                             begins_with_it ? first_term(accumulator.reduction) : nullptr));
   }
@@ -90,9 +90,9 @@ ReductionAccumulators::Value ReductionAccumulators::start(Kind kind, const Reduc
   switch (kind) {
     case Kind::probe:
       return llvm::Constant::getNullValue(type);
-    case Kind::place:
-      return llvm::Constant::getNullValue(place_type(of));
-    case Kind::exact_place:
+    case Kind::position:
+      return llvm::Constant::getNullValue(position_type(of));
+    case Kind::exact_position:
       return llvm::Constant::getNullValue(register_type(builder_.getContext(), of.dtype, width_));
     case Kind::signs:
       return builder_.CreateBitCast(first_term, bits_type(builder_, type));
@@ -102,7 +102,7 @@ ReductionAccumulators::Value ReductionAccumulators::start(Kind kind, const Reduc
     case Kind::plain:
       break;
   }
-  if (finds_extreme(of)) return first_term;
+  if (finds_min_max(of)) return first_term;
   if (of.kind != Reduction::Kind::prod) return llvm::Constant::getNullValue(type);
   return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0)
                                   : llvm::ConstantInt::get(type, 1);
@@ -136,7 +136,7 @@ ReductionAccumulators::Value ReductionAccumulators::combined(const Accumulator& 
       return finds_greatest(of) ? builder_.CreateAnd(so_far, bits)
                                 : builder_.CreateOr(so_far, bits);
     }
-    case Kind::place: {
+    case Kind::position: {
       Value const best = carried[accumulator.best];
       return builder_.CreateSelect(
           of.takes_last ? beats_or_equals(of, term, best) : beats(of, term, best),
@@ -144,7 +144,7 @@ ReductionAccumulators::Value ReductionAccumulators::combined(const Accumulator& 
     }
     case Kind::exact_best:
       return builder_.CreateSelect(precedes(of, term, so_far), term, so_far);
-    case Kind::exact_place:
+    case Kind::exact_position:
       return builder_.CreateSelect(precedes(of, term, carried[accumulator.best]),
                                    splat(index, so_far->getType()), so_far);
   }
@@ -208,7 +208,7 @@ ReductionAccumulators::Value ReductionAccumulators::precedes(const Reduction& of
 ReductionAccumulators::Value ReductionAccumulators::result(std::size_t number, const Values& last) {
   const Accumulator& accumulator = accumulators_[result_at_[number]];
   Value const value = last[result_at_[number]];
-  if (accumulator.kind != Kind::place) return value;
+  if (accumulator.kind != Kind::position) return value;
   const DType dtype = reduction(accumulator.reduction).dtype;
   return builder_.CreateSExt(value, register_type(builder_.getContext(), dtype, width_));
 }

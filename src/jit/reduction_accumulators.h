@@ -44,20 +44,20 @@ class ReductionAccumulators {
   enum class Kind : std::uint8_t {
     plain,  ///< the result itself
     // Quick forms, without regard to NaN.
-    best,   ///< the extreme, but for the sign of a zero
-    probe,  ///< the sum of all terms: NaN where a term is
-    place,  ///< the index of `best`
-    signs,  ///< the sign is that of an extreme which is zero: -0 counts as below 0
+    best,      ///< the extreme, but for the sign of a zero
+    probe,     ///< the sum of all terms: NaN where a term is
+    position,  ///< the index of `best`
+    signs,     ///< the sign is that of an extreme which is zero: -0 counts as below 0
     // Exact forms of indices.
     exact_best,
-    exact_place,
+    exact_position,
   };
   /// One carried value. Functions of the terms only, they are shared by all reductions that need
   /// them.
   struct Accumulator {
     Kind kind;
     std::size_t reduction;  ///< whose terms it is of, and how they are compared
-    std::size_t best = 0;   ///< of `place` and `exact_place`: where that extreme is
+    std::size_t best = 0;   ///< of `position` and `exact_position`: where that extreme is
   };
 
   void add(std::size_t index);
@@ -73,7 +73,7 @@ class ReductionAccumulators {
   Value beats(const loopnest::Reduction& of, Value term, Value best);
   Value beats_or_equals(const loopnest::Reduction& of, Value term, Value best);
   Value splat(Value index, llvm::Type* type);
-  llvm::Type* place_type(const loopnest::Reduction& of);
+  llvm::Type* position_type(const loopnest::Reduction& of);
 
   [[nodiscard]] const loopnest::Reduction& reduction(std::size_t index) const {
     return nest_.reductions[index];

@@ -14,9 +14,9 @@ using loopnest::Reduction;
 namespace {
 
 /// Reductions of fewer elements are not worth the further loops of the quicker form.
-constexpr std::int64_t kLeastOfQuick = 16;
+constexpr std::int64_t kMinOfQuick = 16;
 /// Instructions of a reduction's program up to which it may be written out many times.
-constexpr std::size_t kMostOfLight = 8;
+constexpr std::size_t kMaxOfLight = 8;
 
 std::int64_t count_of(const Reduction& reduction) {
   std::int64_t count = 1;
@@ -27,7 +27,7 @@ std::int64_t count_of(const Reduction& reduction) {
 /// Whether it pays, as code and as time to compile it, to write the reduction's program out more
 /// often.
 bool is_light(const Reduction& reduction) {
-  return reduction.program.instrs.size() <= kMostOfLight && !has_math(reduction.program);
+  return reduction.program.instrs.size() <= kMaxOfLight && !has_math(reduction.program);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ bool is_light(const Reduction& reduction) {
 bool finds_index(const Reduction& reduction) {
   return reduction.kind == Reduction::Kind::argmax || reduction.kind == Reduction::Kind::argmin;
 }
-bool finds_extreme(const Reduction& reduction) {
+bool finds_min_max(const Reduction& reduction) {
   return reduction.kind == Reduction::Kind::max || reduction.kind == Reduction::Kind::min;
 }
 bool finds_greatest(const Reduction& reduction) {
@@ -69,8 +69,9 @@ bool has_across(const Nest& nest, const Reduction& reduction) {
 }
 
 bool has_quick_form(const Reduction& reduction) {
-  return (finds_index(reduction) || finds_extreme(reduction)) && is_real(term_dtype(reduction)) &&
-         count_of(reduction) >= kLeastOfQuick && is_light(reduction);
+  return (finds_index(reduction) || finds_min_max(reduction)) &&
+         is_floating_point(term_dtype(reduction)) && count_of(reduction) >= kMinOfQuick &&
+         is_light(reduction);
 }
 
 }  // namespace scanloom::jit

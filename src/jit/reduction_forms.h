@@ -10,7 +10,7 @@ namespace scanloom::jit {
 /// Whether the result is where an extreme stands.
 bool finds_index(const loopnest::Reduction& reduction);
 /// Whether it is the extreme.
-bool finds_extreme(const loopnest::Reduction& reduction);
+bool finds_min_max(const loopnest::Reduction& reduction);
 /// Whether the extreme, which the result is or where it stands, is the greatest.
 bool finds_greatest(const loopnest::Reduction& reduction);
 

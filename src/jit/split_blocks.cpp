@@ -14,7 +14,7 @@ namespace {
 
 /// From here on a block is cut, and how long its parts are. What parts hand to each other goes
 /// through memory, so that much shorter ones would run more slowly.
-constexpr std::size_t kMostInstructions = 2 * kManyInstructions, kInstructionsOfPart = 512;
+constexpr std::size_t kMaxBlockInstructions = 2 * kManyInstructions, kInstructionsOfPart = 512;
 
 using ValueSet = llvm::SetVector<llvm::Value*>;
 using Iterator = llvm::BasicBlock::iterator;
@@ -45,10 +45,10 @@ class Splitter {
   void split() {
     std::vector<llvm::BasicBlock*> longer;
     for (llvm::BasicBlock& block : function_)
-      if (length_of(block) > kMostInstructions) longer.push_back(&block);
+      if (length_of(block) > kMaxBlockInstructions) longer.push_back(&block);
     for (llvm::BasicBlock* const block : longer) split(*block);
     if (shared_ == nullptr) return;
-    shared_->setOperand(0, builder_.getInt64(most_bytes_));
+    shared_->setOperand(0, builder_.getInt64(max_bytes_));
   }
 
  private:
@@ -80,7 +80,7 @@ class Splitter {
     bytes_ = 0;
     hand_over(*body, block, last);
     hand_back(*body, block, last);
-    most_bytes_ = std::max(most_bytes_, bytes_);
+    max_bytes_ = std::max(max_bytes_, bytes_);
   }
 
   /// Fixed addresses that `body` reads are computed again there: of many operands that takes less
@@ -174,7 +174,7 @@ class Splitter {
   llvm::Function& function_;
   llvm::IRBuilder<> builder_;
   llvm::AllocaInst* shared_ = nullptr;
-  std::uint64_t bytes_ = 0, most_bytes_ = 0;
+  std::uint64_t bytes_ = 0, max_bytes_ = 0;
 };
 
 }  // namespace

@@ -12,19 +12,19 @@ using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using Mask = std::uint64_t;  // a set of states
 
-constexpr std::size_t kMostStates = 64;
-/// What a chunk of steps holds of them has to stay in the first cache.
-constexpr std::size_t kMostCrossing = 16;
-constexpr int kMostStages = 8;
+constexpr std::size_t kMaxStates = 64;
+/// What a chunk of steps holds of them has to stay in L1.
+constexpr std::size_t kMaxCrossing = 16;
+constexpr int kMaxStages = 8;
 
 /// Division and functions, for which a vector takes hardly longer than one element.
 bool is_heavy(const ScalarInstr& instr) {
-  return is_real(instr.dtype) &&
+  return is_floating_point(instr.dtype) &&
          (tensor::is_function(instr.op) || instr.op == ScalarOp::div || instr.op == ScalarOp::sqrt);
 }
 
 /// Less than this much work, in additions, is not worth two passes over a buffer.
-constexpr int kLeastWork = 20;
+constexpr int kMinWork = 20;
 int work_of(const ScalarInstr& instr) {
   if (!is_heavy(instr)) return 1;
   return tensor::is_function(instr.op) ? 20 : 6;
@@ -40,12 +40,12 @@ class Cutter {
         states_(source.carried.size()) {}
 
   std::optional<Stages> run() {
-    if (source_.lanes != 1 || source_.has_keep_going || states_ > kMostStates) return std::nullopt;
+    if (source_.lanes != 1 || source_.has_keep_going || states_ > kMaxStates) return std::nullopt;
     if (std::ranges::none_of(program_.instrs, is_heavy)) return std::nullopt;
     find_recurrences();
     if (!assign_stages()) return std::nullopt;
     find_crossing();
-    if (stages_.crossing.size() > kMostCrossing || !pays()) return std::nullopt;
+    if (stages_.crossing.size() > kMaxCrossing || !pays()) return std::nullopt;
     return std::move(stages_);
   }
 
@@ -107,7 +107,7 @@ class Cutter {
       changed = false;
       for (std::size_t reg = 0; reg < registers(); ++reg) {
         const int stage = std::max(stages_.of[reg], stage_of(reg));
-        if (stage > kMostStages) return false;
+        if (stage > kMaxStages) return false;
         changed |= stage != stages_.of[reg];
         stages_.of[reg] = stage;
       }
@@ -137,7 +137,7 @@ class Cutter {
     int work = 0;
     for (std::size_t reg = inputs_; reg < registers(); ++reg)
       if (stages_.of[reg] % 2 == 1) work += work_of(program_.instrs[reg - inputs_]);
-    return work >= kLeastWork && work >= 4 * static_cast<int>(stages_.crossing.size());
+    return work >= kMinWork && work >= 4 * static_cast<int>(stages_.crossing.size());
   }
 
   const LoopSource& source_;

@@ -41,7 +41,7 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef affine_scan_kernel{
     .name = "affine_scan",
-    .doc = "Eight steps side by side in vectors, for neighbours in memory.",
+    .doc = "Eight steps at a time in vectors, for neighbours in memory.",
     .prepare = prepare,
     .run = run,
 };

@@ -17,20 +17,20 @@ using tensor::Status;
 
 enum Attribute : std::size_t { kAxis, kKeepdims, kSelectLast };
 
-constexpr std::int64_t kThreadElements = 256 * 1024, kMostChunks = 64;
+constexpr std::int64_t kThreadElements = 256 * 1024, kMaxChunks = 64;
 
 struct Axis {
   std::int64_t size = 1, x = 0, y = 0;
 };
 
-struct Schedule {
+struct ArgSearchSchedule {
   std::array<Axis, tensor::kMaxRank> kept{};  ///< but for the one that lanes are of
   std::size_t kept_axes = 0;
   std::int64_t kept_count = 1;
   Axis lane;      ///< neighbouring lines
   Axis searched;  ///< y is not used
   bool greatest = true, last = false;
-  void (*lines)(const Schedule&, const Call&, std::int64_t index) = nullptr;
+  void (*lines)(const ArgSearchSchedule&, const Call&, std::int64_t index) = nullptr;
   const SimdTables* tables = nullptr;
 };
 
@@ -44,7 +44,7 @@ ArgSearchFn<T> search_of(const ArgSearchFns& fns) {
 
 /// All lines of one index of the kept axes.
 template <class T>
-void lines(const Schedule& plan, const Call& call, std::int64_t index) {
+void lines(const ArgSearchSchedule& plan, const Call& call, std::int64_t index) {
   ArgSearch<T> search{.x = call.in(0).data<const T>(),
                       .size = plan.searched.size,
                       .step = plan.searched.x,
@@ -62,7 +62,7 @@ void lines(const Schedule& plan, const Call& call, std::int64_t index) {
   search_of<T>(plan.tables->arg_search)(search);
 }
 
-void add_axis(Schedule& plan, const Axis& axis) {
+void add_axis(ArgSearchSchedule& plan, const Axis& axis) {
   if (axis.size == 1) return;
   plan.kept_count *= axis.size;
   if (plan.kept_axes > 0) {
@@ -76,7 +76,7 @@ void add_axis(Schedule& plan, const Axis& axis) {
 }
 
 /// Makes lanes of the kept axis whose elements are neighbours, if there is one.
-void choose_lanes(Schedule& plan) {
+void choose_lanes(ArgSearchSchedule& plan) {
   for (std::size_t i = 0; i < plan.kept_axes; ++i) {
     if (plan.kept[i].x != 1) continue;
     plan.lane = plan.kept[i];
@@ -86,10 +86,10 @@ void choose_lanes(Schedule& plan) {
   }
 }
 
-Schedule plan_of(const PrepareCtx& ctx, int searched) {
+ArgSearchSchedule plan_of(const PrepareCtx& ctx, int searched) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   const bool keeps = ctx.attrs[kKeepdims].integer() != 0;
-  Schedule plan;
+  ArgSearchSchedule plan;
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
     if (axis == searched) {
@@ -110,7 +110,7 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
   const int searched = static_cast<int>(given < 0 ? given + x.rank : given);
   for (int axis = 0; axis < x.rank; ++axis)
     if (x.dims[axis] == 0) return Prepared::no("an input without elements");
-  Schedule plan = plan_of(ctx, searched);
+  ArgSearchSchedule plan = plan_of(ctx, searched);
   if (plan.searched.size > std::numeric_limits<std::int32_t>::max())
     return Prepared::no("an axis of 2^31 elements or more");
   // Along neighbours the line itself takes vectors.
@@ -134,14 +134,14 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
   plan.greatest = greatest;
   plan.last = ctx.attrs[kSelectLast].integer() != 0;
   plan.tables = &simd_tables(ctx.isa);
-  return {.state = std::make_shared<const Schedule>(plan)};
+  return {.state = std::make_shared<const ArgSearchSchedule>(plan)};
 }
 
 Status run_arg_search(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const ArgSearchSchedule& plan = *static_cast<const ArgSearchSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.searched.size;
   const bool shared = call.max_threads > 1 && elements > kThreadElements;
-  const std::int64_t chunks = shared ? std::min(plan.kept_count, kMostChunks) : 1;
+  const std::int64_t chunks = shared ? std::min(plan.kept_count, kMaxChunks) : 1;
   const auto run = [&](std::int64_t chunk) {
     const std::int64_t end = plan.kept_count * (chunk + 1) / chunks;
     for (std::int64_t index = plan.kept_count * chunk / chunks; index < end; ++index)

@@ -15,7 +15,7 @@
 
 namespace scanloom::kernels {
 
-/// Rows and columns of a block: its rows of f64 fit into the first cache up to 256 columns.
+/// Rows and columns of a block: its rows of f64 fit into L1 up to 256 columns.
 inline constexpr std::int64_t kMatrixBlock = 16;
 
 /// Up to these sizes plain loops are quicker than vectors that are called: factorisations,

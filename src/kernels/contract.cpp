@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/contract_beside.h"
 #include "kernels/contract_integers.h"
 #include "kernels/contract_plan.h"
 #include "kernels/kernel.h"
+#include "kernels/pipelined_projection.h"
 #include "kernels/simd.h"
 
 namespace scanloom::kernels {
@@ -20,7 +20,7 @@ using tensor::Call;
 using tensor::Status;
 
 template <class T>
-void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, bool resume,
+void one_product(const ContractSchedule<T>& plan, const Call& call, const Offsets& at, bool resume,
                  int max_threads) {
   Product<T> p = product_at(plan, call, at, resume);
   if (plan.packing == Packing::per_call) return packed_in_blocks(plan, call, p, max_threads);
@@ -30,7 +30,8 @@ void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, b
 }
 
 template <class T>
-void with_depth(const Schedule<T>& plan, const Call& call, std::int64_t index, int max_threads) {
+void with_depth(const ContractSchedule<T>& plan, const Call& call, std::int64_t index,
+                int max_threads) {
   const Offsets outer = offsets_at(plan.outer, index);
   for (std::int64_t d = 0; d < plan.depth_count; ++d) {
     Offsets at = offsets_at(plan.depth, d);
@@ -44,15 +45,15 @@ void with_depth(const Schedule<T>& plan, const Call& call, std::int64_t index, i
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
+  const ContractSchedule<T>& plan = *static_cast<const ContractSchedule<T>*>(call.prepared);
   if (plan.empty) return Status::ok;
   const std::int64_t each = plan.m * plan.n * plan.k * plan.depth_count;
-  const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kLeastThreadWork &&
+  const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kMinThreadWork &&
                           plan.packing != Packing::per_call &&
-                          each * plan.outer_count > kLeastThreadWork;
+                          each * plan.outer_count > kMinThreadWork;
   if (over_outer) {
     const std::int64_t share =
-        std::max<std::int64_t>(1, kLeastThreadWork / 4 / std::max<std::int64_t>(each, 1));
+        std::max<std::int64_t>(1, kMinThreadWork / 4 / std::max<std::int64_t>(each, 1));
     const std::int64_t chunks = (plan.outer_count + share - 1) / share;
     parallel_for(chunks, call.max_threads, [&](std::int64_t chunk) {
       const std::int64_t end = std::min((chunk + 1) * share, plan.outer_count);
@@ -67,7 +68,8 @@ Status run(const Call& call) noexcept {
 // One product without axes around it: the common case, and the one where overhead shows.
 template <class T>
 Status run_single(const Call& call) noexcept {
-  one_product(*static_cast<const Schedule<T>*>(call.prepared), call, {}, false, call.max_threads);
+  one_product(*static_cast<const ContractSchedule<T>*>(call.prepared), call, {}, false,
+              call.max_threads);
   return call.ok_or_stopped();
 }
 
@@ -96,13 +98,13 @@ Status run_strip(const Call& call) noexcept {
 
 /// Whether one thread makes it as one strip: multiply() cuts nothing up.
 template <class T>
-bool is_strip(const Schedule<T>& plan) {
+bool is_strip(const ContractSchedule<T>& plan) {
   return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&
-         plan.m * plan.n * plan.k <= kLeastThreadWorkOfRow;
+         plan.m * plan.n * plan.k <= kMinThreadWorkOfRow;
 }
 
 template <class T>
-StripPlan<T> strip_of(const Schedule<T>& plan) {
+StripPlan<T> strip_of(const ContractSchedule<T>& plan) {
   StripPlan<T> result{plan.fns->strip[plan.m - 1], {}, plan.a_input, plan.m, plan.packed};
   Strip<T>& s = result.shape;
   s.columns = plan.n;
@@ -119,7 +121,7 @@ StripPlan<T> strip_of(const Schedule<T>& plan) {
 }
 
 template <class T>
-void pack_constant(const PrepareCtx& ctx, Schedule<T>& plan) {
+void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan) {
   pack_constant(ctx, plan, static_cast<std::int64_t>(sizeof(T)),
                 packed_elements(*plan.fns, plan.k, plan.n),
                 [&](const MatrixB<T>& matrix, T* to) { pack(*plan.fns, matrix, to, 1); });
@@ -142,7 +144,7 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
   if (!contraction) return Prepared::no("sizes do not fit the specification");
   const bool a_constant = ctx.constants[0] != nullptr, b_constant = ctx.constants[1] != nullptr;
   const bool swap = should_swap(*contraction, fns.panel / 2, a_constant, b_constant);
-  auto plan = std::make_shared<Schedule<T>>(plan_of<T>(*contraction, swap, fns));
+  auto plan = std::make_shared<ContractSchedule<T>>(plan_of<T>(*contraction, swap, fns));
   Prepared prepared;
   const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
   if (!plan->empty && constant && worth_packing_once(*plan)) {

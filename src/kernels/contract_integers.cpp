@@ -18,7 +18,7 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Rows of A that are packed at a time: bytes, which stay in the second cache.
+// Rows of A that are packed at a time: bytes, which stay in L2.
 constexpr std::int64_t kPackedBytes = 256 * 1024;
 // Rows from which pairing a B that changes per call pays.
 constexpr std::int64_t kRowsToPair = 4;
@@ -31,7 +31,7 @@ constexpr std::int64_t kSlots = 16;
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
 struct IntegerPlan {
-  Schedule<std::int32_t> wide;  ///< its packing is of pairs where these are constant
+  ContractSchedule<std::int32_t> wide;  ///< its packing is of pairs where these are constant
   const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
   PairFns pair;
   Pairing pairing = Pairing::never;
@@ -180,7 +180,7 @@ constexpr std::int64_t kNoIsa = -1, kFitsForm = 1;
 /// Looked at once for all bindings that read the constant in that way.
 bool constant_b_fits(const PrepareCtx& ctx, const IntegerPlan& plan) {
   const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)];
-  const Schedule<std::int32_t>& wide = plan.wide;
+  const ContractSchedule<std::int32_t>& wide = plan.wide;
   std::vector<std::int64_t> layout{kNoIsa, kFitsForm, wide.k, wide.n, wide.b_step, wide.b_column};
   for (const OuterAxis& axis : axes_of_b(wide.depth, wide.outer))
     layout.insert(layout.end(), {axis.size, axis.b});
@@ -217,15 +217,15 @@ bool pairs_take_little(const IntegerPlan& plan) {
 }
 
 /// How many threads may share the outer axes; where products are large, they are shared instead.
-std::int64_t slots_of(const Schedule<std::int32_t>& wide) {
+std::int64_t slots_of(const ContractSchedule<std::int32_t>& wide) {
   const std::int64_t each = wide.m * wide.n * wide.k * wide.depth_count;
-  const bool shares = each < kLeastThreadWork && each * wide.outer_count > kLeastThreadWork;
+  const bool shares = each < kMinThreadWork && each * wide.outer_count > kMinThreadWork;
   return shares ? std::min(wide.outer_count, kSlots) : 1;
 }
 
 /// Bytes for what is packed per call: B, and rows of A, or B alone.
 std::int64_t scratch_bytes(IntegerPlan& plan) {
-  const Schedule<std::int32_t>& wide = plan.wide;
+  const ContractSchedule<std::int32_t>& wide = plan.wide;
   std::int64_t elements = 0;
   if (plan.pairing != Pairing::never) {
     const std::int64_t row = plan.pairs * std::int64_t{sizeof(std::int32_t)};

@@ -32,7 +32,7 @@ struct OuterAxis {
 enum class Packing : std::uint8_t { none, once, per_call };
 
 template <class T>
-struct Schedule {
+struct ContractSchedule {
   const ProductFns<T>* fns = nullptr;
   int a_input = 0;  ///< the call's input whose elements are spread over vectors; the other is B
   std::int64_t m = 1, n = 1, k = 1;
@@ -69,7 +69,7 @@ std::vector<OuterAxis> axes_of_b(const std::vector<OuterAxis>& depth,
 
 /// The product at these offsets, of operands as they lie.
 template <class T>
-Product<T> product_at(const Schedule<T>& plan, const tensor::Call& call, const Offsets& at,
+Product<T> product_at(const ContractSchedule<T>& plan, const tensor::Call& call, const Offsets& at,
                       bool resume) {
   Product<T> p;
   p.m = plan.m;
@@ -88,7 +88,7 @@ Product<T> product_at(const Schedule<T>& plan, const tensor::Call& call, const O
 
 // B is packed and multiplied by so many of its rows at a time: a block is still in the cache then.
 template <class T>
-void packed_in_blocks(const Schedule<T>& plan, const tensor::Call& call, Product<T> p,
+void packed_in_blocks(const ContractSchedule<T>& plan, const tensor::Call& call, Product<T> p,
                       int max_threads) {
   T* const to = reinterpret_cast<T*>(*call.scratch);
   p.packed = to;
@@ -105,8 +105,8 @@ void packed_in_blocks(const Schedule<T>& plan, const tensor::Call& call, Product
 }
 
 template <class T>
-Schedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
-  Schedule<T> plan;
+ContractSchedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
+  ContractSchedule<T> plan;
   plan.fns = &fns;
   plan.a_input = swap ? 1 : 0;
   std::vector<ContractionAxis> rows = axes_of(swap ? c.n : c.m, swap);
@@ -136,7 +136,7 @@ Schedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
 
 // Packed copies of B, of `each` elements, one for each of its matrices that the outer axes lead to.
 template <class T>
-std::int64_t number_packed(Schedule<T>& plan, std::int64_t each) {
+std::int64_t number_packed(ContractSchedule<T>& plan, std::int64_t each) {
   std::int64_t count = 1;
   for (std::vector<OuterAxis>* axes : {&plan.depth, &plan.outer})
     for (std::size_t i = axes->size(); i-- > 0;)
@@ -149,7 +149,7 @@ std::int64_t number_packed(Schedule<T>& plan, std::int64_t each) {
 
 /// f(matrix, where its packed copy begins) for each matrix of the constant B.
 template <class T, class F>
-void for_each_matrix_of_b(const Schedule<T>& plan, const void* constant, const F& f) {
+void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant, const F& f) {
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
   std::int64_t matrices = 1;
   for (const OuterAxis& axis : axes) matrices *= axis.size;
@@ -164,8 +164,8 @@ void for_each_matrix_of_b(const Schedule<T>& plan, const void* constant, const F
 /// Packs the constant B once for all bindings: pack_one(matrix, to) writes `each` elements of every
 /// matrix. `form` tells ways of packing apart.
 template <class T, class PackOne>
-void pack_constant(const PrepareCtx& ctx, Schedule<T>& plan, std::int64_t form, std::int64_t each,
-                   const PackOne& pack_one) {
+void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan, std::int64_t form,
+                   std::int64_t each, const PackOne& pack_one) {
   const void* constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
   const std::int64_t total = number_packed(plan, each);
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
@@ -186,7 +186,7 @@ void pack_constant(const PrepareCtx& ctx, Schedule<T>& plan, std::int64_t form, 
 
 // Many narrow matrices would be mostly padding; a few small ones are worth it all the same.
 template <class T>
-bool worth_packing_once(const Schedule<T>& plan) {
+bool worth_packing_once(const ContractSchedule<T>& plan) {
   std::int64_t matrices = 1;
   for (const OuterAxis& axis : axes_of_b(plan.depth, plan.outer)) matrices *= axis.size;
   const std::int64_t padded = packed_elements(*plan.fns, plan.k, plan.n);
@@ -195,7 +195,7 @@ bool worth_packing_once(const Schedule<T>& plan) {
 }
 
 template <class T>
-bool must_pack(const Schedule<T>& plan) {
+bool must_pack(const ContractSchedule<T>& plan) {
   if (plan.b_column != 1) return true;
   const bool large = plan.k * plan.n * static_cast<std::int64_t>(sizeof(T)) > kLargeBytes;
   return large && plan.m >= kRowsToPack;

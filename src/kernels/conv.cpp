@@ -21,7 +21,7 @@ using tensor::Operand;
 using tensor::Status;
 
 template <class T>
-struct Schedule {
+struct ConvSchedule {
   const ProductFns<T>* fns = nullptr;
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
@@ -43,7 +43,7 @@ struct Schedule {
 };
 
 template <class T>
-void pack_group(const Schedule<T>& plan, const T* w, std::int64_t group, T* to) {
+void pack_group(const ConvSchedule<T>& plan, const T* w, std::int64_t group, T* to) {
   const T* from = w + group * plan.geometry.filters * plan.w_filter;
   pack(*plan.fns, MatrixB<T>{from, plan.k, plan.geometry.filters, 1, plan.w_filter},
        to + group * plan.packed_size, 1);
@@ -58,7 +58,7 @@ struct Memory {
 };
 
 template <class T>
-Memory<T> prepare_memory(const Schedule<T>& plan, const Call& call) {
+Memory<T> prepare_memory(const ConvSchedule<T>& plan, const Call& call) {
   T* scratch = reinterpret_cast<T*>(*call.scratch);
   const ConvGeometry& g = plan.geometry;
   Memory<T> memory;
@@ -95,8 +95,8 @@ struct Windows {
 };
 
 template <class T>
-Windows<T> windows_of(const Schedule<T>& plan, const T* x, std::int64_t first, std::int64_t count,
-                      T* unfolded) {
+Windows<T> windows_of(const ConvSchedule<T>& plan, const T* x, std::int64_t first,
+                      std::int64_t count, T* unfolded) {
   if (!plan.unfolds) return {x + first * plan.x_position, plan.x_k, plan.x_position};
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, unfolded);
   return {unfolded, count, 1};
@@ -113,8 +113,8 @@ void add_bias(const Operand& bias, std::int64_t first_filter, std::int64_t filte
 }
 
 template <class T>
-void run_task(const Schedule<T>& plan, const Call& call, const Memory<T>& memory, std::int64_t task,
-              T* unfolded, int max_threads) {
+void run_task(const ConvSchedule<T>& plan, const Call& call, const Memory<T>& memory,
+              std::int64_t task, T* unfolded, int max_threads) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t first = task % plan.ranges.count * plan.ranges.size;
   const std::int64_t count = std::min(plan.ranges.size, plan.positions - first);
@@ -152,13 +152,13 @@ void run_task(const Schedule<T>& plan, const Call& call, const Memory<T>& memory
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
+  const ConvSchedule<T>& plan = *static_cast<const ConvSchedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
   if (tasks == 0) return Status::ok;
   const Memory<T> memory = prepare_memory(plan, call);
   const std::int64_t work =
       plan.k * plan.positions * plan.geometry.filters * plan.geometry.group * plan.geometry.batch;
-  const bool threads = call.max_threads > 1 && work > kLeastThreadWork;
+  const bool threads = call.max_threads > 1 && work > kMinThreadWork;
   if (!threads || tasks == 1) {
     for (std::int64_t task = 0; task < tasks; ++task)
       run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
@@ -174,7 +174,7 @@ Status run(const Call& call) noexcept {
 
 // Whether x is already the matrix of its windows, under some strides.
 template <class T>
-bool read_in_place(const Operand& x, Schedule<T>& plan) {
+bool read_in_place(const Operand& x, ConvSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
   bool pads = false, strides = false;
   for (int axis = 0; axis < g.spatial; ++axis) {
@@ -206,9 +206,9 @@ bool weights_are_rows(const Operand& w) {
 }
 
 template <class T>
-Schedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+ConvSchedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
-  Schedule<T> plan;
+  ConvSchedule<T> plan;
   if constexpr (std::same_as<T, float>)
     plan.fns = &simd_tables(ctx.isa).f32;
   else
@@ -232,7 +232,7 @@ Schedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
 }
 
 template <class T>
-std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule<T>& plan) {
+std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const ConvSchedule<T>& plan) {
   const auto make = [&]() -> std::shared_ptr<const void> {
     std::shared_ptr<T> memory = packed_memory<T>(plan.geometry.group * plan.packed_size);
     for (std::int64_t group = 0; group < plan.geometry.group; ++group)
@@ -251,7 +251,7 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule<
 
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
-  auto plan = std::make_shared<Schedule<T>>(plan_of<T>(ctx, geometry));
+  auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
   std::int64_t elements = plan->unfolds ? plan->ranges.slots * plan->k * plan->ranges.size : 0;
   if (!plan->along_positions) {
     elements += geometry.group * plan->padded_filters();

@@ -9,7 +9,7 @@
 
 namespace scanloom::kernels {
 
-/// How output positions are unfolded range by range: a range stays in the second cache.
+/// How output positions are unfolded range by range: a range stays in L2.
 struct UnfoldedRanges {
   std::int64_t size = 0, count = 0;  ///< positions of a range, but of the last one; ranges
   std::int64_t slots = 1;  ///< places for unfolded ranges: as many threads may work at once

@@ -31,7 +31,7 @@ std::vector<Axis> joined(std::vector<Axis> axes) {
 
 template <class T>
 void transpose(const Axis& row, const Axis& column, const T* from, T* to) {
-  // Blocks whose lines of both sides stay in the first cache.
+  // Blocks whose lines of both sides stay in L1.
   constexpr std::int64_t kBlock = 16;
   for (std::int64_t r = 0; r < row.dim; r += kBlock)
     for (std::int64_t c = 0; c < column.dim; c += kBlock) {

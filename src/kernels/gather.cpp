@@ -15,7 +15,7 @@ using tensor::Operand;
 using tensor::Shape;
 using tensor::Status;
 
-struct Schedule {
+struct GatherSchedule {
   CopyPlan block;
   std::int64_t size = 0;                   ///< of the axis that is picked from
   std::int64_t count = 0;                  ///< of indices
@@ -29,7 +29,7 @@ Status fail_outside(const Call& call, std::int64_t index, std::int64_t size) {
 /// Blocks of one element.
 template <class Index, class T>
 Status run_elements(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const GatherSchedule& plan = *static_cast<const GatherSchedule*>(call.prepared);
   const Index* const indices = call.in(1).data<const Index>();
   const T* const data = call.in(0).data<const T>();
   T* const y = call.out(0).data<T>();
@@ -46,7 +46,7 @@ Status run_elements(const Call& call) noexcept {
 
 template <class Index>
 Status run(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const GatherSchedule& plan = *static_cast<const GatherSchedule*>(call.prepared);
   const Index* indices = call.in(1).data<const Index>();
   const std::byte* data = call.in(0).data<const std::byte>();
   std::byte* y = call.out(0).data<std::byte>();
@@ -85,7 +85,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   for (int i = 0; i < y.rank; ++i)
     if (i < axis || i >= axis + indices.rank) to.push_back(y.strides[i]);
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(y.dtype));
-  auto plan = std::make_shared<Schedule>();
+  auto plan = std::make_shared<GatherSchedule>();
   plan->block = plan_copy(block.dims(), from.data(), to.data(), static_cast<int>(bytes));
   plan->size = data.dims[axis];
   plan->count = indices.elements();

@@ -1,7 +1,7 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
 // ops/recurrent/lstm.cpp states. Rows of the batch and directions are independent: each task runs
 // all steps of its rows, the products with x for several steps at once, where that saves reading W,
-// or beside the steps before (tile_beside.h).
+// or beside the steps before (pipelined_tile.h).
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -21,12 +21,12 @@ using tensor::Operand;
 using tensor::Status;
 
 /// Rows of x that one product should have, so that W is read once for all of them: more of them
-/// where W and R, which take turns in the second cache, are large.
+/// where W and R, which take turns in L2, are large.
 constexpr std::int64_t kProductRows = 64, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
 /// Weights of one row's step from which on the products with x are made beside the steps before:
-/// what stays in the first cache does not make the step wait.
-constexpr std::int64_t kBesideFloats = 8 * 1024;
+/// what stays in L1 does not make the step wait.
+constexpr std::int64_t kMinPipelinedFloats = 8 * 1024;
 /// Multiply-adds between two questions whether to stop: some 10 microseconds.
 constexpr std::int64_t kWorkBetweenQuestions = 200'000;
 /// Weights of one step from which on threads share its units.
@@ -48,8 +48,8 @@ class Task {
     h_ = scratch;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
-    beside_ = plan.beside && (threads == 1 || shares_units());
-    chunk_ = beside_ ? kRowsAhead : plan.chunk;
+    pipelined_ = plan.pipelined && (threads == 1 || shares_units());
+    chunk_ = pipelined_ ? kRowsAhead : plan.chunk;
     next_xw_ = xw_ + kRowsAhead * 4 * plan.units;
     step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
              weights.bias, h_,          c_,         scratch + state};
@@ -62,13 +62,13 @@ class Task {
     for (std::int64_t first = 0; first < plan_.steps; first += chunk_) {
       const std::int64_t count = std::min(chunk_, plan_.steps - first);
       if (stops_before(count)) return;
-      if (step_.beside.a == nullptr) project(first, count);
-      make_beside(first + count);
+      if (step_.pipelined.a == nullptr) project(first, count);
+      pipeline_projection(first + count);
       for (std::int64_t k = 0; k < count; ++k) {
-        step_.beside.round = k;
+        step_.pipelined.round = k;
         step(first + k, xw_ + k * rows_ * 4 * plan_.units);
       }
-      if (step_.beside.a != nullptr) std::swap(xw_, next_xw_);
+      if (step_.pipelined.a != nullptr) std::swap(xw_, next_xw_);
     }
     store_state(1, h_);
     store_state(2, c_);
@@ -143,21 +143,21 @@ class Task {
 
   /// The steps from `first` on are to make what project() would have made of a chunk beginning
   /// there.
-  void make_beside(std::int64_t first) {
-    if (!beside_ || plan_.steps - first < kRowsAhead) {
-      step_.beside = {};
+  void pipeline_projection(std::int64_t first) {
+    if (!pipelined_ || plan_.steps - first < kRowsAhead) {
+      step_.pipelined = {};
       return;
     }
     const Operand& x = call_.in(kX);
     const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
     const std::int64_t row_stride = x.strides[plan_.batch_first ? 0 : 1];
-    step_.beside = {.a = x.data<const float>() + first_ * row_stride + time(first) * step_stride,
-                    .a_row = (time(first + 1) - time(first)) * step_stride,
-                    .b = weights_.w,
-                    .k = plan_.input,
-                    .c = next_xw_,
-                    .c_row = 4 * plan_.units,
-                    .panels = 4 * plan_.units / plan_.simd->f32.panel};
+    step_.pipelined = {.a = x.data<const float>() + first_ * row_stride + time(first) * step_stride,
+                       .a_row = (time(first + 1) - time(first)) * step_stride,
+                       .b = weights_.w,
+                       .k = plan_.input,
+                       .c = next_xw_,
+                       .c_row = 4 * plan_.units,
+                       .panels = 4 * plan_.units / plan_.simd->f32.panel};
   }
 
   /// Products with x alone would have all threads.
@@ -200,7 +200,7 @@ class Task {
   int threads_;
   std::int64_t rows_;
   std::int64_t work_ = 0;  ///< multiply-adds since the last question
-  bool beside_ = false;
+  bool pipelined_ = false;
   std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
   LstmStep step_;
@@ -226,7 +226,7 @@ Status run(const Call& call) noexcept {
         .run();
   };
   const bool threads = call.max_threads > 1 && tasks > 1 &&
-                       plan.steps * plan.batch * plan.weights_floats > kLeastThreadWork;
+                       plan.steps * plan.batch * plan.weights_floats > kMinThreadWork;
   if (threads) {
     parallel_for(tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); });
   } else {
@@ -279,9 +279,9 @@ Schedule plan_of(const PrepareCtx& ctx) {
                                         std::max<std::int64_t>(plan.steps, 1));
   // Two chunks of rows take the place of one.
   static_assert(kProductRows >= 2 * kRowsAhead);
-  plan.beside = plan.simd->strip_beside != nullptr && plan.batch == 1 &&
-                plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
-                4 * plan.units * plan.hidden >= kBesideFloats;
+  plan.pipelined = plan.simd->pipelined_strip != nullptr && plan.batch == 1 &&
+                   plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
+                   4 * plan.units * plan.hidden >= kMinPipelinedFloats;
   plan.task_floats =
       rounded_up(3 * kLstmTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
   return plan;

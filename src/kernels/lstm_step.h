@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/tile_beside.h"
+#include "kernels/pipelined_tile.h"
 
 namespace scanloom::kernels {
 
@@ -22,7 +22,7 @@ struct LstmStep {
   float* next_h = nullptr;                       ///< [rows][units], not h
   std::int64_t first_block = 0, last_block = 0;  ///< those before it; the first is even
   bool backwards = false;                        ///< from the last pair of blocks to the first
-  ProductBeside<float> beside;                   ///< of one row: xw of later steps, for all blocks
+  PipelinedProduct<float> pipelined;             ///< of one row: xw of later steps, for all blocks
 };
 
 }  // namespace scanloom::kernels

@@ -34,7 +34,7 @@ struct LstmSchedule {
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
   std::int64_t chunk = 1;              ///< steps whose products with x are made together
-  bool beside = false;                 ///< they may be made beside the steps before
+  bool pipelined = false;              ///< they may be made beside the steps before
   std::int64_t weights_floats = 0;     ///< of one direction
   std::int64_t task_floats = 0;        ///< of scratch
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call

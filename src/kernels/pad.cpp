@@ -22,7 +22,7 @@ enum Input : std::size_t { kX, kPads, kValue, kAxes };
 constexpr std::int64_t kOutside = -1;
 /// Tables of sources that have more entries than this, all together, are left to the reference
 /// kernel: they are made when binding, and no limit of a run counts them.
-constexpr std::int64_t kMostSources = std::int64_t{1} << 22;
+constexpr std::int64_t kMaxSources = std::int64_t{1} << 22;
 
 struct Axis {
   std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
@@ -30,18 +30,18 @@ struct Axis {
   std::int64_t begin = 0, end = 0;   ///< indices of the result that x lies under, one to one
 };
 
-struct Schedule {
+struct PadSchedule {
   std::vector<Axis> axes;  ///< at least one
   std::int64_t rows = 1;
 };
 
 /// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
-std::int64_t source_of(std::int64_t place, std::int64_t size, std::string_view mode) {
-  if (place >= 0 && place < size) return place;
+std::int64_t source_of(std::int64_t position, std::int64_t size, std::string_view mode) {
+  if (position >= 0 && position < size) return position;
   if (mode == "constant") return kOutside;
-  if (mode == "edge") return place < 0 ? 0 : size - 1;
+  if (mode == "edge") return position < 0 ? 0 : size - 1;
   const std::int64_t period = mode == "wrap" ? size : std::max<std::int64_t>(2 * size - 2, 1);
-  const std::int64_t rest = place % period, folded = rest < 0 ? rest + period : rest;
+  const std::int64_t rest = position % period, folded = rest < 0 ? rest + period : rest;
   return folded < size ? folded : period - folded;
 }
 
@@ -68,7 +68,7 @@ void fill_row(const Axis& axis, T value, T* y) {
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const PadSchedule& plan = *static_cast<const PadSchedule*>(call.prepared);
   const T* x = call.in(kX).data<const T>();
   T* y = call.out(0).data<T>();
   const T value = call.has(kValue) ? *call.in(kValue).data<const T>() : T{};
@@ -130,11 +130,11 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (y.empty()) return Prepared::no("nothing to make");
   std::int64_t sources = 0;
   for (int i = 0; i < y.rank; ++i) {
-    if (y.dims[i] > kMostSources - sources) return Prepared::no("very long axes");
+    if (y.dims[i] > kMaxSources - sources) return Prepared::no("very long axes");
     sources += y.dims[i];
   }
   const std::vector<std::int64_t> begins = begins_of(ctx, has(kAxes));
-  auto plan = std::make_shared<Schedule>();
+  auto plan = std::make_shared<PadSchedule>();
   for (int i = 0; i < x.rank; ++i) {
     plan->axes.push_back(
         axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)], ctx.attrs[0].text()));

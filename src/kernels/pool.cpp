@@ -28,10 +28,10 @@ using tensor::Status;
 // Windows whose taps are kept on the stack.
 constexpr std::int64_t kWindowsAtOnce = 256;
 // Offsets of taps are kept in 32 bits.
-constexpr std::int64_t kMostOfPlane = std::numeric_limits<std::int32_t>::max() / 2;
+constexpr std::int64_t kMaxOfPlane = std::numeric_limits<std::int32_t>::max() / 2;
 
 template <class T>
-struct Schedule {
+struct PoolSchedule {
   PoolGeometry outer;
   PoolAxis inner;
   PoolFns<T> fns;
@@ -50,16 +50,16 @@ struct Line {
   double divisor = 1;  ///< of an average: rows that count, which may be more than fit in 64 bits
   T* y;
   std::int64_t* at = nullptr;  ///< null: nothing reads the numbers
-  Pace* pace = nullptr;
+  StopPoll* poll = nullptr;
 };
 
 // f(window, its taps) for those along the last axis that do not lie in x as a whole.
 template <class T, class F>
-void for_each_edge(const Schedule<T>& plan, const Line<T>& line, F&& f) {
+void for_each_edge(const PoolSchedule<T>& plan, const Line<T>& line, F&& f) {
   const auto visit = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t o = first; o < last; ++o) {
       const PoolTaps taps = tensor::taps_within(plan.inner, o, 0, plan.inner.in);
-      if (line.pace->stops_before(1 + taps.last - taps.first)) return;
+      if (line.poll->stops_before(1 + taps.last - taps.first)) return;
       f(o, taps);
     }
   };
@@ -68,7 +68,7 @@ void for_each_edge(const Schedule<T>& plan, const Line<T>& line, F&& f) {
 }
 
 template <class T>
-void average_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line) {
+void average_line(const PoolSchedule<T>& plan, const Operand& x, const Line<T>& line) {
   const PoolAxis& axis = plan.inner;
   const auto [begin, end] = plan.whole;
   const std::int64_t whole = end - begin;
@@ -77,7 +77,7 @@ void average_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line
     const T* const from = line.x + row;
     const std::int64_t start = begin * axis.stride - axis.pad;
     for (std::int64_t k = 0; whole > 0 && k < axis.kernel; ++k) {
-      if (line.pace->stops_before(whole)) return;
+      if (line.poll->stops_before(whole)) return;
       plan.fns.add({.x = from + start + k * axis.dilation,
                     .step = axis.stride,
                     .count = whole,
@@ -110,14 +110,14 @@ void take(const Line<T>& line, std::int64_t o, std::int64_t offset) {
 // Windows [first, first + count), which lie in x along the last axis. Of each the tap is kept that
 // was taken last, as the offset between the window's place and the element.
 template <class T>
-void maximum_of_whole(const Schedule<T>& plan, const Operand& x, const Line<T>& line,
+void maximum_of_whole(const PoolSchedule<T>& plan, const Operand& x, const Line<T>& line,
                       std::int64_t first, std::int64_t count) {
   const PoolAxis& axis = plan.inner;
   std::int32_t taps[kWindowsAtOnce];
   bool is_first = true;
   for_each_row(plan.outer, x, line.rows, [&](std::int64_t row) {
     for (std::int64_t k = 0; k < axis.kernel; ++k) {
-      if (line.pace->stops_before(count)) return;
+      if (line.poll->stops_before(count)) return;
       const std::int64_t tap = row + k * axis.dilation - axis.pad;
       const T* const from = line.x + tap + first * axis.stride;
       // The first tap of a window is taken whatever it is.
@@ -141,7 +141,7 @@ void maximum_of_whole(const Schedule<T>& plan, const Operand& x, const Line<T>& 
 }
 
 template <class T>
-void maximum_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line) {
+void maximum_line(const PoolSchedule<T>& plan, const Operand& x, const Line<T>& line) {
   const PoolAxis& axis = plan.inner;
   std::fill_n(line.y, axis.out, least<T>());
   if (line.at != nullptr) std::fill_n(line.at, axis.out, std::int64_t{-1});
@@ -159,16 +159,16 @@ void maximum_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line
 
 template <class T, bool kMaximum>
 Status run(const Call& call) noexcept {
-  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
+  const PoolSchedule<T>& plan = *static_cast<const PoolSchedule<T>*>(call.prepared);
   const Operand &x = call.in(0), &y = call.out(0);
   if (y.empty()) return Status::ok;
   const auto plane_of = [&](std::int64_t plane) {
-    Pace pace(call);
+    StopPoll poll(call);
     Line<T> line{.x = x.data<const T>() + plane_offset(x, plane),
                  .number = plane * plan.x_plane,
-                 .pace = &pace};
+                 .poll = &poll};
     for (std::int64_t i = 0; i < plan.lines; ++i) {
-      if (pace.stops_before(plan.inner.out)) return;
+      if (poll.stops_before(plan.inner.out)) return;
       const Shape position = line_position(plan.outer, i);
       line.rows = tensor::window_at(plan.outer, x, position);
       line.y = y.data<T>() + plane_offset(y, plane) + i * plan.inner.out;
@@ -192,7 +192,7 @@ Status run(const Call& call) noexcept {
 
 template <class T, bool kMaximum>
 Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry) {
-  auto plan = std::make_shared<Schedule<T>>();
+  auto plan = std::make_shared<PoolSchedule<T>>();
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   plan->outer = outer_axes(geometry);
   plan->inner = geometry.axes[static_cast<std::size_t>(plan->outer.spatial)];
@@ -209,7 +209,7 @@ bool has_small_offsets(const Operand& x, const PoolGeometry& geometry) {
   std::int64_t plane = 1;
   for (int i = 2; i < x.rank; ++i) plane *= x.dims[i];
   const PoolAxis& inner = geometry.axes[static_cast<std::size_t>(geometry.spatial - 1)];
-  return plane <= kMostOfPlane && inner.pad <= kMostOfPlane;
+  return plane <= kMaxOfPlane && inner.pad <= kMaxOfPlane;
 }
 
 // Lines, one tap at a time.

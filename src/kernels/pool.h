@@ -20,9 +20,9 @@ inline constexpr std::int64_t kThreadWork = 20'000;
 enum class Fold : std::uint8_t { maximum, average, sum_of_magnitudes, root_of_squares };
 
 /// Asks now and then whether the run is to end.
-class Pace {
+class StopPoll {
  public:
-  explicit Pace(const tensor::Call& call) : call_(call) {}
+  explicit StopPoll(const tensor::Call& call) : call_(call) {}
 
   [[nodiscard]] bool stops_before(std::int64_t taps) {
     // Taps between two questions.

@@ -26,18 +26,18 @@ using tensor::PoolWhole;
 using tensor::Shape;
 using tensor::Status;
 
-constexpr std::int64_t kMostTaps = 64, kMostRows = 64, kMostStride = 8, kMostExtent = 4096;
+constexpr std::int64_t kMaxTaps = 64, kMaxRows = 64, kMaxStride = 8, kMaxExtent = 4096;
 // Of a row that is kept, and of all that are.
 constexpr std::int64_t kRowBytes = 16 * 1024, kKeptBytes = 256 * 1024;
 // Places to keep rows in, so that as many threads may work at once.
 constexpr std::int64_t kSlots = 16;
-constexpr std::int64_t kLeastLines = 16;
+constexpr std::int64_t kMinLines = 16;
 
 template <class T>
 using FoldFn = void (*)(const PoolFold<T>&);
 
 template <class T>
-struct Schedule {
+struct PoolRowsSchedule {
   PoolGeometry outer;
   PoolAxis inner;
   PoolWhole whole;
@@ -53,7 +53,7 @@ struct Schedule {
   std::int64_t part = 1, parts = 1;             ///< lines that are one task
   std::int64_t phase = 1;                       ///< elements of a phase, and of a line
   std::int64_t kept = 1;                        ///< rows: a power of 2
-  std::array<std::int64_t, kMostTaps> taps{};   ///< where they are in a row of phases
+  std::array<std::int64_t, kMaxTaps> taps{};    ///< where they are in a row of phases
   std::int64_t slots = 1, slot_bytes = 0;
 
   [[nodiscard]] std::int64_t split_row() const { return phase * inner.stride; }
@@ -67,7 +67,7 @@ std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 template <class T>
 class Kept {
  public:
-  Kept(const Schedule<T>& plan, std::byte* memory) : plan_(plan), at_(memory) {
+  Kept(const PoolRowsSchedule<T>& plan, std::byte* memory) : plan_(plan), at_(memory) {
     numbers = take<std::int64_t>(plan.kept);
     rows = take<T>(plan.kept * plan.kept_row());
     split = plan.folds_rows ? take<T>(plan.split_row()) : nullptr;
@@ -94,7 +94,7 @@ class Kept {
     return reinterpret_cast<E*>(taken);
   }
 
-  const Schedule<T>& plan_;
+  const PoolRowsSchedule<T>& plan_;
   std::byte* at_;
   std::int64_t taken_ = 0;
 };
@@ -103,11 +103,11 @@ class Kept {
 template <class T>
 class Worker {
  public:
-  Worker(const Schedule<T>& plan, const Call& call, std::int64_t slot)
+  Worker(const PoolRowsSchedule<T>& plan, const Call& call, std::int64_t slot)
       : plan_(plan),
         call_(call),
         kept_(plan, *call.scratch + slot * plan.slot_bytes),
-        pace_(call) {}
+        poll_(call) {}
 
   void run(std::int64_t task) {
     const std::int64_t block = task % plan_.blocks, part = task / plan_.blocks % plan_.parts;
@@ -144,10 +144,10 @@ class Worker {
 
   /// Row `number` of the plane of x.
   const T* row_at(std::int64_t number) {
-    const std::int64_t place = number & (plan_.kept - 1);
-    T* const row = kept_.rows + place * plan_.kept_row();
-    if (kept_.numbers[place] == number) return row;
-    kept_.numbers[place] = number;
+    const std::int64_t entry = number & (plan_.kept - 1);
+    T* const row = kept_.rows + entry * plan_.kept_row();
+    if (kept_.numbers[entry] == number) return row;
+    kept_.numbers[entry] = number;
     T* const split = plan_.folds_rows ? kept_.split : row;
     found_nan_ |= plan_.split({.x = elements(number * plan_.inner.in),
                                .count = until_ - from_,
@@ -203,11 +203,11 @@ class Worker {
 
   /// False: the run is to end.
   bool make_line(std::int64_t line) {
-    std::array<const T*, kMostRows> rows;
+    std::array<const T*, kMaxRows> rows;
     double divisor = 1;
     const std::size_t seen = find_rows(line, rows.data(), divisor);
     const std::int64_t taps = plan_.folds_rows ? 1 : plan_.inner.kernel;
-    if (pace_.stops_before(count_ * (1 + static_cast<std::int64_t>(seen) * taps))) return false;
+    if (poll_.stops_before(count_ * (1 + static_cast<std::int64_t>(seen) * taps))) return false;
     if (plan_.averages) divide_by(divisor);
     std::byte* const to = y_ + line * plan_.inner.out * plan_.bytes;
     fold(std::span(rows).first(seen), taps,
@@ -233,10 +233,10 @@ class Worker {
     for (std::int64_t o = whole_end; o < end; ++o) kept_.divisors[o - first_] = along(o);
   }
 
-  const Schedule<T>& plan_;
+  const PoolRowsSchedule<T>& plan_;
   const Call& call_;
   Kept<T> kept_;
-  Pace pace_;
+  StopPoll poll_;
   const std::byte* x_ = nullptr;
   std::byte* y_ = nullptr;
   bool found_nan_ = false;  ///< in a row of this task
@@ -248,7 +248,7 @@ class Worker {
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
+  const PoolRowsSchedule<T>& plan = *static_cast<const PoolRowsSchedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.tasks();
   const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
   const auto work_of = [&](std::int64_t slot) {
@@ -271,7 +271,7 @@ std::int64_t rows_to_keep(const PoolGeometry& outer) {
     const PoolAxis& axis = outer.axes[static_cast<std::size_t>(i)];
     seen *= std::min(axis.kernel, axis.in);
     all *= axis.in;
-    if (seen > kMostRows) return 0;
+    if (seen > kMaxRows) return 0;
   }
   if (outer.spatial == 0) return 1;
   const PoolAxis& last = outer.axes[static_cast<std::size_t>(outer.spatial - 1)];
@@ -290,14 +290,14 @@ bool pays_to_fold_rows(const PoolGeometry& geometry, Fold fold) {
 
 std::optional<Refusal> why_not(const PoolGeometry& geometry) {
   const PoolAxis& inner = geometry.axes[static_cast<std::size_t>(geometry.spatial - 1)];
-  if (inner.kernel > kMostTaps) return "windows of many taps";
-  if (inner.stride > kMostStride) return "windows that are far apart";
-  if ((inner.kernel - 1) * inner.dilation >= kMostExtent) return "taps that are far apart";
+  if (inner.kernel > kMaxTaps) return "windows of many taps";
+  if (inner.stride > kMaxStride) return "windows that are far apart";
+  if ((inner.kernel - 1) * inner.dilation >= kMaxExtent) return "taps that are far apart";
   return std::nullopt;
 }
 
 template <class T>
-void choose_sizes(const PrepareCtx& ctx, Schedule<T>& plan) {
+void choose_sizes(const PrepareCtx& ctx, PoolRowsSchedule<T>& plan) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   const PoolAxis& axis = plan.inner;
   plan.planes = x.dims[0] * x.dims[1];
@@ -314,7 +314,7 @@ void choose_sizes(const PrepareCtx& ctx, Schedule<T>& plan) {
   // Planes are enough for threads to share, unless there are few large ones.
   plan.part = plan.planes >= kSlots ? plan.lines
                                     : std::clamp(kThreadWork / plan.block,
-                                                 std::min(kLeastLines, plan.lines), plan.lines);
+                                                 std::min(kMinLines, plan.lines), plan.lines);
   plan.parts = (plan.lines + plan.part - 1) / plan.part;
   const bool shares = plan.planes * plan.lines * axis.out > kThreadWork;
   plan.slots = shares ? std::min(plan.tasks(), kSlots) : 1;
@@ -324,7 +324,7 @@ template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold fold) {
   const SimdTables& tables = simd_tables(ctx.isa);
   const PoolFns<T>& fns = fns_of<T>(tables);
-  auto plan = std::make_shared<Schedule<T>>();
+  auto plan = std::make_shared<PoolRowsSchedule<T>>();
   plan->outer = outer_axes(geometry);
   plan->inner = geometry.axes[static_cast<std::size_t>(plan->outer.spatial)];
   plan->whole = tensor::whole_windows(plan->inner);

@@ -8,12 +8,12 @@
 namespace scanloom::kernels {
 namespace {
 
-// A panel of B of this many rows stays in the first cache while strips of A pass by it.
+// A panel of B of this many rows stays in L1 while strips of A pass by it.
 constexpr std::int64_t kBlockRows = 256;
 // Rows of C, and bytes of a row, that one task makes.
 constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kTaskColumnBytes = 2048;
-// B larger than this leaves the second cache between two strips; then blocks pay.
+// B larger than this leaves L2 between two strips; then blocks pay.
 constexpr std::int64_t kCachedBytes = 256 * 1024;
 
 template <class T>
@@ -86,7 +86,7 @@ void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::S
     all_rows(fns, s, m);
 }
 
-// Weights smaller than this stay in the first cache as a whole.
+// Weights smaller than this stay in L1 as a whole.
 constexpr std::int64_t kNearBytes = 32 * 1024;
 
 }  // namespace
@@ -122,7 +122,7 @@ void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads)
     for (std::int64_t i = 0; i < b.k && count < fns.panel; ++i)
       std::fill(panel + i * fns.panel + count, panel + (i + 1) * fns.panel, T{0});
   };
-  const bool threads = max_threads > 1 && b.k * b.n > kLeastThreadWork;
+  const bool threads = max_threads > 1 && b.k * b.n > kMinThreadWork;
   if (threads) return parallel_for(panels, max_threads, pack_panel);
   for (std::int64_t index = 0; index < panels; ++index) pack_panel(index);
 }
@@ -133,8 +133,8 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
   // One strip reads B once, in order: parts of it would only bring more beginnings.
   const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
-  const bool threads = max_threads > 1 &&
-                       p.m * p.b.n * p.b.k > (p.m == 1 ? kLeastThreadWorkOfRow : kLeastThreadWork);
+  const bool threads =
+      max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
   if (small && !threads) {
     if (p.m == 1)
       whole.backwards =

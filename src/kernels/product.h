@@ -35,7 +35,7 @@ inline constexpr int kMaxStripRows = 8;
 
 /// Multiply-adds below which a thread costs more than it brings: fewer for a single row, which
 /// waits for memory.
-inline constexpr std::int64_t kLeastThreadWork = 200'000, kLeastThreadWorkOfRow = 100'000;
+inline constexpr std::int64_t kMinThreadWork = 200'000, kMinThreadWorkOfRow = 100'000;
 
 /// The functions of one instruction set.
 template <class T>

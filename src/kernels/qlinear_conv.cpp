@@ -32,7 +32,7 @@ constexpr std::int64_t kMaxProduct = 255 * 255;
 // Runs of positions that are paired together.
 constexpr std::int64_t kRuns = 64;
 
-struct Schedule {
+struct QLinearConvSchedule {
   ConvGeometry geometry;
   const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
   PairFns pair;
@@ -60,7 +60,7 @@ struct Schedule {
 
 // The image less its zero point, row-major, in its padding, which is 0 already.
 template <class T>
-void centre(const Schedule& plan, const Operand& x, std::int64_t image, int zero,
+void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t image, int zero,
             std::int16_t* padded) {
   const bool pads = !plan.taps.empty();
   const T* from = x.data<const T>() + image * x.strides[0];
@@ -85,8 +85,8 @@ void centre(const Schedule& plan, const Operand& x, std::int64_t image, int zero
 
 // Of positions [first, first + count), where the first taps lie; neighbours are joined. Returns how
 // many runs there are, at most kRuns; `done` positions are in them.
-std::int64_t find_runs(const Schedule& plan, std::int64_t first, std::int64_t count, PairRun* runs,
-                       std::int64_t& done) {
+std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count,
+                       PairRun* runs, std::int64_t& done) {
   const ConvGeometry& g = plan.geometry;
   const int last = g.spatial - 1;
   const std::int64_t width = g.out[static_cast<std::size_t>(last)];
@@ -115,7 +115,7 @@ std::int64_t find_runs(const Schedule& plan, std::int64_t first, std::int64_t co
 }
 
 // The windows of a range as pairs: of neighbours in k, [pairs][count].
-void unfold_pairs(const Schedule& plan, const std::int16_t* x, std::int64_t first,
+void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::int64_t first,
                   std::int64_t count, std::int32_t* to) {
   PairRun runs[kRuns];
   PairRuns pairs{.runs = runs};
@@ -134,7 +134,7 @@ void unfold_pairs(const Schedule& plan, const std::int16_t* x, std::int64_t firs
 }
 
 // The same of an image without padding.
-void unfold_unpadded(const Schedule& plan, const std::int16_t* x, std::int64_t first,
+void unfold_unpadded(const QLinearConvSchedule& plan, const std::int16_t* x, std::int64_t first,
                      std::int64_t count, std::int16_t* rows, std::int32_t* to) {
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, rows);
   if (plan.k % 2 != 0) std::fill_n(rows + plan.k * count, count, std::int16_t{0});
@@ -143,8 +143,8 @@ void unfold_unpadded(const Schedule& plan, const std::int16_t* x, std::int64_t f
 }
 
 // Sums of a range for all filters of a group, [filters][count].
-void multiply_range(const Schedule& plan, std::int64_t group, const std::int32_t* windows,
-                    std::int64_t count, std::int32_t* sums) {
+void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
+                    const std::int32_t* windows, std::int64_t count, std::int32_t* sums) {
   Product<std::int32_t> p;
   const auto* const weights =
       static_cast<const std::int32_t*>(plan.weights.get()) + group * plan.packed;
@@ -177,7 +177,7 @@ void finish_wide(const Requantize& row, std::int64_t bias, Y* y) {
 }
 
 template <class Y>
-void finish_range(const Schedule& plan, const Call& call, std::int64_t group,
+void finish_range(const QLinearConvSchedule& plan, const Call& call, std::int64_t group,
                   const std::int32_t* sums, std::int64_t count, Y* y) {
   const Operand& w_scale = call.in(kWScale);
   const float x_scale = *call.in(kXScale).data<const float>();
@@ -203,8 +203,8 @@ void finish_range(const Schedule& plan, const Call& call, std::int64_t group,
 }
 
 template <class Y>
-void run_task(const Schedule& plan, const Call& call, const std::int16_t* x, std::int64_t task,
-              Y* y, std::int32_t* slot) {
+void run_task(const QLinearConvSchedule& plan, const Call& call, const std::int16_t* x,
+              std::int64_t task, Y* y, std::int32_t* slot) {
   const std::int64_t group = task / plan.ranges.count,
                      first = task % plan.ranges.count * plan.ranges.size;
   const std::int64_t count = std::min(plan.ranges.size, plan.positions - first);
@@ -222,7 +222,7 @@ void run_task(const Schedule& plan, const Call& call, const std::int16_t* x, std
 
 template <class X, class Y>
 Status run(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const QLinearConvSchedule& plan = *static_cast<const QLinearConvSchedule*>(call.prepared);
   const ConvGeometry& g = plan.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
   if (y.empty()) return Status::ok;
@@ -231,7 +231,7 @@ Status run(const Call& call) noexcept {
   auto* const slots = reinterpret_cast<std::int32_t*>(*call.scratch) + plan.image_elements();
   const std::int64_t tasks = g.group * plan.ranges.count;
   const std::int64_t work = tasks * plan.ranges.size * plan.k * g.filters;
-  const int threads = work > kLeastThreadWork ? call.max_threads : 1;
+  const int threads = work > kMinThreadWork ? call.max_threads : 1;
   if (!plan.taps.empty()) std::fill_n(image, plan.image, std::int16_t{0});
   for (std::int64_t i = 0; i < g.batch; ++i) {
     centre<X>(plan, x, i, zero, image);
@@ -259,7 +259,7 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
 }
 
 // Pairs of the weights: a row for each filter, or panels of filters.
-std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const Schedule& plan) {
+std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const QLinearConvSchedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters, panel = plan.fns->panel;
   const auto weights = packed_memory<std::int32_t>(plan.geometry.group * plan.packed);
@@ -281,7 +281,7 @@ std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const Schedule& 
 }
 
 // Packed once for all bindings of a plan.
-void take_weights(const PrepareCtx& ctx, Schedule& plan) {
+void take_weights(const PrepareCtx& ctx, QLinearConvSchedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters;
   plan.packed =
@@ -308,17 +308,17 @@ std::int64_t padded_size(const ConvGeometry& g, std::size_t axis) {
 }
 
 // Sizes and strides of the centred image, and where the taps lie in it.
-void place_image(Schedule& plan) {
+void place_image(QLinearConvSchedule& plan) {
   const ConvGeometry& g = plan.geometry;
   // Padding that makes a large image many times larger is left to unfolding.
-  constexpr double kMostPadding = 4, kSmall = 64 * 1024;
+  constexpr double kMaxPadding = 4, kSmall = 64 * 1024;
   double given = static_cast<double>(g.group * g.channels), padded = given;
   for (std::size_t i = 0; i < static_cast<std::size_t>(g.spatial); ++i) {
     given *= static_cast<double>(g.in[i]);
     padded *= static_cast<double>(padded_size(g, i));
   }
   const bool pads = plan.k > 0 && plan.k < kMaxWindow && plan.positions > 0 &&
-                    padded <= std::max(kMostPadding * given, kSmall);
+                    padded <= std::max(kMaxPadding * given, kSmall);
   for (int axis = g.spatial - 1; axis >= 0; --axis) {
     const auto i = static_cast<std::size_t>(axis);
     plan.x_axis[axis] = plan.x_channel;
@@ -336,9 +336,9 @@ void place_image(Schedule& plan) {
     });
 }
 
-Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+QLinearConvSchedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const SimdTables& tables = simd_tables(ctx.isa);
-  Schedule plan;
+  QLinearConvSchedule plan;
   plan.geometry = geometry;
   plan.fns = &tables.i32_pairs;
   plan.pair = tables.pairs;
@@ -361,7 +361,7 @@ Prepared prepare(const PrepareCtx& ctx) {
       tensor::conv_geometry(ctx.inputs[kX].shape(), ctx.inputs[kW].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
   if (has_few_products(*geometry)) return prepare_few_products(ctx, *geometry);
-  auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
+  auto plan = std::make_shared<QLinearConvSchedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
   take_weights(ctx, *plan);
   const std::int64_t scratch = plan->image_elements() + plan->ranges.slots * plan->slot_elements();

@@ -20,12 +20,12 @@ constexpr std::int64_t kPadding = std::numeric_limits<std::int64_t>::min();
 struct Windows {
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
-  std::vector<std::int64_t> places;   ///< [positions][k], in a group of x; kPadding: zero
+  std::vector<std::int64_t> offsets;  ///< [positions][k], in a group of x; kPadding: zero
   std::vector<std::int16_t> weights;  ///< [group * filters][k], less their zero points
 };
 
 /// Where the taps of one window lie, channel by channel.
-void add_places(const ConvGeometry& g, const Operand& x, std::int64_t position, Windows& windows) {
+void add_offsets(const ConvGeometry& g, const Operand& x, std::int64_t position, Windows& windows) {
   std::int64_t start[tensor::kMaxSpatial], tap[tensor::kMaxSpatial] = {};
   for (int axis = g.spatial - 1; axis >= 0; --axis) {
     const auto i = static_cast<std::size_t>(axis);
@@ -33,16 +33,16 @@ void add_places(const ConvGeometry& g, const Operand& x, std::int64_t position, 
     position /= g.out[i];
   }
   for (std::int64_t at = 0; at < windows.k; ++at) {
-    std::int64_t place = at / g.kernel_positions() * x.strides[1];
+    std::int64_t offset = at / g.kernel_positions() * x.strides[1];
     bool inside = true;
     for (int axis = 0; axis < g.spatial; ++axis) {
       const auto i = static_cast<std::size_t>(axis);
       const std::int64_t on_axis = start[i] + tap[i] * g.dilation[i];
       inside &= on_axis >= 0 && on_axis < g.in[i];
       // Places outside may lie so far away that their offsets overflow.
-      if (inside) place += on_axis * x.strides[axis + 2];
+      if (inside) offset += on_axis * x.strides[axis + 2];
     }
-    windows.places.push_back(inside ? place : kPadding);
+    windows.offsets.push_back(inside ? offset : kPadding);
     for (int axis = g.spatial - 1; axis >= 0; --axis) {
       const auto i = static_cast<std::size_t>(axis);
       if (++tap[i] < g.kernel[i]) break;
@@ -92,11 +92,11 @@ Status run(const Call& call) noexcept {
   for (std::int64_t image = 0; image < g.batch; ++image)
     for (std::int64_t group = 0; group < g.group; ++group) {
       const X* from = x.data<const X>() + image * x.strides[0] + group * g.channels * x.strides[1];
-      const std::int64_t* places = windows.places.data();
+      const std::int64_t* offsets = windows.offsets.data();
       for (std::int64_t position = 0; position < windows.positions; ++position) {
-        for (std::int64_t i = 0; i < windows.k; ++i, ++places)
-          window[i] = *places == kPadding ? std::int16_t{0}
-                                          : static_cast<std::int16_t>(from[*places] - zero);
+        for (std::int64_t i = 0; i < windows.k; ++i, ++offsets)
+          window[i] = *offsets == kPadding ? std::int16_t{0}
+                                           : static_cast<std::int16_t>(from[*offsets] - zero);
         finish_window(windows, call, window, group, y.data<Y>() + image * y.strides[0] + position);
       }
     }
@@ -123,7 +123,7 @@ Prepared prepare_few_products(const PrepareCtx& ctx, const ConvGeometry& geometr
   windows->k = geometry.channels * geometry.kernel_positions();
   windows->positions = geometry.out_positions();
   for (std::int64_t position = 0; position < windows->positions; ++position)
-    add_places(geometry, ctx.inputs[kX], position, *windows);
+    add_offsets(geometry, ctx.inputs[kX], position, *windows);
   add_weights(ctx, *windows);
   return {
       .state = std::move(windows),

@@ -15,11 +15,11 @@ using tensor::Status;
 // Whole numbers below 2^24 are exact in f32, and beyond all ranges above: no need for f64.
 template <class T>
 void quantize_run(const float* x, float scale, float zero, T* y, std::int64_t count) {
-  constexpr float kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+  constexpr float kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = std::nearbyint(x[i] / scale) + zero;
-    const float from_below = value > kLeast ? value : kLeast;
-    const float limited = from_below < kMost ? from_below : kMost;
+    const float from_below = value > kMin ? value : kMin;
+    const float limited = from_below < kMax ? from_below : kMax;
     y[i] = static_cast<T>(static_cast<std::int32_t>(value != value ? 0.0f : limited));
   }
 }

@@ -25,7 +25,7 @@ Status fill(const Call& call, const PhiloxBlocks& blocks) noexcept {
 }
 
 Status run(const Call& call) noexcept { return fill(call, tensor::random_blocks(call)); }
-Status run_by_key(const Call& call) noexcept { return fill(call, tensor::draw_blocks(call)); }
+Status run_by_key(const Call& call) noexcept { return fill(call, tensor::sample_blocks(call)); }
 
 /// The operator that draws by a key has one more operand.
 Prepared prepare(const PrepareCtx& ctx) {

@@ -33,7 +33,7 @@ using Finish = Reduction::Finish;
 /// Results made side by side.
 constexpr std::int64_t kLanes = 16;
 /// Elements of each of them that are transposed at a time, and from how many on that pays.
-constexpr std::int64_t kTransposed = 32, kLeastTransposed = 8;
+constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
 constexpr std::int64_t kThreadElements = 256 * 1024;
 
 struct Axis {
@@ -48,10 +48,11 @@ struct Axes {
   void add(const T& axis) { list[count++] = axis; }
 };
 
-struct Schedule;
-using BlockFn = void (*)(const Schedule&, const std::byte* x, std::byte* y, std::int64_t lanes);
+struct ReduceSchedule;
+using BlockFn = void (*)(const ReduceSchedule&, const std::byte* x, std::byte* y,
+                         std::int64_t lanes);
 
-struct Schedule {
+struct ReduceSchedule {
   Axis lane;           ///< the kept axis along which results are made together
   Axes<Axis> kept;     ///< the others
   Axes<Axis> reduced;  ///< joined, outermost first; at least one
@@ -112,7 +113,7 @@ W fold(W sum, W value) {
 }
 
 template <class W>
-W finish(const Schedule& plan, W sum) {
+W finish(const ReduceSchedule& plan, W sum) {
   if (plan.finish == Finish::mean) return sum / static_cast<W>(plan.reduced_count);
   if constexpr (std::floating_point<W>) {
     if (plan.finish == Finish::sqrt) return std::sqrt(sum);
@@ -142,7 +143,7 @@ void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
 
 /// kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
 template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
-void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
+void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
   const std::int64_t count = kCount != 0 ? kCount : lanes;
   const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
@@ -163,7 +164,7 @@ void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
 
 /// Of rows of all lanes and what `sums` holds. But for which NaN it is, an extreme does not depend
 /// on the order, so halves of the rows meet each other.
-void take_extremes(ElementFn greater_or_less, float* rows, std::int64_t count, float* sums) {
+void take_min_max(ElementFn greater_or_less, float* rows, std::int64_t count, float* sums) {
   const auto take = [&](float* into, const float* from, std::int64_t taken) {
     greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
                     reinterpret_cast<const std::byte*>(from), nullptr, taken * kLanes);
@@ -179,7 +180,7 @@ void take_extremes(ElementFn greater_or_less, float* rows, std::int64_t count, f
 /// All lanes, each over rows of neighbours: some columns at a time are transposed into rows, in
 /// which the lanes are neighbours.
 template <Fold kFold>
-void reduce_transposed(const Schedule& plan, const float* x, float* y) {
+void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
   alignas(64) std::array<float, kTransposed * kLanes> columns;
   alignas(64) std::array<float, kLanes> sums;
@@ -192,7 +193,7 @@ void reduce_transposed(const Schedule& plan, const float* x, float* y) {
         plan.simd->f32.transpose4(row + first + j * plan.lane.x, plan.lane.x, count, kLanes,
                                   columns.data() + j);
       if (plan.greater_or_less != nullptr) {
-        take_extremes(plan.greater_or_less, columns.data(), count, sums.data());
+        take_min_max(plan.greater_or_less, columns.data(), count, sums.data());
         continue;
       }
       for (std::int64_t i = 0; i < count; ++i)
@@ -208,7 +209,7 @@ void reduce_transposed(const Schedule& plan, const float* x, float* y) {
 
 /// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
 template <class T, Fold kFold>
-void single(const Schedule& plan, const T* x, T* y) {
+void single(const ReduceSchedule& plan, const T* x, T* y) {
   using W = Wide<T>;
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
   if constexpr (kFold == Fold::max || kFold == Fold::min) {
@@ -232,13 +233,14 @@ void single(const Schedule& plan, const T* x, T* y) {
 }
 
 template <class T, Fold kFold>
-void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, std::int64_t lanes) {
+void block(const ReduceSchedule& plan, const std::byte* x_bytes, std::byte* y_bytes,
+           std::int64_t lanes) {
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
   if (lanes == 1) return single<T, kFold>(plan, x, y);
   if constexpr (std::same_as<T, float>) {
     const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
-    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kLeastTransposed)
+    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kMinTransposed)
       return reduce_transposed<kFold>(plan, x, y);
   }
   if constexpr (std::floating_point<T>) {
@@ -281,7 +283,7 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
 }
 
 /// All results of one index of the kept axes.
-void run_lanes(const Schedule& plan, const Call& call, std::int64_t index) {
+void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index) {
   std::int64_t x_at = 0, y_at = 0;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
     const Axis& axis = plan.kept.list[i];
@@ -297,7 +299,7 @@ void run_lanes(const Schedule& plan, const Call& call, std::int64_t index) {
 }
 
 Status run(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const ReduceSchedule& plan = *static_cast<const ReduceSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
   if (call.max_threads > 1 && plan.kept_count > 1 && elements > kThreadElements) {
     parallel_for(plan.kept_count, call.max_threads,
@@ -320,10 +322,10 @@ void join(Axes<Axis>& axes, const Axis& axis) {
   axes.add(axis);
 }
 
-Schedule plan_of(const PrepareCtx& ctx) {
+ReduceSchedule plan_of(const PrepareCtx& ctx) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   const bool keep = ctx.attrs[tensor::kReduceKeepdims].integer() != 0;
-  Schedule plan;
+  ReduceSchedule plan;
   plan.bytes = static_cast<std::int64_t>(dtype_bytes(x.dtype));
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
@@ -363,7 +365,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, *kind);
   if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
-  Schedule plan = plan_of(ctx);
+  ReduceSchedule plan = plan_of(ctx);
   if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
   plan.finish = kind->finish;
   plan.block = fn;
@@ -373,7 +375,7 @@ Prepared prepare(const PrepareCtx& ctx) {
         plan.simd
             ->f32_elements(kind->fold == Fold::max ? tensor::ScalarOp::max : tensor::ScalarOp::min)
             .columns;
-  return {.state = std::make_shared<const Schedule>(plan)};
+  return {.state = std::make_shared<const ReduceSchedule>(plan)};
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include "kernels/elimination.h"
 #include "kernels/integer_pairs.h"
 #include "kernels/lstm_step.h"
+#include "kernels/pipelined_tile.h"
 #include "kernels/pool_line.h"
 #include "kernels/product.h"
 #include "kernels/requantize.h"
-#include "kernels/tile_beside.h"
 #include "opmath/affine_scan.h"
 
 namespace scanloom::kernels {
@@ -50,7 +50,7 @@ struct SimdTables {
   void (*lstm_step)(const LstmStep&);
   /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
   /// a round of another product. Null where that does not pay; then lstm_step takes none either.
-  void (*strip_beside)(const Strip<float>&, const ProductBeside<float>&);
+  void (*pipelined_strip)(const Strip<float>&, const PipelinedProduct<float>&);
 };
 
 /// The best table that `isa` permits.

@@ -28,7 +28,8 @@ constexpr std::int64_t kLanesOfBlock = 32;
 
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
-  return instr.op == ScalarOp::pow || (tensor::divides(instr.op) && !is_real(instr.dtype));
+  return instr.op == ScalarOp::pow ||
+         (tensor::divides(instr.op) && !is_floating_point(instr.dtype));
 }
 
 /// Calls f(nest) for each nest of the statement and of those inside.

@@ -12,17 +12,17 @@ namespace scanloom::tensor {
 inline PhiloxBlocks random_blocks(const Call& call) {
   const auto seed = static_cast<std::uint64_t>(call.attrs[2].integer());
   const auto stream = static_cast<std::uint64_t>(call.attrs[3].integer());
-  Draws draws;
-  if (call.draws != nullptr) draws = {call.draws->run, call.draws->execution++};
+  SampleCounter samples;
+  if (call.samples != nullptr) samples = {call.samples->run, call.samples->execution++};
   return {.key = {low_word(seed) ^ high_word(stream), low_word(stream) ^ high_word(seed)},
           .high_mask = 0xff,
-          .beside = high_word(draws.execution) << 8,
-          .third = low_word(draws.execution),
-          .fourth = low_word(draws.run)};
+          .beside = high_word(samples.execution) << 8,
+          .third = low_word(samples.execution),
+          .fourth = low_word(samples.run)};
 }
 
 /// Of `draw`, by its key: the number of the draw and that of the stream. Precondition: it has both.
-inline PhiloxBlocks draw_blocks(const Call& call) {
+inline PhiloxBlocks sample_blocks(const Call& call) {
   const Operand& key = call.in(0);
   const auto* words = key.data<const std::uint64_t>();
   const std::uint64_t draw = words[0], stream = words[key.strides[0]];

@@ -159,7 +159,7 @@ Expected<tensor::Tensor> scalar_of(double value, DType dtype);
 
 /// Reals that hold all numbers of that type: f32 where it does.
 [[nodiscard]] inline DType real_that_holds(DType dtype) {
-  const bool narrow = is_real(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
+  const bool narrow = is_floating_point(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
   return narrow ? DType::f32 : DType::f64;
 }
 

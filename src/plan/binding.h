@@ -27,7 +27,8 @@ using ObjectId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 inline constexpr SlotId kScratchSlot = 0;
 
-/// Where a slot points when a run begins. Moving slots are set by loops, branches and boxed values.
+/// Where a slot points when a run begins. Moving slots are set by loops, branches and dynamic
+/// tensors.
 struct SlotInit {
   enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
   Kind kind = Kind::moving;
@@ -42,8 +43,8 @@ struct Layout {
   bool contiguous = true;
 };
 
-/// Where a value lies: static (slot, offset, layout), boxed (dynamic >= 0: sizes live in the Run),
-/// or an object (a sequence, an optional or strings: a reference in the Run).
+/// Where a value lies: static (slot, offset, layout), dynamic (dynamic >= 0: sizes live in the
+/// Run), or an object (a sequence, an optional or strings: a reference in the Run).
 struct Spot {
   SlotId slot = kNone;
   std::int64_t offset = 0;
@@ -136,7 +137,7 @@ struct DynamicCall {
 };
 
 /// A node that reads or makes an object; it may allocate.
-struct ObjectCall {
+struct BoundObjectCall {
   ir::NodeId node;
   std::uint32_t first_operand = 0;  ///< inputs, then outputs, in Binding::operands
   std::uint16_t inputs = 0, outputs = 0;
@@ -178,7 +179,7 @@ struct BoundBlocks {
 struct BoundScanned {
   Spot outer, argument;
   ir::ScannedPort slices;
-  /// Static only. Of a boxed outer value, where the first slice lies is known when running. Where
+  /// Static only. Of a dynamic outer value, where the first slice lies is known when running. Where
   /// rows are made in blocks, the first of a block.
   std::int64_t first_bytes = 0, step_bytes = 0;
 
@@ -193,7 +194,7 @@ struct BoundStacked {
   std::int64_t axis = 0;
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
-  std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
+  std::int64_t row_bytes = 0;  ///< dynamic only: of a row whose sizes are known and contiguous
   /// The sizes of rows are known and only their number is not: each is written where it belongs, in
   /// memory that grows.
   bool open = false;
@@ -204,10 +205,11 @@ struct BoundStacked {
 
 /// What people are told of a loop (explain.cpp). Nothing that runs reads it.
 struct LoopNotes {
-  std::string strategy;                  ///< "compiled" or "stepped", and why
-  std::string remarks;                   ///< how else its steps are taken
-  std::optional<Refusal> why_not_whole;  ///< why no function runs all steps; nullopt: they are few
-  std::string rows_made;                 ///< of what it scans: where, if not before the loop
+  std::string strategy;  ///< "compiled" or "stepped", and why
+  std::string remarks;   ///< how else its steps are taken
+  std::optional<Refusal>
+      why_not_whole_loop;  ///< why no function runs all steps; nullopt: they are few
+  std::string rows_made;   ///< of what it scans: where, if not before the loop
 };
 
 /// How many steps a loop takes. Without trip count as many as there are slices; without these
@@ -231,9 +233,9 @@ struct BoundPorts {
 struct WholeLoop {
   jit::CompiledLoop code;  ///< compiled when binding; else the run decides
   /// Set where only the run knows whether it pays: compiled once an execution takes
-  /// `steps_at_once`, or, with those that were stepped before, `steps_to_whole`.
+  /// `steps_at_once`, or, with those that were stepped before, `steps_to_whole_loop`.
   std::shared_ptr<const jit::LoopSource> source;
-  std::int64_t steps_at_once = 0, steps_to_whole = 0;
+  std::int64_t steps_at_once = 0, steps_to_whole_loop = 0;
   std::vector<Spot> captured;
   std::int64_t operations = 0;  ///< on elements, per step
   std::string work;             ///< for people: "5 nodes, each of 40 elements"
@@ -244,9 +246,10 @@ struct PerStepCode {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   BodyCode code;
-  std::optional<Refusal> refusal;       ///< what keeps the body from becoming code
-  std::vector<std::uint32_t> sections;  ///< that may become code then, in Binding::sections
-  std::int64_t inner_steps = 0;         ///< of counted loops inside, per step
+  std::optional<Refusal> refusal;  ///< what keeps the body from becoming code
+  std::vector<std::uint32_t>
+      outlined_regions;          ///< that may become code then, in Binding::outlined_regions
+  std::int64_t inner_steps = 0;  ///< of counted loops inside, per step
   /// Those and, of other loops inside, what a step of each holds: no limit is polled meanwhile.
   std::int64_t steps_between_polls = 0;
   std::int64_t max_inner_trips = 0;  ///< of one that is counted
@@ -282,13 +285,13 @@ struct BoundLoop : LoopControl, BoundPorts {
 
 /// A part of a loop's body between instructions that cannot be machine code: [first, last), a run
 /// of whole blocks.
-struct BoundSection {
+struct OutlinedRegion {
   std::uint32_t loop = 0;
   std::uint32_t first = 0, last = 0;
-  std::int64_t inner_steps = 0;       ///< of the loops inside
-  std::int64_t most_inner_trips = 0;  ///< of one of them
-  std::int64_t spent = 0;             ///< ns that Op::spend counts in it, at most
-  BodyCode code;                      ///< none where the run decides or nothing compiles
+  std::int64_t inner_steps = 0;      ///< of the loops inside
+  std::int64_t max_inner_trips = 0;  ///< of one of them
+  std::int64_t charged = 0;          ///< ns that Op::charge counts in it, at most
+  BodyCode code;                     ///< none where the run decides or nothing compiles
 };
 
 struct BoundBranch {
@@ -297,10 +300,10 @@ struct BoundBranch {
   std::uint32_t otherwise = 0;  ///< instruction index of the else side
 };
 
-/// Makes `to` mean `from`: copies a pointer (and, for boxed values, sizes and a reference).
+/// Makes `to` mean `from`: copies a pointer (and, for dynamic tensors, sizes and a reference).
 struct Alias {
   Spot from, to;
-  bool moved = false;  ///< the object, or the storage of the boxed value, is handed over
+  bool moved = false;  ///< the object, or the storage of the dynamic tensor, is handed over
 };
 
 /// The sizes of a carried value, which must not change and which binding cannot tell.
@@ -310,21 +313,22 @@ struct SizeCheck {
 };
 
 enum class Op : std::uint8_t {
-  call,           ///< calls[index]
-  dynamic_call,   ///< dynamic_calls[index]
-  object_call,    ///< object_calls[index]
-  loop_begin,     ///< loops[index]; jumps to its body, or to its exit when no step runs
-  loop_end,       ///< loops[index]; jumps to its body for another step
-  compiled_loop,  ///< loops[index]; jumps to its exit
-  branch,         ///< branches[index]; falls through to the then side
-  jump,           ///< to instruction `index`
-  alias,          ///< aliases[index]
-  check_sizes,    ///< size_checks[index]
-  fault,          ///< faults[index]: what binding found wrong where the run may never come
-  look,           ///< at limits, after node `index`, which may have taken long
-  spend,          ///< counts that what came before took about `index` ns, see cost.h
-  section,        ///< sections[index] as code; in the list of a Run, over its first instruction
-  end,            ///< of all, or of what makes a block
+  call,             ///< calls[index]
+  dynamic_call,     ///< dynamic_calls[index]
+  object_call,      ///< object_calls[index]
+  loop_begin,       ///< loops[index]; jumps to its body, or to its exit when no step runs
+  loop_end,         ///< loops[index]; jumps to its body for another step
+  compiled_loop,    ///< loops[index]; jumps to its exit
+  branch,           ///< branches[index]; falls through to the then side
+  jump,             ///< to instruction `index`
+  alias,            ///< aliases[index]
+  check_sizes,      ///< size_checks[index]
+  trap,             ///< traps[index]: what binding found wrong where the run may never come
+  poll,             ///< at limits, after node `index`, which may have taken long
+  charge,           ///< counts that what came before took about `index` ns, see cost.h
+  outlined_region,  ///< outlined_regions[index] as code; in the list of a Run, over its first
+                    ///< instruction
+  end,              ///< of all, or of what makes a block
 };
 
 struct Instruction {
@@ -333,7 +337,7 @@ struct Instruction {
 };
 
 struct BoundResult {
-  Spot source;  ///< boxed results and objects are taken from there at the end
+  Spot source;  ///< dynamic results and objects are taken from there at the end
   tensor::Shape shape;
   DType dtype = DType::f32;
 };
@@ -347,13 +351,13 @@ struct Binding {
   std::vector<BoundCall> calls;
   std::vector<DynamicCall> dynamic_calls;
   std::vector<ObjectInit> objects;  ///< by ObjectId
-  std::vector<ObjectCall> object_calls;
+  std::vector<BoundObjectCall> object_calls;
   std::vector<BoundLoop> loops;
-  std::vector<BoundSection> sections;
+  std::vector<OutlinedRegion> outlined_regions;
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;
   std::vector<SizeCheck> size_checks;
-  std::vector<Error> faults;
+  std::vector<Error> traps;
   std::vector<Instruction> code;
   std::vector<BoundResult> results;
   std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide
@@ -369,12 +373,12 @@ struct Binding {
 struct CodeRange {
   std::uint32_t first = 0, last = 0;
 };
-struct BranchSides {
+struct BranchRegions {
   CodeRange then, otherwise;
 };
 
 /// Of the branch that begins at that instruction; between them is the jump over the else side.
-inline BranchSides sides_of(const Binding& binding, std::uint32_t at) {
+inline BranchRegions regions_of(const Binding& binding, std::uint32_t at) {
   const std::uint32_t otherwise = binding.branches[binding.code[at].index].otherwise;
   const std::uint32_t jump = otherwise - 1;
   return {{at + 1, jump}, {otherwise, binding.code[jump].index}};
@@ -384,7 +388,7 @@ inline BranchSides sides_of(const Binding& binding, std::uint32_t at) {
 /// instruction.
 inline std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
   const Instruction& instruction = binding.code[at];
-  if (instruction.op == Op::branch) return sides_of(binding, at).otherwise.last;
+  if (instruction.op == Op::branch) return regions_of(binding, at).otherwise.last;
   if (instruction.op == Op::loop_begin) return binding.loops[instruction.index].exit;
   return at + 1;
 }

@@ -41,7 +41,7 @@ inline constexpr double kNanosecondsPerOperation = 0.1, kNanosecondsPerFunction 
 /// So long does nobody wait for: it is compiled without asking whether this run wins it back.
 inline constexpr double kBriefCompileNanoseconds = 5e7;
 
-// Of bodies that are compiled step by step:
+// Of bodies that are compiled per step:
 
 /// Compiling takes about 20 ms, the library of the compiler included, and 1 ms for each instruction
 /// of the binding. It pays once the steps that were stepped have taken as long: then no choice
@@ -55,11 +55,11 @@ inline constexpr double kNanosecondsPerCall = 20;
 inline constexpr double kNanosecondsPerElement = 0.5;
 /// Of f16 and bf16, which kernels widen and round besides: from additions to divisions, f16 takes
 /// 1.6 to 2.1 times as long as f32, bf16 three to four times.
-inline constexpr double kNanosecondsPerHalf = 1;
+inline constexpr double kNanosecondsPerF16 = 1;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
 /// What calls take for an element, on average, where that share of them is of f16 or bf16.
 constexpr double nanoseconds_per_element(double halves) {
-  return kNanosecondsPerElement + halves * (kNanosecondsPerHalf - kNanosecondsPerElement);
+  return kNanosecondsPerElement + halves * (kNanosecondsPerF16 - kNanosecondsPerElement);
 }
 
 // Looks at limits inside of loops go by the steps before, which says nothing of a branch that was
@@ -71,13 +71,13 @@ inline constexpr double kMinChargeOfRegion = 50;
 inline constexpr double kMinChargeOfCall = 20e3;
 /// As much may be spent between two looks. Estimates are often too low, by a factor of up to a
 /// hundred; a look takes less than a thousandth of it.
-inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
+inline constexpr std::int64_t kChargeBetweenPolls = 100'000;
 
 /// Instructions of a binding: calls, and what becomes nests. By the above, two and a half seconds.
 inline constexpr std::size_t kMaxStatementsOfBody = 2560;
 /// Where not all of a body can become code: parts of it that do, and calls that make one worth
 /// while (entering it takes as long as one or two).
-inline constexpr std::size_t kMaxSections = 16;
+inline constexpr std::size_t kMaxOutlinedRegions = 16;
 inline constexpr std::size_t kMinCallsOfSection = 2;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
@@ -89,7 +89,7 @@ inline constexpr std::int64_t kMaxInnerSteps = 4096;
 /// each for itself.
 inline constexpr std::int64_t kMinStepsApart = 64;
 /// What a step may take.
-inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
+inline constexpr double kMaxNanosecondsBetweenPolls = 2e7;
 /// Operations that are emitted (loopnest/size.h): those of programs once for each block of
 /// lanes that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
@@ -107,6 +107,6 @@ inline constexpr std::int64_t kMaxElementsOfNest = 64 * 1024;
 inline constexpr std::int64_t kMaxProductOfNest = 4096;
 inline constexpr std::int64_t kMaxProductAcross = 256;
 /// Elements of an extreme that is one result of a nest; the kernel takes them in vectors.
-inline constexpr std::int64_t kMaxExtremeOfNest = 32;
+inline constexpr std::int64_t kMaxMinMaxOfNest = 32;
 
 }  // namespace scanloom::plan

@@ -12,10 +12,11 @@ namespace scanloom::plan {
 namespace {
 
 std::string compiled_step_by_step(const BoundLoop& loop, const std::string& target) {
-  const std::string text = "compiled step by step: " + target;
-  return !loop.notes.why_not_whole
+  const std::string text = "compiled per step: " + target;
+  return !loop.notes.why_not_whole_loop
              ? text
-             : text + "; not one program for each element: " + loop.notes.why_not_whole->reason;
+             : text +
+                   "; not one program for each element: " + loop.notes.why_not_whole_loop->reason;
 }
 
 /// Whether there is code of that body or part of one.
@@ -36,10 +37,10 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
     if (holds(other.body, other.exit - 1) &&
         has_code(plan, other.per_step.code, describe_body(plan, binding, other)))
       return &other;
-  for (const BoundSection& section : binding.sections)
-    if (holds(section.first, section.last) &&
-        has_code(plan, section.code, describe_section(plan, binding, section)))
-      return &binding.loops[section.loop];
+  for (const OutlinedRegion& outlined : binding.outlined_regions)
+    if (holds(outlined.first, outlined.last) &&
+        has_code(plan, outlined.code, describe_outlined_region(plan, binding, outlined)))
+      return &binding.loops[outlined.loop];
   return nullptr;
 }
 
@@ -70,25 +71,27 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
 }
 
 /// Of a body with parts that become code, though not all of it does.
-std::string strategy_of_sections(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
+std::string strategy_of_outlined_regions(const Plan& plan, const Binding& binding,
+                                         const BoundLoop& loop) {
   const std::string why = describe(plan, loop.node) + " " + loop.per_step.refusal->reason;
   std::int64_t parts = 0, instructions = 0;
   std::string target;
-  for (const std::uint32_t index : loop.per_step.sections) {
-    const BoundSection& section = binding.sections[index];
-    const Expected<Body> body = describe_section(plan, binding, section);
+  for (const std::uint32_t index : loop.per_step.outlined_regions) {
+    const OutlinedRegion& outlined = binding.outlined_regions[index];
+    const Expected<Body> body = describe_outlined_region(plan, binding, outlined);
     if (!body) continue;
     const auto code = plan.bodies.find(body->source);
     if (!code || !*code) continue;
     target = (*code)->target;
     ++parts;
-    instructions += section.last - section.first;
+    instructions += outlined.last - outlined.first;
   }
   if (parts == 0)
-    return fmt::format("{}; {}; parts of it are compiled after {}", loop.notes.strategy, why,
-                       counted(loop.per_step.steps_to_compile, "step"));
+    return fmt::format("{}; {}; outlined regions of it are compiled after {}", loop.notes.strategy,
+                       why, counted(loop.per_step.steps_to_compile, "step"));
   return fmt::format(
-      "compiled in parts: {} of code, with {} of the body's {} instructions, {}; not as a whole: "
+      "compiled in outlined regions: {} of code, with {} of the body's {} instructions, {}; not as "
+      "a whole: "
       "{}",
       counted(parts, "piece"), instructions, loop.exit - 1 - loop.body, target, why);
 }
@@ -104,11 +107,11 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   if (loop.may_become_whole()) {
     const auto code = find_loop(plan, *loop.whole->source);
     if (code && !*code) return "stepped: " + code->error().text();
-    if (code) return "compiled: " + loop.whole->work + ", " + (*code)->target;
+    if (code) return "compiled as a whole loop: " + loop.whole->work + ", " + (*code)->target;
     return loop.notes.strategy;
   }
-  return loop.per_step.sections.empty() ? strategy_of_body(plan, binding, loop)
-                                        : strategy_of_sections(plan, binding, loop);
+  return loop.per_step.outlined_regions.empty() ? strategy_of_body(plan, binding, loop)
+                                                : strategy_of_outlined_regions(plan, binding, loop);
 }
 
 /// The code that takes the steps is one element program's.

@@ -19,12 +19,12 @@ struct PlanOptions {
   int threads = 1;
   const jit::Plugin* compiler = nullptr;  ///< null: every loop is stepped
   bool always_compile = false;            ///< whether it pays or not
-  bool always_side_by_side = false;       ///< independent steps, however short: for tests
+  bool always_parallel_steps = false;     ///< independent steps, however short: for tests
   std::string why_no_compiler = "machine code is switched off";
 };
 
 /// Steps of one execution from which on a loop that is one element program is compiled.
-std::int64_t least_steps(const PlanOptions& options);
+std::int64_t min_steps(const PlanOptions& options);
 
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
@@ -54,7 +54,7 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
 
 struct Binding;
 struct BoundLoop;
-struct BoundSection;
+struct OutlinedRegion;
 
 /// Code that bindings share, and the parameters that one of them passes (loopnest::parameter).
 struct BodyCode {
@@ -69,8 +69,9 @@ Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const 
                                 const MayGoOn& may_go_on);
 
 /// The same for a part of such steps.
-Expected<BodyCode> compile_section(const Plan& plan, const Binding& binding,
-                                   const BoundSection& section, const MayGoOn& may_go_on);
+Expected<BodyCode> compile_outlined_region(const Plan& plan, const Binding& binding,
+                                           const OutlinedRegion& outlined,
+                                           const MayGoOn& may_go_on);
 
 /// Code that adds up what each of its statements takes, and the nodes that each computes.
 struct TimedBody {

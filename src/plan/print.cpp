@@ -12,7 +12,7 @@ namespace {
 std::string spot_text(const Binding& binding, const Spot& spot) {
   if (!spot.present()) return "-";
   if (spot.is_object()) return fmt::format("object{} {}", spot.object, dtype_name(spot.dtype));
-  if (spot.is_dynamic()) return fmt::format("box{} {}", spot.dynamic, dtype_name(spot.dtype));
+  if (spot.is_dynamic()) return fmt::format("dynamic{} {}", spot.dynamic, dtype_name(spot.dtype));
   const Layout& layout = binding.layouts[static_cast<std::size_t>(spot.layout)];
   const SlotInit& init = binding.slots[static_cast<std::size_t>(spot.slot)];
   std::string base;
@@ -50,7 +50,7 @@ std::string call_text(const Binding& binding, const BoundCall& call) {
   return text + "   # " + describe(*binding.plan, call.node);
 }
 
-std::string object_call_text(const Binding& binding, const ObjectCall& call) {
+std::string object_call_text(const Binding& binding, const BoundObjectCall& call) {
   std::string text = "object    ";
   for (std::uint32_t i = 0; i < call.inputs + std::uint32_t{call.outputs}; ++i) {
     text += i == call.inputs ? " -> " : i == 0 ? "" : ", ";
@@ -96,7 +96,7 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
     case Op::call:
       return call_text(binding, binding.calls[i]);
     case Op::dynamic_call:
-      return "boxed " + call_text(binding, binding.dynamic_calls[i].call);
+      return "dynamic " + call_text(binding, binding.dynamic_calls[i].call);
     case Op::object_call:
       return object_call_text(binding, binding.object_calls[i]);
     case Op::loop_begin:
@@ -117,14 +117,14 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
     case Op::alias:
       return fmt::format("alias      {} is {}", spot_text(binding, binding.aliases[i].to),
                          spot_text(binding, binding.aliases[i].from));
-    case Op::fault:
-      return "fault      " + binding.faults[i].text();
-    case Op::look:
-      return "look       at limits";
-    case Op::spend:
-      return fmt::format("spend      {} ns", i);
-    case Op::section:
-      return fmt::format("section, up to {}", binding.sections[i].last);
+    case Op::trap:
+      return "trap       " + binding.traps[i].text();
+    case Op::poll:
+      return "poll       limits";
+    case Op::charge:
+      return fmt::format("charge     {} ns", i);
+    case Op::outlined_region:
+      return fmt::format("outlined region, up to {}", binding.outlined_regions[i].last);
     case Op::end:
       return "end";
   }
@@ -143,7 +143,7 @@ std::string print(const Plan& plan) {
       std::string kernels;
       for (const kernels::KernelId candidate : candidates(*node.op))
         kernels += std::string(kernels::kernel(candidate).name) + ", ";
-      if (node.op->reference != nullptr || node.op->boxed != nullptr) kernels += "reference";
+      if (node.op->reference != nullptr || node.op->run_objects != nullptr) kernels += "reference";
       if (node.op == &ir::loop_op)
         kernels = plan.options.compiler != nullptr ? "compiled, stepped" : "stepped";
       if (node.op == &ir::branch_op) kernels = "one of two sides";
@@ -157,7 +157,7 @@ std::string print(const Binding& binding) {
   std::string text = "binding for";
   for (const tensor::Shape& shape : binding.feed_shapes) text += " " + shape.to_string();
   text += fmt::format(
-      "\n  arena {} bytes, scratch {} bytes, results {} bytes, {} slots, {} boxed values, {} "
+      "\n  arena {} bytes, scratch {} bytes, results {} bytes, {} slots, {} dynamic tensors, {} "
       "objects\n",
       binding.arena_bytes, binding.scratch_bytes, binding.result_bytes, binding.slots.size(),
       binding.dynamic_count, binding.objects.size());

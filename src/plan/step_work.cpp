@@ -77,10 +77,10 @@ StepWork work_of_code(const Binding& binding, std::uint32_t first, std::uint32_t
       case Op::jump:
       case Op::alias:
       case Op::check_sizes:
-      case Op::fault:
-      case Op::look:
-      case Op::spend:
-      case Op::section:
+      case Op::trap:
+      case Op::poll:
+      case Op::charge:
+      case Op::outlined_region:
       case Op::end:
         break;
     }

@@ -14,8 +14,8 @@ BodyRun::BodyRun(const Parts& parts, std::uint32_t loop, const plan::BodyCode& b
       index_(loop),
       watch_(watch) {
   const std::int64_t limit = watch.limits().max_steps;
-  most_counted = limit >= 0 ? limit : std::numeric_limits<std::int64_t>::max();
-  most_endless = limit >= 0 ? limit : ir::kDefaultMaxSteps;
+  max_counted = limit >= 0 ? limit : std::numeric_limits<std::int64_t>::max();
+  max_endless = limit >= 0 ? limit : ir::kDefaultMaxSteps;
   steps_to_poll = parts.polls.left.data();
   poll = poll_now;
   if (Profile* const profile = parts.progress.profile()) ticks = profile->bodies[loop].ticks.data();
@@ -42,7 +42,7 @@ bool BodyRun::count(std::uint32_t loop) {
 }
 
 std::int64_t BodyRun::take_steps(const jit::CompiledBody& code, std::int64_t last) {
-  time_left = plan::kSpentBetweenLooks;
+  time_left = plan::kChargeBetweenPolls;
   LoopState& state = parts_.loops[index_];
   const std::int64_t first = state.step;
   const std::int64_t done = code.run(this, first, last);

@@ -19,8 +19,9 @@ Expected<void> CodeDriver::prepare_body(std::uint32_t index, Watch& watch) {
   if (binding_.plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
   const plan::MayGoOn may_go_on = parts_.progress.poll_while_compiling(index, watch);
-  Expected<void> done = loop.per_step.sections.empty() ? compile_body(index, may_go_on)
-                                              : parts_.regions.compile(index, may_go_on);
+  Expected<void> done = loop.per_step.outlined_regions.empty()
+                            ? compile_body(index, may_go_on)
+                            : parts_.regions.compile(index, may_go_on);
   parts_.progress.exclude(seconds_now() - before);
   if (!done) {
     state.stepping = SteppedLoop{};  // another run may have the time
@@ -42,7 +43,8 @@ bool CodeDriver::holds_long_loop(std::uint32_t index) const {
   for (std::size_t i = index + 1; i < binding_.loops.size() && binding_.loops[i].exit < loop.exit;
        ++i) {
     const LoopState& inner = parts_.loops[i];
-    const bool has_code = (binding_.loops[i].may_become_whole() && inner.whole) || inner.body_code() != nullptr;
+    const bool has_code =
+        (binding_.loops[i].may_become_whole() && inner.whole) || inner.body_code() != nullptr;
     if (has_code && inner.longest >= plan::kMinStepsToCompile) return true;
   }
   return false;
@@ -52,9 +54,10 @@ Expected<void> CodeDriver::prepare_timed_body(std::uint32_t index, Watch& watch)
   LoopState& state = parts_.loops[index];
   if (binding_.plan->options.compiler == nullptr) return {};
   if (!state.timed) {
-    const bool would_take_over = state.is_undecided()
-                                     ? state.all_stepped() >= binding_.loops[index].per_step.steps_to_compile
-                                     : state.body_code() != nullptr;
+    const bool would_take_over =
+        state.is_undecided()
+            ? state.all_stepped() >= binding_.loops[index].per_step.steps_to_compile
+            : state.body_code() != nullptr;
     if (!would_take_over) return {};
     SCANLOOM_CHECK_OK(compile_timed_body(index, watch));
   }
@@ -134,12 +137,12 @@ Expected<void> CodeDriver::run_body(std::uint32_t index, Watch& watch) {
 bool CodeDriver::whole_pays(std::uint32_t index, std::int64_t steps) const {
   const plan::BoundLoop& loop = binding_.loops[index];
   const std::int64_t before = parts_.loops[index].all_stepped();
-  if (before >= loop.whole->steps_to_whole) return true;
-  // A condition may end it after a few steps. One that goes on for long is compiled step by step.
-  const std::int64_t least = plan::least_steps(binding_.plan->options);
+  if (before >= loop.whole->steps_to_whole_loop) return true;
+  // A condition may end it after a few steps. One that goes on for long is compiled per step.
+  const std::int64_t least = plan::min_steps(binding_.plan->options);
   if (loop.keep_going.present() && least > 1)
     return parts_.loops[index].longest >= least && steps >= loop.whole->steps_at_once;
-  return steps >= loop.whole->steps_at_once || steps >= loop.whole->steps_to_whole - before;
+  return steps >= loop.whole->steps_at_once || steps >= loop.whole->steps_to_whole_loop - before;
 }
 
 Expected<bool> CodeDriver::try_whole(std::uint32_t index, Watch& watch) {
@@ -150,14 +153,14 @@ Expected<bool> CodeDriver::try_whole(std::uint32_t index, Watch& watch) {
   if (!whole_pays(index, loop.trip_count >= 0 ? loop.trip_count : kMany)) return false;
   SCANLOOM_TRY(const bool runs, parts_.control.enter(index, watch.limits()));
   if (!runs || !whole_pays(index, state.trip)) return false;
-  if (state.whole->code.run == nullptr) SCANLOOM_CHECK_OK(compile_whole(index, watch));
+  if (state.whole->code.run == nullptr) SCANLOOM_CHECK_OK(compile_whole_loop(index, watch));
   if (!state.whole) return false;
   SCANLOOM_CHECK_OK(run_compiled(index, watch));
   state.longest = std::max(state.longest, state.step);
   return true;
 }
 
-Expected<void> CodeDriver::compile_whole(std::uint32_t index, Watch& watch) {
+Expected<void> CodeDriver::compile_whole_loop(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
   const double before = seconds_now();

@@ -60,7 +60,7 @@ class CodeDriver {
   /// Whether so many steps pay for one function, or those that were stepped before.
   [[nodiscard]] bool whole_pays(std::uint32_t loop, std::int64_t steps) const;
   /// Compiles the function of all steps; the state has none afterwards where that cannot be.
-  Expected<void> compile_whole(std::uint32_t loop, Watch& watch);
+  Expected<void> compile_whole_loop(std::uint32_t loop, Watch& watch);
   /// Points the operands of the function to where they are.
   Expected<void> set_operands(std::uint32_t loop, WholeLoop& whole);
   /// The same of those that differ from chunk to chunk.

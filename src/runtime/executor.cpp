@@ -95,9 +95,9 @@ Expected<void> Executor::execute_from(std::uint32_t& at, Watch& watch) {
       case plan::Op::jump:
         at = index;
         continue;
-      case plan::Op::section:
+      case plan::Op::outlined_region:
         SCANLOOM_CHECK_OK(parts_.regions.run(index, watch));
-        at = binding_.sections[index].last;
+        at = binding_.outlined_regions[index].last;
         continue;
       case plan::Op::end:
         return {};
@@ -105,9 +105,9 @@ Expected<void> Executor::execute_from(std::uint32_t& at, Watch& watch) {
       case plan::Op::object_call:
       case plan::Op::alias:
       case plan::Op::check_sizes:
-      case plan::Op::fault:
-      case plan::Op::look:
-      case plan::Op::spend:
+      case plan::Op::trap:
+      case plan::Op::poll:
+      case plan::Op::charge:
         SCANLOOM_CHECK_OK(execute_one(instruction, watch));
     }
     ++at;
@@ -134,11 +134,11 @@ Expected<void> Executor::execute_one(plan::Instruction instruction, Watch& watch
     }
     case plan::Op::check_sizes:
       return parts_.control.check_sizes(binding_.size_checks[index]);
-    case plan::Op::fault:
-      return binding_.faults[index];
-    case plan::Op::look:
+    case plan::Op::trap:
+      return binding_.traps[index];
+    case plan::Op::poll:
       return parts_.progress.poll_after(ir::NodeId{index}, watch);
-    case plan::Op::spend:
+    case plan::Op::charge:
       parts_.progress.charge(index);
       break;
     case plan::Op::call:
@@ -147,7 +147,7 @@ Expected<void> Executor::execute_one(plan::Instruction instruction, Watch& watch
     case plan::Op::compiled_loop:
     case plan::Op::branch:
     case plan::Op::jump:
-    case plan::Op::section:
+    case plan::Op::outlined_region:
     case plan::Op::end:
       SCANLOOM_ASSERT(!"execute_from takes them");
   }

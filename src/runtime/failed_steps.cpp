@@ -42,7 +42,7 @@ std::uint32_t find_failed(const plan::Binding& binding, std::span<LoopState> loo
   std::size_t level = 0;
   for (const std::uint32_t around : loops_around(binding, at)) {
     if (binding.loops[around].body < binding.loops[loop].body) continue;
-    loops[around].step = level < jit::kLevelsTold ? frame.failed_steps[level] : kUnknownStep;
+    loops[around].step = level < jit::kReportedLevels ? frame.failed_steps[level] : kUnknownStep;
     ++level;
   }
   return at;

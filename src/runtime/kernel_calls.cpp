@@ -7,13 +7,13 @@ namespace scanloom::runtime {
 KernelCalls::KernelCalls(Values& values, int max_threads)
     : values_(values), max_threads_(max_threads) {
   const plan::Binding& bound = values.binding;
-  draws_.reserve(bound.calls.size() + bound.dynamic_calls.size());
+  samples_.reserve(bound.calls.size() + bound.dynamic_calls.size());
   calls_.reserve(bound.calls.size());
   for (const plan::BoundCall& call : bound.calls) calls_.push_back(make(call));
 }
 
 void KernelCalls::begin_run(std::uint64_t number) {
-  for (tensor::Draws& draws : draws_) draws = {.run = number, .execution = 0};
+  for (tensor::SampleCounter& samples : samples_) samples = {.run = number, .execution = 0};
 }
 
 tensor::HotCall KernelCalls::make(const plan::BoundCall& call) {
@@ -29,7 +29,7 @@ tensor::HotCall KernelCalls::make(const plan::BoundCall& call) {
   made.call.scratch = &values_.slots[plan::kScratchSlot];
   made.call.fault = &fault_;
   made.call.stop = &watch_;
-  if (call.is_random) made.call.draws = &draws_.emplace_back();
+  if (call.is_random) made.call.samples = &samples_.emplace_back();
   return made;
 }
 

@@ -37,7 +37,7 @@ class KernelCalls {
   int max_threads_;
   tensor::Fault fault_;
   KernelWatch watch_;
-  std::vector<tensor::Draws> draws_;  // of the random calls, which point here
+  std::vector<tensor::SampleCounter> samples_;  // of the random calls, which point here
   std::vector<tensor::HotCall> calls_;
 };
 

@@ -48,7 +48,7 @@ Expected<void> Watch::check(Clock::time_point now, std::int64_t step) const {
   return {};
 }
 
-bool KernelWatch::look() noexcept {
+bool KernelWatch::poll() noexcept {
   using namespace std::chrono_literals;
   if (watch_ == nullptr) return false;
   const std::unique_lock lock(polling_, std::try_to_lock);

@@ -108,7 +108,7 @@ class KernelWatch final : public tensor::StopToken {
   Error take_error();
 
  private:
-  bool look() noexcept override;
+  bool poll() noexcept override;
 
   const Watch* watch_ = nullptr;  // null: nothing ends the run early
   std::mutex polling_;            // guards what follows

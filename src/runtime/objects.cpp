@@ -9,14 +9,14 @@
 
 namespace scanloom::runtime {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Tensor;
 
 namespace {
 
 /// Returns what a call that reads or makes the value may take for it, more than most do. Sequences
 /// are passed by reference.
-std::int64_t nanoseconds_for(const BoxRef& value) {
+std::int64_t nanoseconds_for(const ObjectRef& value) {
   if (!value || !value->is_tensor()) return 0;
   const Tensor& tensor = value->tensor();
   return tensor.elements() * (tensor.dtype() == DType::string ? 50 : 2);
@@ -24,27 +24,27 @@ std::int64_t nanoseconds_for(const BoxRef& value) {
 
 }  // namespace
 
-void Objects::begin_run(std::span<const BoxRef> fed) {
+void Objects::begin_run(std::span<const ObjectRef> fed) {
   const std::vector<plan::ObjectInit>& inits = values_.binding.objects;
   values_.objects.resize(inits.size());
   for (std::size_t i = 0; i < inits.size(); ++i) {
     const plan::ObjectInit& init = inits[i];
     if (init.kind == plan::ObjectInit::Kind::constant)
-      values_.objects[i] = BoxRef::of(init.constant);
+      values_.objects[i] = ObjectRef::of(init.constant);
     if (init.kind == plan::ObjectInit::Kind::feed)
       values_.objects[i] = fed[static_cast<std::size_t>(init.feed)];
   }
 }
 
 void Objects::end_run() {
-  std::ranges::fill(values_.objects, BoxRef());
-  std::ranges::fill(inputs_, BoxRef());
-  std::ranges::fill(outputs_, BoxRef());
+  std::ranges::fill(values_.objects, ObjectRef());
+  std::ranges::fill(inputs_, ObjectRef());
+  std::ranges::fill(outputs_, ObjectRef());
 }
 
-Expected<BoxRef> Objects::input_at(const plan::Spot& spot, const tensor::Operand& bound,
-                                   bool moved) {
-  if (!spot.present()) return BoxRef();
+Expected<ObjectRef> Objects::input_at(const plan::Spot& spot, const tensor::Operand& bound,
+                                      bool moved) {
+  if (!spot.present()) return ObjectRef();
   if (spot.is_object()) return moved ? std::move(values_.object(spot)) : values_.object(spot);
   const tensor::Operand value = spot.is_dynamic() ? values_.operand(spot) : bound;
   tensor::MemoryAccount& account = memory_.account();
@@ -56,17 +56,17 @@ Expected<BoxRef> Objects::input_at(const plan::Spot& spot, const tensor::Operand
   if (lent.owner() != nullptr) {
     SCANLOOM_TRY(lent, account.count(std::move(lent)));
   }
-  return BoxRef::of(std::move(lent));
+  return ObjectRef::of(std::move(lent));
 }
 
 Expected<void> Objects::run(std::uint32_t index) {
-  const plan::ObjectCall& call = values_.binding.object_calls[index];
+  const plan::BoundObjectCall& call = values_.binding.object_calls[index];
   const plan::Spot* const spots = values_.binding.operands.data() + call.first_operand;
   tensor::MemoryAccount& account = memory_.update_account();
   inputs_.clear();
-  outputs_.assign(call.outputs, BoxRef());
+  outputs_.assign(call.outputs, ObjectRef());
   for (std::size_t i = 0; i < call.inputs; ++i) {
-    Expected<BoxRef> input =
+    Expected<ObjectRef> input =
         input_at(spots[i], values_.operands[call.first_operand + i], call.moved[i]);
     if (!input) return std::move(input).error().at(values_.describe(call.node));
     progress_.charge(nanoseconds_for(*input));
@@ -87,7 +87,7 @@ Expected<void> Objects::run(std::uint32_t index) {
   return {};
 }
 
-Expected<void> Objects::store(const BoxRef& value, const plan::Spot& spot, ir::NodeId node) {
+Expected<void> Objects::store(const ObjectRef& value, const plan::Spot& spot, ir::NodeId node) {
   const Tensor& tensor = value->tensor();
   if (tensor.dtype() != spot.dtype)
     return fail(Code::internal, "{}: the result is {}, not {}", values_.describe(node),
@@ -109,10 +109,10 @@ Expected<void> Objects::store(const BoxRef& value, const plan::Spot& spot, ir::N
   return {};
 }
 
-Expected<BoxRef> Objects::counted(Tensor tensor) {
+Expected<ObjectRef> Objects::counted(Tensor tensor) {
   tensor::MemoryAccount& account = memory_.account();
   SCANLOOM_TRY(Tensor counted, account.count(std::move(tensor)));
-  BoxRef value = BoxRef::of(std::move(counted));
+  ObjectRef value = ObjectRef::of(std::move(counted));
   SCANLOOM_CHECK_OK(account.count(*value));
   return value;
 }
@@ -133,13 +133,13 @@ Expected<void> Objects::set_slice(const plan::BoundScanned& port, std::int64_t s
   const int axis = static_cast<int>(port.slices.axis);
   const std::int64_t first = port.window(whole.shape()[axis]).first + step * port.slices.stride;
   tensor::MemoryAccount& account = memory_.update_account();
-  const auto slice = [&]() -> Expected<BoxRef> {
+  const auto slice = [&]() -> Expected<ObjectRef> {
     SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_slice(whole, axis, first, port.slices.part)));
     SCANLOOM_TRY(Tensor made,
                  tensor::slice(whole, axis, first, port.slices.part, port.slices.squeeze));
     return counted(std::move(made));
   };
-  Expected<BoxRef> made = slice();
+  Expected<ObjectRef> made = slice();
   if (!made) return std::move(made).error().at(values_.describe(node));
   values_.object(port.argument) = *std::move(made);
   return {};

@@ -12,7 +12,7 @@
 #include "plan/binding.h"
 #include "runtime/progress.h"
 #include "runtime/values.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::runtime {
@@ -24,17 +24,17 @@ class Objects {
       : values_(values), memory_(memory), progress_(progress) {}
 
   /// `fed`: the inputs that are objects, by input.
-  void begin_run(std::span<const tensor::BoxRef> fed);
+  void begin_run(std::span<const tensor::ObjectRef> fed);
   /// Drops references to feeds, items and rows that nothing needs any more.
   void end_run();
 
   /// Runs object call `index`. Errors: those of the operator, limit_reached.
   Expected<void> run(std::uint32_t index);
   /// Returns a counted object of the tensor. Error: limit_reached.
-  Expected<tensor::BoxRef> counted(tensor::Tensor tensor);
+  Expected<tensor::ObjectRef> counted(tensor::Tensor tensor);
   /// Makes a tensor the value of a spot that is no object: a dynamic tensor refers to it, a static
   /// one is written. Errors: invalid_argument (other sizes than those bound).
-  Expected<void> store(const tensor::BoxRef& value, const plan::Spot& spot, ir::NodeId node);
+  Expected<void> store(const tensor::ObjectRef& value, const plan::Spot& spot, ir::NodeId node);
 
   /// Returns how many slices a scanned value, of any kind, has now. Errors: invalid_argument (it
   /// has no such axis).
@@ -44,13 +44,13 @@ class Objects {
 
  private:
   /// Returns what a call reads at the spot. `moved`: nothing reads the object again.
-  Expected<tensor::BoxRef> input_at(const plan::Spot& spot, const tensor::Operand& bound,
-                                    bool moved);
+  Expected<tensor::ObjectRef> input_at(const plan::Spot& spot, const tensor::Operand& bound,
+                                       bool moved);
 
   Values& values_;
   RunMemory& memory_;
   RunProgress& progress_;
-  std::vector<tensor::BoxRef> inputs_, outputs_;  // of the present call
+  std::vector<tensor::ObjectRef> inputs_, outputs_;  // of the present call
 };
 
 }  // namespace scanloom::runtime

@@ -14,23 +14,24 @@ OutlinedRegions::OutlinedRegions(Values& values, KernelCalls& kernels, RunProgre
       kernels_(kernels),
       progress_(progress),
       loops_(loops) {
-  if (binding_.sections.empty()) return;
+  if (binding_.outlined_regions.empty()) return;
   list_ = binding_.code;
-  regions_.resize(binding_.sections.size());
-  for (std::size_t i = 0; i < regions_.size(); ++i) set(i, binding_.sections[i].code);
+  regions_.resize(binding_.outlined_regions.size());
+  for (std::size_t i = 0; i < regions_.size(); ++i) set(i, binding_.outlined_regions[i].code);
 }
 
 void OutlinedRegions::set(std::size_t index, const plan::BodyCode& made) {
   regions_[index] = made;
   if (made.code.run == nullptr) return;
-  list_[binding_.sections[index].first] = {plan::Op::section, static_cast<std::uint32_t>(index)};
+  list_[binding_.outlined_regions[index].first] = {plan::Op::outlined_region,
+                                                   static_cast<std::uint32_t>(index)};
 }
 
 bool OutlinedRegions::allowed(const Limits& limits) const {
   return limits.max_steps < 0 || std::ranges::all_of(
-                                     binding_.sections,
-                                     [&](const plan::BoundSection& region) {
-                                       return region.most_inner_trips <= limits.max_steps;
+                                     binding_.outlined_regions,
+                                     [&](const plan::OutlinedRegion& region) {
+                                       return region.max_inner_trips <= limits.max_steps;
                                      });
 }
 
@@ -40,9 +41,9 @@ const plan::Instruction* OutlinedRegions::list(const Limits& limits) const {
 }
 
 Expected<void> OutlinedRegions::compile(std::uint32_t loop, const plan::MayGoOn& may_go_on) {
-  for (const std::uint32_t index : binding_.loops[loop].per_step.sections) {
-    Expected<plan::BodyCode> made =
-        plan::compile_section(*binding_.plan, binding_, binding_.sections[index], may_go_on);
+  for (const std::uint32_t index : binding_.loops[loop].per_step.outlined_regions) {
+    Expected<plan::BodyCode> made = plan::compile_outlined_region(
+        *binding_.plan, binding_, binding_.outlined_regions[index], may_go_on);
     if (!made && plan::is_of_limits(made.error())) return std::move(made).error();
     if (made) set(index, *made);
   }
@@ -56,7 +57,7 @@ void OutlinedRegions::adopt(const OutlinedRegions& main) {
 }
 
 Expected<void> OutlinedRegions::run(std::uint32_t index, Watch& watch) {
-  const plan::BoundSection& region = binding_.sections[index];
+  const plan::OutlinedRegion& region = binding_.outlined_regions[index];
   jit::BodyFrame frame{values_.slots.data(), kernels_.data(), 0, regions_[index].parameters.data()};
   if (regions_[index].code.run(&frame, 0, 1) == jit::kBodyFault) {
     frame.failed_steps[0] = loops_[region.loop].step;
@@ -65,7 +66,7 @@ Expected<void> OutlinedRegions::run(std::uint32_t index, Watch& watch) {
     return kernels_.error(binding_.calls[binding_.code[at].index].node);
   }
   progress_.add_steps(region.inner_steps);
-  progress_.charge(region.spent);
+  progress_.charge(region.charged);
   if (progress_.is_overdue()) [[unlikely]]
     return progress_.poll_in_step(watch);
   return {};

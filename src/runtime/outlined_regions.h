@@ -1,7 +1,7 @@
 // OutlinedRegions: parts of loop bodies that are machine code, between instructions that cannot be.
-// It owns the code and, for Runs with regions, a copy of the flat list that has a `section`
-// instruction over the first instruction of each region that is code; the instruction runs the
-// region and goes on after it.
+// It owns the code and, for Runs with regions, a copy of the flat list that has an
+// `outlined_region` instruction over the first instruction of each region that is code; the
+// instruction runs the region and goes on after it.
 #pragma once
 
 #include <cstddef>

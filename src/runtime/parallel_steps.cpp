@@ -174,7 +174,7 @@ Expected<bool> ParallelSteps::take_all(std::uint32_t index, const Watch& watch) 
   if (!loop.parallel || !loop.carried.empty()) return false;
   const double estimated = loop.parallel->nanoseconds * 1e-9;
   const bool pays = estimated * static_cast<double>(main_.loops[index].trip) >= kMinEstimate;
-  if (!pays && !main_.binding->plan->options.always_side_by_side) return false;
+  if (!pays && !main_.binding->plan->options.always_parallel_steps) return false;
   SCANLOOM_TRY(const bool taken, take_rest(index, estimated, watch));
   if (taken) SCANLOOM_CHECK_OK(main_.control.check_limit(index));
   return taken;
@@ -208,7 +208,7 @@ int ParallelSteps::worthwhile_threads(std::uint32_t index, double step_seconds) 
   const double copying = threads * static_cast<double>(binding.arena_bytes) / kBytesPerSecond;
   const double likely = step_seconds * static_cast<double>(left);
   const bool pays = likely > kMinSeconds + 2 * copying;
-  return pays || binding.plan->options.always_side_by_side ? threads : 1;
+  return pays || binding.plan->options.always_parallel_steps ? threads : 1;
 }
 
 bool ParallelSteps::make_workers(std::size_t count) {
@@ -241,10 +241,10 @@ Expected<void> ParallelSteps::adopt(std::uint32_t index, std::vector<StepResults
       std::memcpy(main_.values.address(spot), &value, sizeof value);
       continue;
     }
-    tensor::BoxRef& sequence = main_.values.object(spot);
+    tensor::ObjectRef& sequence = main_.values.object(spot);
     sequence.make_unique();
     for (const StepResults& share : results)
-      for (const tensor::BoxRef& item : share.appended[i]->items()) sequence->push_back(item);
+      for (const tensor::ObjectRef& item : share.appended[i]->items()) sequence->push_back(item);
     Expected<void> counted = account.count(*sequence);
     if (!counted) return std::move(counted).error().at(main_.values.describe(loop.node));
   }

@@ -45,7 +45,7 @@ Expected<void> RunProgress::poll(std::uint32_t loop, Watch& watch) {
 }
 
 Expected<void> RunProgress::poll_in_step(Watch& watch) {
-  time_left_ = plan::kSpentBetweenLooks;
+  time_left_ = plan::kChargeBetweenPolls;
   if (outermost_ == kNoLoop) return watch.poll();
   Expected<void> polled = watch.poll(loops_[outermost_].step, shown_for(outermost_));
   if (polled) return {};

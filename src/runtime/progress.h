@@ -40,7 +40,7 @@ class RunProgress {
 
   void add_steps(std::int64_t steps) { steps_ += steps; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
-  /// Charges an estimate of the time that something took, see plan::Op::spend.
+  /// Charges an estimate of the time that something took, see plan::Op::charge.
   void charge(std::int64_t nanoseconds) { time_left_ -= nanoseconds; }
   /// Whether so much was charged that waiting for the end of the step may be too long.
   [[nodiscard]] bool is_overdue() const { return time_left_ < 0; }

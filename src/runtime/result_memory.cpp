@@ -11,10 +11,10 @@ namespace scanloom::runtime {
 namespace {
 
 /// Smaller ones come from memory that the allocator keeps itself.
-constexpr std::int64_t kLeastBytes = 256 * 1024;
+constexpr std::int64_t kMinBytes = 256 * 1024;
 /// Of a caller that still holds the results of the run before, two of each come back in turn.
-constexpr std::size_t kMostBlocks = 8;
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::size_t kMaxBlocks = 8;
+constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ class ResultMemory::Kept {
     std::int64_t bytes = 0;
   };
 
-  Kept() { blocks_.reserve(kMostBlocks); }
+  Kept() { blocks_.reserve(kMaxBlocks); }
 
   /// Without memory where nothing that is kept fits well.
   Block find(std::int64_t bytes) {
@@ -42,9 +42,9 @@ class ResultMemory::Kept {
 
   /// Keeps it in place of older ones.
   void give(Block block) {
-    if (block.bytes > kMostBytes) return;
+    if (block.bytes > kMaxBytes) return;
     const std::scoped_lock lock(mutex_);
-    while (blocks_.size() == kMostBlocks || total_ + block.bytes > kMostBytes) {
+    while (blocks_.size() == kMaxBlocks || total_ + block.bytes > kMaxBytes) {
       total_ -= blocks_.front().bytes;
       blocks_.erase(blocks_.begin());
     }
@@ -61,7 +61,7 @@ class ResultMemory::Kept {
 ResultMemory::ResultMemory() : kept_(std::make_shared<Kept>()) {}
 
 std::shared_ptr<std::byte[]> ResultMemory::take(std::int64_t bytes) {
-  if (bytes < kLeastBytes) {
+  if (bytes < kMinBytes) {
     AlignedBytes memory = allocate_aligned(bytes);
     return std::shared_ptr<std::byte[]>(memory.release(), AlignedDelete{});
   }

@@ -1,6 +1,6 @@
 #include "runtime/row_blocks.h"
 
-#include "kernels/contract_beside.h"
+#include "kernels/pipelined_projection.h"
 #include "runtime/executor.h"
 
 namespace scanloom::runtime {

@@ -30,7 +30,7 @@ Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> bi
 }
 
 Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const Limits& limits,
-                                 Profile* profile, std::span<const tensor::BoxRef> objects,
+                                 Profile* profile, std::span<const tensor::ObjectRef> objects,
                                  std::uint64_t number) {
   RunState& state = *state_;
   const FpEnvironment environment;

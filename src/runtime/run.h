@@ -10,7 +10,7 @@
 #include "plan/binding.h"
 #include "runtime/limits.h"
 #include "runtime/result_memory.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::runtime {
@@ -45,8 +45,8 @@ struct LoopTime {
 };
 
 struct RunResult {
-  std::vector<tensor::Tensor> outputs;  ///< not defined where `objects` has the result
-  std::vector<tensor::BoxRef> objects;  ///< sequences, optionals and strings, by output
+  std::vector<tensor::Tensor> outputs;     ///< not defined where `objects` has the result
+  std::vector<tensor::ObjectRef> objects;  ///< sequences, optionals and strings, by output
   std::int64_t steps = 0;
   /// The peak of the values whose sizes the data decide, including sequences, optionals and
   /// strings: what comes on top of what the binding knows.
@@ -67,7 +67,7 @@ class Run {
   /// run of the session this is, for random operators. Errors name the node.
   Expected<RunResult> execute(std::span<const std::byte* const> feeds, const Limits& limits,
                               Profile* profile = nullptr,
-                              std::span<const tensor::BoxRef> objects = {},
+                              std::span<const tensor::ObjectRef> objects = {},
                               std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;

@@ -16,7 +16,7 @@
 
 namespace scanloom::runtime {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Tensor;
 
 namespace {
@@ -281,7 +281,7 @@ Expected<void> StackedRows::join(std::uint32_t index, std::size_t port) {
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = kept_[index][port];
   tensor::MemoryAccount& account = memory_.update_account();
-  const auto join = [&]() -> Expected<BoxRef> {
+  const auto join = [&]() -> Expected<ObjectRef> {
     SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_rows(rows)));
     SCANLOOM_TRY(Tensor made, tensor::join_rows(rows, static_cast<int>(stacked.axis),
                                                 stacked.insert, stacked.reverse));
@@ -289,7 +289,7 @@ Expected<void> StackedRows::join(std::uint32_t index, std::size_t port) {
     rows.clear();
     return objects_.counted(std::move(made));
   };
-  Expected<BoxRef> all = join();
+  Expected<ObjectRef> all = join();
   if (!all) return std::move(all).error().at(values_.describe(loop.node));
   if (!stacked.result.is_object()) return objects_.store(*all, stacked.result, loop.node);
   values_.object(stacked.result) = *std::move(all);
@@ -309,7 +309,7 @@ Expected<void> StackedRows::make_empty(const plan::BoundLoop& loop) {
     const plan::Spot& result = loop.stacked[i].result;
     if (result.is_object()) {
       SCANLOOM_TRY(tensor::Tensor empty, tensor::Tensor::zeros(result.dtype, shapes[i]));
-      values_.object(result) = tensor::BoxRef::of(std::move(empty));
+      values_.object(result) = tensor::ObjectRef::of(std::move(empty));
     } else if (result.is_dynamic()) {
       SCANLOOM_CHECK_OK(tensors_.reserve(result, shapes[i], loop.node));
     }

@@ -48,7 +48,7 @@ tensor::Operand Values::operand(const plan::Spot& spot) {
 Expected<tensor::Tensor> Values::tensor_at(const plan::Spot& spot) {
   if (!spot.present()) return tensor::Tensor();
   if (!spot.is_object()) return plan::as_tensor(operand(spot));
-  const tensor::BoxRef& value = object(spot);
+  const tensor::ObjectRef& value = object(spot);
   return value && value->is_tensor() ? value->tensor() : tensor::Tensor();
 }
 

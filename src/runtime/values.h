@@ -18,8 +18,8 @@
 #include "plan/plan.h"
 #include "runtime/aligned_bytes.h"
 #include "runtime/run_memory.h"
-#include "tensor/boxed.h"
 #include "tensor/call.h"
+#include "tensor/object.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -47,7 +47,7 @@ struct Values {
     return dynamic_tensors[static_cast<std::size_t>(spot.dynamic)];
   }
   /// Precondition: spot.is_object().
-  [[nodiscard]] tensor::BoxRef& object(const plan::Spot& spot) {
+  [[nodiscard]] tensor::ObjectRef& object(const plan::Spot& spot) {
     return objects[static_cast<std::size_t>(spot.object)];
   }
   /// Returns an operand with the sizes that the value has now.
@@ -68,8 +68,8 @@ struct Values {
   AlignedBytes arena;
   std::vector<std::byte*> slots;
   std::vector<DynamicTensor> dynamic_tensors;
-  std::vector<tensor::BoxRef> objects;    ///< by ObjectId; empty between runs
-  std::vector<tensor::Operand> operands;  ///< of all calls, which point there
+  std::vector<tensor::ObjectRef> objects;  ///< by ObjectId; empty between runs
+  std::vector<tensor::Operand> operands;   ///< of all calls, which point there
 };
 
 template <class T>

@@ -16,8 +16,8 @@ Expected<void> begin_carried(RunState& worker, const RunState& main, std::int64_
     const plan::Spot& spot = loop.carried[i].argument;
     const plan::CarriedRole& role = loop.parallel->carried[i];
     if (role.kind == plan::CarriedRole::Kind::appended) {
-      tensor::BoxRef& sequence = worker.values.object(spot);
-      sequence = tensor::BoxRef::sequence(spot.dtype);
+      tensor::ObjectRef& sequence = worker.values.object(spot);
+      sequence = tensor::ObjectRef::sequence(spot.dtype);
       SCANLOOM_CHECK_OK(worker.memory.account().count(*sequence));
       continue;
     }
@@ -75,7 +75,7 @@ Expected<StepResults> take_steps(RunState& worker, const RunState& main, std::in
   for (const plan::BoundCarried& port : loop.carried)
     results.appended.push_back(port.argument.is_object()
                                    ? std::move(worker.values.object(port.argument))
-                                   : tensor::BoxRef());
+                                   : tensor::ObjectRef());
   return results;
 }
 

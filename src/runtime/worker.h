@@ -8,7 +8,7 @@
 #include "base/expected.h"
 #include "runtime/limits.h"
 #include "runtime/stacked_rows.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 
 namespace scanloom::runtime {
 
@@ -16,9 +16,9 @@ struct RunState;
 
 /// What one share of the steps has made, by port of the loop.
 struct StepResults {
-  std::vector<tensor::BoxRef> appended;  ///< by carried value
-  StackedRows::Kept rows;                ///< those kept apart, by stacked value
-  std::int64_t steps = 0;                ///< including those of loops inside
+  std::vector<tensor::ObjectRef> appended;  ///< by carried value
+  StackedRows::Kept rows;                   ///< those kept apart, by stacked value
+  std::int64_t steps = 0;                   ///< including those of loops inside
 };
 
 /// Returns `value` after so many steps of that increment; wraps around as the steps do.

@@ -11,7 +11,7 @@
 
 namespace scanloom::tensor {
 
-enum class AttrKind : std::uint8_t { none, integer, real, text, integers, reals, tensor, dtype };
+enum class AttrKind : std::uint8_t { none, integer, real, text, integers, floats, tensor, dtype };
 
 /// The alternatives stand in AttrKind's order; none: an optional attribute that is absent.
 class Attr {
@@ -44,7 +44,7 @@ class Attr {
   [[nodiscard]] const std::vector<std::int64_t>& integers() const {
     return *std::get_if<std::vector<std::int64_t>>(&value_);
   }
-  [[nodiscard]] const std::vector<double>& reals() const {
+  [[nodiscard]] const std::vector<double>& floats() const {
     return *std::get_if<std::vector<double>>(&value_);
   }
   [[nodiscard]] const Tensor& tensor() const { return *std::get_if<Tensor>(&value_); }

@@ -66,7 +66,7 @@ Error to_error(const Fault& fault);
 /// What a random operator draws by, beside its seed: which run of the session this is, and how
 /// often the node was executed in it before. One per node of a run, which resets it; the kernel
 /// counts.
-struct Draws {
+struct SampleCounter {
   std::uint64_t run = 0, execution = 0;
 };
 
@@ -81,7 +81,8 @@ struct Call {
   const void* prepared = nullptr;       ///< what the kernel's prepare function made when binding
   std::byte* const* scratch = nullptr;  ///< as many bytes as the kernel asked for when binding
   Fault* fault = nullptr;
-  Draws* draws = nullptr;     ///< of random operators; null: the first execution of the first run
+  SampleCounter* samples =
+      nullptr;                ///< of random operators; null: the first execution of the first run
   StopToken* stop = nullptr;  ///< null: nothing ends the call early
 
   [[nodiscard]] const Operand& in(int i) const { return inputs[i]; }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 
 namespace scanloom::tensor {
 namespace {
@@ -55,16 +55,16 @@ Expected<Tensor> MemoryAccount::count(Tensor tensor) {
   return Tensor(tensor.dtype(), tensor.shape(), std::move(held), tensor.data());
 }
 
-Expected<void> MemoryAccount::count(Box& box) {
-  SCANLOOM_ASSERT(box.owners_.load(std::memory_order_acquire) == 1);
-  const std::int64_t bytes = box.own_bytes();
-  if (box.counter_ == held_ && bytes == box.counted_) return {};
-  const std::int64_t counted = box.counter_ == held_ ? box.counted_ : 0;
+Expected<void> MemoryAccount::count(Object& object) {
+  SCANLOOM_ASSERT(object.owners_.load(std::memory_order_acquire) == 1);
+  const std::int64_t bytes = object.own_bytes();
+  if (object.counter_ == held_ && bytes == object.counted_) return {};
+  const std::int64_t counted = object.counter_ == held_ ? object.counted_ : 0;
   SCANLOOM_CHECK_OK(check(bytes - counted));
-  if (box.counter_ && box.counter_ != held_)
-    box.counter_->fetch_sub(box.counted_, std::memory_order_relaxed);
-  box.counter_ = held_;
-  box.counted_ = bytes;
+  if (object.counter_ && object.counter_ != held_)
+    object.counter_->fetch_sub(object.counted_, std::memory_order_relaxed);
+  object.counter_ = held_;
+  object.counted_ = bytes;
   held_->fetch_add(bytes - counted, std::memory_order_relaxed);
   return {};
 }

@@ -1,6 +1,6 @@
 // MemoryAccount: what the values of one run take, and the limit on it. A tensor counts from when it
-// is made until nothing shares its storage, a box as long as it lives; feeds and constants do not
-// count.
+// is made until nothing shares its storage, an object as long as it lives; feeds and constants do
+// not count.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace scanloom::tensor {
 
-class Box;
+class Object;
 
 class MemoryAccount {
  public:
@@ -36,9 +36,9 @@ class MemoryAccount {
   [[nodiscard]] Expected<std::shared_ptr<const void>> hold(std::int64_t bytes);
   /// The same tensor, counted. Precondition: it has storage of its own. Error: limit_reached.
   Expected<Tensor> count(Tensor tensor);
-  /// Counts a box and its list, not what it refers to; again after it has changed. Precondition:
-  /// one reference to the box, for counting writes to it. Error: limit_reached.
-  Expected<void> count(Box& box);
+  /// Counts an object and its list, not what it refers to; again after it has changed.
+  /// Precondition: one reference to the object, for counting writes to it. Error: limit_reached.
+  Expected<void> count(Object& object);
 
  private:
   struct Held;

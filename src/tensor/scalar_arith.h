@@ -83,11 +83,11 @@ T maximum(T a, T b) {
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
-/// |a| and |b| whose quotient is below kRemainderQuotient and, in f64, |a| below kRemainderMost
+/// |a| and |b| whose quotient is below kRemainderQuotient and, in f64, |a| below kMaxRemainderSteps
 /// have a remainder that a few operations give exactly; in f32 these are done in f64.
 template <std::floating_point T>
 inline constexpr T kRemainderQuotient = std::same_as<T, double> ? 0x1p24 : 0x1p28F;
-inline constexpr double kRemainderMost = 0x1p1000;
+inline constexpr double kMaxRemainderSteps = 0x1p1000;
 /// Of a divisor these bits are left out of its high part, so that its products are exact.
 inline constexpr std::uint64_t kRemainderLow = (std::uint64_t{1} << 27) - 1;
 
@@ -98,7 +98,7 @@ template <std::floating_point T>
 T remainder(T a, T b) {
   const double x = std::fabs(a), y = std::fabs(b);
   const double quotient = x / y;
-  const bool near = quotient < kRemainderQuotient<T> && x < kRemainderMost;
+  const bool near = quotient < kRemainderQuotient<T> && x < kMaxRemainderSteps;
   if (!near) return std::fmod(a, b);
   if (x < y) return a;
   const auto n = static_cast<double>(static_cast<std::int64_t>(quotient));

@@ -26,7 +26,7 @@ constexpr bool divides(ScalarOp op) { return op == ScalarOp::div || is_remainder
 
 /// Whether the instruction becomes many operations: a function, or the remainder of reals.
 constexpr bool is_written_out(const ScalarInstr& instr) {
-  return is_function(instr.op) || (is_remainder(instr.op) && is_real(instr.dtype));
+  return is_function(instr.op) || (is_remainder(instr.op) && is_floating_point(instr.dtype));
 }
 
 }  // namespace scanloom::tensor

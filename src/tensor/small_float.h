@@ -65,10 +65,10 @@ struct FloatFormat {
     if (magnitude > kWideInfinity) return nan(sign, magnitude);
     if (magnitude == kWideInfinity) return beyond(sign, overflow);
     const int exponent = static_cast<int>(magnitude >> 52) - 1023;
-    constexpr int kLeast = 1 - kBias;
-    const bool normal = exponent >= kLeast;
+    constexpr int kMin = 1 - kBias;
+    const bool normal = exponent >= kMin;
     // value = significand * 2^(exponent - 52); the result counts units of 2^(unit - kMantissaBits).
-    const int unit = normal ? exponent : kLeast;
+    const int unit = normal ? exponent : kMin;
     const int shift = unit - kMantissaBits - exponent + 52;
     if (shift > 53) return kSpecials == Specials::fnuz ? 0 : sign;
     const std::uint64_t significand = (magnitude & 0xfffffffffffffu) | std::uint64_t{1} << 52;

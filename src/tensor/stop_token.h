@@ -11,7 +11,7 @@ class StopToken {
  public:
   /// Asks. Once the answer was yes it stays so. About every 10 microseconds of work are often
   /// enough, and cheap.
-  [[nodiscard]] bool stop_requested() noexcept { return stopped() || look(); }
+  [[nodiscard]] bool stop_requested() noexcept { return stopped() || poll(); }
   /// Whether any thread was told so.
   [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
@@ -21,7 +21,7 @@ class StopToken {
 
  private:
   /// Calls set_stopped(true) and returns true where the run is to end. Thread safe.
-  virtual bool look() noexcept = 0;
+  virtual bool poll() noexcept = 0;
 
   std::atomic<bool> stopped_ = false;
 };

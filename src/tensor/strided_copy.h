@@ -20,7 +20,7 @@ void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::by
 void copy_in_order(const Operand& from, const Operand& to) noexcept;
 
 /// Whether both are the same memory, in which a kernel that updates its operand need not copy it.
-[[nodiscard]] inline bool is_same_place(const Operand& from, const Operand& to) noexcept {
+[[nodiscard]] inline bool is_same_memory(const Operand& from, const Operand& to) noexcept {
   return from.data<std::byte>() == to.data<std::byte>();
 }
 

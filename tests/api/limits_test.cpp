@@ -1,5 +1,5 @@
-// Limits of runs over several loops, boxed values and reused sessions; operands of loops that are
-// not what they must be.
+// Limits of runs over several loops, dynamic tensors and reused sessions; operands of loops that
+// are not what they must be.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -54,7 +54,7 @@ TEST(Limits, TripCountsAndConditionsHaveOneElement) {
       }
 }
 
-TEST(Limits, BoxedRowsCountOnlyWhileTheyAreHeld) {
+TEST(Limits, DynamicRowsCountOnlyWhileTheyAreHeld) {
   const Session session = load(counting({"", "c", "v0"}));
   RunOptions options;
   options.max_memory = 1 << 20;

@@ -70,10 +70,10 @@ TEST_F(Machine, FiguresThatCannotBeKeptAreAnError) {
 
 TEST(LeastSeconds, TakeTheSlowerOfReadingAndComputing) {
   const MachineFigures figures{.operations_per_second = 100, .levels = {{10, 50}, {100, 5}}};
-  EXPECT_DOUBLE_EQ(least_seconds(figures, 5, 1), 0.1);
-  EXPECT_DOUBLE_EQ(least_seconds(figures, 50, 1), 1);
-  EXPECT_DOUBLE_EQ(least_seconds(figures, 1000, 1), 200);
-  EXPECT_DOUBLE_EQ(least_seconds(figures, 5, 1000), 10);
+  EXPECT_DOUBLE_EQ(min_seconds(figures, 5, 1), 0.1);
+  EXPECT_DOUBLE_EQ(min_seconds(figures, 50, 1), 1);
+  EXPECT_DOUBLE_EQ(min_seconds(figures, 1000, 1), 200);
+  EXPECT_DOUBLE_EQ(min_seconds(figures, 5, 1000), 10);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(Error, CodeTextAndNotes) {
   EXPECT_EQ(error.message(), "axis 5 is outside [-3, 3)\n  note: axes count from 0");
 }
 
-TEST(Error, AtPutsThePlaceFirst) {
+TEST(Error, AtPutsTheLocationFirst) {
   EXPECT_EQ(invalid_model("rank {} is not {}", 2, 3).at("node 'gru'").text(),
             "node 'gru': rank 2 is not 3");
   EXPECT_EQ(invalid_model("no body").code(), Code::invalid_model);

@@ -163,14 +163,14 @@ def test_nodes_in_machine_code_are_timed(tmp_path):
         "run", model, "--random", "--dim", "T=3000", "--jit", "--profile", "--trace", "trace.json",
         cwd=tmp_path,
     )
-    assert "(compiled step by step)" in answer.stdout
+    assert "(compiled per step)" in answer.stdout
     trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     code = [event for event in trace if event["cat"] == "machine code"]
     names = " ".join(event["name"] for event in code)
     for node in ("times", "bent"):
         assert f"'{node}'" in names
     assert all(event["args"]["calls"] == 2999 for event in code)
-    (loop,) = (event for event in trace if event["cat"] == "compiled step by step")
+    (loop,) = (event for event in trace if event["cat"] == "compiled per step")
     assert sum(event["dur"] for event in code) <= loop["dur"] * 1.01
     assert any(event["name"] == "of these: reading the clock" for event in trace)
 

@@ -15,7 +15,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ops/ops.h"
-#include "passes/nodes/spell_out_windows.h"
+#include "passes/nodes/decompose_windows.h"
 #include "tests/differential/random_module.h"
 #include "tests/differential/ways.h"
 
@@ -27,7 +27,7 @@ using tensor::Tensor;
 
 /// The module as an ONNX model, read.
 Expected<ir::Module> as_onnx(ir::Module module) {
-  SCANLOOM_CHECK_OK(passes::spell_out_windows(module));
+  SCANLOOM_CHECK_OK(passes::decompose_windows(module));
   SCANLOOM_CHECK_OK(to_plain_form(module));
   SCANLOOM_TRY(exporters::onnx::WrittenModel model,
                exporters::onnx::write_model(module, names_of(module)));

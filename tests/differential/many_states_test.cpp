@@ -99,11 +99,11 @@ class ManyStates : public testing::Test {
 
 TEST_F(ManyStates, FewAreOneFunctionAndManyLieInMemory) {
   EXPECT_THAT(strategy(8, 64, 300, false), testing::StartsWith("stepped: so few steps do not pay"));
-  EXPECT_THAT(strategy(8, 64, 30'000, false), testing::StartsWith("compiled: "));
-  EXPECT_THAT(strategy(8, 64, 300, true), testing::StartsWith("compiled: "));
+  EXPECT_THAT(strategy(8, 64, 30'000, false), testing::StartsWith("compiled as a whole loop: "));
+  EXPECT_THAT(strategy(8, 64, 300, true), testing::StartsWith("compiled as a whole loop: "));
   for (const std::int64_t lanes : {1, 16, 64, 1000}) {
     const std::string text = strategy(100, lanes, 3, true);
-    EXPECT_THAT(text, testing::StartsWith("compiled step by step: "));
+    EXPECT_THAT(text, testing::StartsWith("compiled per step: "));
     EXPECT_THAT(text, HasSubstr("not one program for each element: 100 states do not stay in"));
   }
 }
@@ -114,7 +114,7 @@ TEST_F(ManyStates, AreSteppedUntilCompilingPays) {
     EXPECT_THAT(text, testing::StartsWith("stepped: so few steps do not pay for compiling; "));
     EXPECT_THAT(text, HasSubstr("; compiled after "));
   }
-  EXPECT_THAT(strategy(100, 64, 1'000'000, false), testing::StartsWith("compiled step by step: "));
+  EXPECT_THAT(strategy(100, 64, 1'000'000, false), testing::StartsWith("compiled per step: "));
 }
 
 // The reason is the one that will not go away with more steps.
@@ -133,7 +133,7 @@ TEST_F(ManyStates, ValuesCountOnceHoweverManyReadThem) {
   const auto binding = plan::bind(plan::make_plan(*module, options), {{Shape{16384}}});
   ASSERT_TRUE(binding) << binding.error().message();
   EXPECT_THAT(describe_strategy(**binding, (*binding)->loops[0]),
-              testing::StartsWith("compiled step by step: "));
+              testing::StartsWith("compiled per step: "));
 }
 
 TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
@@ -170,7 +170,7 @@ TEST_F(ManyStates, HaveTheResultsOfSteps) {
     const auto wanted = run_planned(plan_of(*module, nullptr), feeds, 1, stepped);
     const auto got = run_planned(plan_of(*module, compiler_), feeds, 1, compiled);
     ASSERT_TRUE(wanted && got);
-    EXPECT_THAT(compiled, testing::StartsWith("compiled step by step"));
+    EXPECT_THAT(compiled, testing::StartsWith("compiled per step"));
     const std::string where = std::to_string(states) + " states of " + std::to_string(lanes);
     for (std::size_t i = 0; i < wanted->size(); ++i)
       expect_identical((*got)[i], (*wanted)[i], where);

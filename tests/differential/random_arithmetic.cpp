@@ -105,11 +105,11 @@ void Maker::add_product(Scope& scope) {
         summed ? first[static_cast<std::size_t>(axis)] : static_cast<char>(shared ? 'a' : 'n' + i);
     if (!summed && !shared) result += second.back();
   }
-  if (elements_of(left) * elements_of(right) > 64 * kMostElements) return;
+  if (elements_of(left) * elements_of(right) > 64 * kMaxElements) return;
   add(scope, ops::contract_op, {*a, *b}, {{"spec", first + "," + second + "->" + result}});
 }
 
-void Maker::add_extreme(Scope& scope) {
+void Maker::add_min_max(Scope& scope) {
   const auto x = pick(scope, [](const Type& t) {
     return t.rank() > 0 && t.is_static() && t.dtype != DType::boolean && elements_of(t) > 0;
   });

@@ -56,7 +56,7 @@ Shape Maker::some_shape() {
   Shape shape;
   for (int rank = between(0, 3); rank > 0; --rank) {
     const std::int64_t size = one_of(kSizes);
-    shape.push_back(size * shape.elements() <= kMostElements ? size : 1);
+    shape.push_back(size * shape.elements() <= kMaxElements ? size : 1);
   }
   return shape;
 }
@@ -102,7 +102,7 @@ std::optional<ValueId> Maker::add(Scope& scope, const ir::OpDef& op, std::vector
                                   std::vector<ir::NamedAttr> attrs) {
   const auto made = ir::Builder(module_, scope.region).op(op, std::move(inputs), std::move(attrs));
   if (!made || !type(*made).ranked) return std::nullopt;
-  if (elements_of(type(*made)) <= kMostElements && type(*made).rank() <= 5)
+  if (elements_of(type(*made)) <= kMaxElements && type(*made).rank() <= 5)
     scope.values.push_back(*made);
   return *made;
 }
@@ -118,7 +118,7 @@ void Maker::add_something(Scope& scope) {
       &Maker::add_binary,  &Maker::add_binary, &Maker::add_binary,  &Maker::add_binary,
       &Maker::add_compare, &Maker::add_where,  &Maker::add_cast,    &Maker::add_reduce,
       &Maker::add_reduce,  &Maker::add_reduce, &Maker::add_product, &Maker::add_product,
-      &Maker::add_concat,  &Maker::add_slice,  &Maker::add_gather,  &Maker::add_extreme,
+      &Maker::add_concat,  &Maker::add_slice,  &Maker::add_gather,  &Maker::add_min_max,
       &Maker::add_softmax, &Maker::add_view,   &Maker::add_view,    &Maker::add_cumulative,
       &Maker::add_number,  &Maker::add_branch, &Maker::add_loop,    &Maker::add_power,
       &Maker::add_scatter, &Maker::add_pick,   &Maker::add_levels,  &Maker::add_window,
@@ -131,7 +131,7 @@ std::optional<ValueId> Maker::partner(const Scope& scope, ValueId a) {
   const Type wanted = type(a);
   return pick(scope, [&](const Type& t) {
     return t.dtype == wanted.dtype && broadcast(t, wanted) &&
-           elements_of(t) * elements_of(wanted) <= 64 * kMostElements;
+           elements_of(t) * elements_of(wanted) <= 64 * kMaxElements;
   });
 }
 

@@ -19,8 +19,8 @@ namespace scanloom::differential {
 using Integers = std::vector<std::int64_t>;
 
 /// Of a value that others are made from; of a state that grows.
-inline constexpr std::int64_t kMostElements = 1024;
-inline constexpr std::int64_t kMostGrowing = 64;
+inline constexpr std::int64_t kMaxElements = 1024;
+inline constexpr std::int64_t kMaxGrowing = 64;
 inline constexpr int kDeepest = 3;
 
 inline bool is_float(DType dtype) {
@@ -109,7 +109,7 @@ class Maker {
   void add_reduce(Scope& scope);
   /// Over one axis of each, and sometimes with a common first one.
   void add_product(Scope& scope);
-  void add_extreme(Scope& scope);
+  void add_min_max(Scope& scope);
   void add_softmax(Scope& scope);
   void add_cumulative(Scope& scope);
   void add_power(Scope& scope);

@@ -16,7 +16,7 @@ ValueId Maker::grown(Scope& scope, ValueId state, int axis) {
   const Type wanted = type(state);
   const auto part = pick(scope, [&](Type t) {
     if (t.dtype != wanted.dtype || t.rank() != wanted.rank() || !t.is_static()) return false;
-    if (elements_of(t) > kMostGrowing) return false;
+    if (elements_of(t) > kMaxGrowing) return false;
     t.dims[static_cast<std::size_t>(axis)] = dim(wanted, axis);
     return t.dims == wanted.dims;
   });
@@ -124,7 +124,7 @@ void Maker::add_loop(Scope& scope) {
     arguments.push_back(type(states[i]));
     growing_axes.push_back(-1);
     // Inner loops would take very long over what outer ones have grown.
-    const bool small = scope.depth == 0 && elements_of(arguments.back()) <= kMostGrowing;
+    const bool small = scope.depth == 0 && elements_of(arguments.back()) <= kMaxGrowing;
     if (captured.empty() || arguments.back().rank() == 0 || !small || !chance(30)) continue;
     growing_axes.back() = between(0, arguments.back().rank() - 1);
     arguments.back().dims[static_cast<std::size_t>(growing_axes.back())] = module_.dims.fresh();
@@ -149,7 +149,7 @@ void Maker::add_loop(Scope& scope) {
   Scope body = open(scope, loop, arguments);
   fill(body, loop, ports, steps, growing_axes);
   for (const ValueId output : module_.node(loop).outputs)
-    if (elements_of(type(output)) <= kMostElements) scope.values.push_back(output);
+    if (elements_of(type(output)) <= kMaxElements) scope.values.push_back(output);
 }
 
 void Maker::fill(Scope& body, NodeId loop, LoopPorts& ports, std::optional<Dim> steps,

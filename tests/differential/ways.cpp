@@ -72,7 +72,7 @@ void expect_identical_floats(const Tensor& got, const Tensor& wanted, const std:
 }
 
 template <class Half>
-void expect_identical_halves(const Tensor& got, const Tensor& wanted, const std::string& where) {
+void expect_identical_f16(const Tensor& got, const Tensor& wanted, const std::string& where) {
   for (std::int64_t i = 0; i < wanted.elements(); ++i) {
     const Half a = static_cast<const Half*>(got.data())[i];
     const Half b = static_cast<const Half*>(wanted.data())[i];
@@ -106,10 +106,9 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
     return expect_identical_floats<float, std::uint32_t>(got, wanted, where);
   if (wanted.dtype() == DType::f64)
     return expect_identical_floats<double, std::uint64_t>(got, wanted, where);
-  if (wanted.dtype() == DType::f16)
-    return expect_identical_halves<tensor::Half>(got, wanted, where);
+  if (wanted.dtype() == DType::f16) return expect_identical_f16<tensor::Half>(got, wanted, where);
   if (wanted.dtype() == DType::bf16)
-    return expect_identical_halves<tensor::BFloat16>(got, wanted, where);
+    return expect_identical_f16<tensor::BFloat16>(got, wanted, where);
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
 }
 
@@ -117,7 +116,7 @@ std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::P
   plan::PlanOptions options;
   options.compiler = compiler;
   options.always_compile = true;
-  options.always_side_by_side = true;
+  options.always_parallel_steps = true;
   return plan::make_plan(module, options);
 }
 

@@ -238,7 +238,7 @@ TEST(Strategy, OtherBodiesAreCompiledStepByStep) {
       "states_of_several_kinds",
       "special_values_reduced",
       "wide_products",
-      "indices_of_extremes",
+      "indices_of_min_max",
       "sums_of_exponentials",
       "shifts",
       "tiny_matrices",
@@ -248,14 +248,14 @@ TEST(Strategy, OtherBodiesAreCompiledStepByStep) {
       "loops_in_branches_three_deep",
       "counted_loops_in_a_loop_of_a_branch",
   };
-  expect_strategies(names, "compiled step by step");
+  expect_strategies(names, "compiled per step");
 }
 
 // And code between what cannot be code.
 TEST(Strategy, PartsOfBodiesAreCompiledWhereTheWholeCannotBe) {
   expect_strategies({"parts_around_sizes_of_the_data", "parts_in_sides_of_a_branch",
                      "parts_that_hand_on_places", "parts_beside_a_state_that_grows"},
-                    "compiled in parts");
+                    "compiled in outlined regions");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "expr/places.h"
+#include "expr/region_assignment.h"
 
 namespace scanloom {
 namespace {
@@ -85,20 +85,20 @@ TEST_F(Branch, LongChainsAreBuiltInTime) {
   EXPECT_NEAR(run(compiled(in_one), 10, -1), 2, 1e-12);
 }
 
-TEST(Places, FollowTheSides) {
+TEST(RegionAssignment, FollowTheSides) {
   const Expr x = input("x", DType::f64, {}), c = input("c", DType::boolean, {});
   const Expr left = exp(x), right = sin(x), both = cos(x), outside = tanh(x);
   const Expr chosen = if_else(c, left + both + outside, right + both);
   const std::vector<Expr> outputs{chosen, outside};
-  const expr::Places places(outputs);
-  const auto then = places.side(0, *chosen.node(), 0),
-             otherwise = places.side(0, *chosen.node(), 1);
-  EXPECT_EQ(places.count(), 3U);
-  EXPECT_TRUE(places.is_at(*left.node(), then) && !places.is_always(*left.node()));
-  EXPECT_TRUE(places.is_at(*right.node(), otherwise));
-  EXPECT_TRUE(places.is_always(*both.node()));
-  EXPECT_TRUE(places.is_always(*outside.node()));
-  EXPECT_TRUE(places.is_always(*x.node()));
+  const expr::RegionAssignment regions(outputs);
+  const auto then = regions.branch_region(0, *chosen.node(), 0),
+             otherwise = regions.branch_region(0, *chosen.node(), 1);
+  EXPECT_EQ(regions.count(), 3U);
+  EXPECT_TRUE(regions.is_at(*left.node(), then) && !regions.is_always(*left.node()));
+  EXPECT_TRUE(regions.is_at(*right.node(), otherwise));
+  EXPECT_TRUE(regions.is_always(*both.node()));
+  EXPECT_TRUE(regions.is_always(*outside.node()));
+  EXPECT_TRUE(regions.is_always(*x.node()));
 }
 
 }  // namespace

@@ -443,9 +443,9 @@ TEST(Interpreter, Sequences) {
   text.replace(text.find("[2]\n        %8"), 3, "[0]");
   EXPECT_THAT(error_of(text, {number(3), floats({2}, {1, 2})}),
               HasSubstr("output 0 is a sequence of 3 items of f32, not a tensor"));
-  const std::vector<tensor::BoxRef> feeds = {tensor::BoxRef::of(number(3)),
-                                             tensor::BoxRef::of(floats({2}, {1, 2}))};
-  const auto results = interpret_boxed(read(text), feeds, {});
+  const std::vector<tensor::ObjectRef> feeds = {tensor::ObjectRef::of(number(3)),
+                                                tensor::ObjectRef::of(floats({2}, {1, 2}))};
+  const auto results = interpret_objects(read(text), feeds, {});
   ASSERT_TRUE(results) << results.error().message();
   ASSERT_EQ((*results)[0]->items().size(), 3u);
   EXPECT_TENSOR((*results)[0]->items()[2]->tensor(), floats({2}, {1, 2}));

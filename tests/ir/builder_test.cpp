@@ -41,7 +41,7 @@ TEST_F(BuilderTest, FollowsSizes) {
   EXPECT_EQ(to_string(m.value(*y).type, m.dims), "f32[T+1,3]");
 }
 
-TEST_F(BuilderTest, ErrorsNamePlaceAndOperand) {
+TEST_F(BuilderTest, ErrorsNameLocationAndOperand) {
   const ValueId x = argument(DType::f32, {2});
   const ValueId n = argument(DType::i64, {2});
   EXPECT_THAT(error(local::plus_op, {x}),
@@ -55,7 +55,7 @@ TEST_F(BuilderTest, ErrorsNamePlaceAndOperand) {
               HasSubstr("has no attribute 'text'"));
   EXPECT_THAT(error(local::same_op, {x}, {{"label", Attr(1)}}),
               HasSubstr("must be a text, not an integer"));
-  build.set_place(m.add_place({{"node 'sum' (Add-14)"}}));
+  build.set_location(m.add_location({{"node 'sum' (Add-14)"}}));
   EXPECT_THAT(error(local::plus_op, {x, argument(DType::f32, {3})}),
               HasSubstr("node 'sum' (Add-14): f32[2] and f32[3] do not broadcast: sizes 2 and 3"));
 }

@@ -85,9 +85,9 @@ TEST_F(InferTest, EvaluatesPureNodesOfKnownInputs) {
 }
 
 TEST_F(InferTest, FaultsOfCertainNodesAreErrors) {
-  m.add_place({{"node 'guard' (Check)"}});
+  m.add_location({{"node 'guard' (Check)"}});
   op(local::check_op, {constant(Tensor::scalar(std::int64_t{-5}))});
-  m.node(m.region(m.top()).nodes.back()).place = PlaceId(0u);
+  m.node(m.region(m.top()).nodes.back()).location = LocationId(0u);
   EXPECT_EQ(run(false), "");
   EXPECT_EQ(run(true), "node 'guard' (Check): value -5 is less than 0");
 }
@@ -111,9 +111,9 @@ TEST_F(InferTest, IntegersOfNodesThatMustRunStillServeAsSizes) {
 }
 
 TEST_F(InferTest, ErrorsNameTheNode) {
-  m.add_place({{"node 'sum' (Add-14)"}});
+  m.add_location({{"node 'sum' (Add-14)"}});
   op(local::plus_op, {argument(DType::f32, {2}), argument(DType::f32, {3})});
-  m.node(m.region(m.top()).nodes.back()).place = PlaceId(0u);
+  m.node(m.region(m.top()).nodes.back()).location = LocationId(0u);
   EXPECT_THAT(run(), HasSubstr("node 'sum' (Add-14): f32[2] and f32[3] do not broadcast"));
 }
 

@@ -67,15 +67,15 @@ class BranchMaker {
   }
   [[nodiscard]] NodeId node() const { return node_; }
   [[nodiscard]] RegionId side(std::size_t i) const { return module_.node(node_).regions[i]; }
-  [[nodiscard]] ValueId arg(std::size_t side_index, std::size_t i) const {
-    return module_.region(side(side_index)).args[i];
+  [[nodiscard]] ValueId arg(std::size_t region_index, std::size_t i) const {
+    return module_.region(side(region_index)).args[i];
   }
   [[nodiscard]] ValueId out(std::size_t i) const { return module_.node(node_).outputs[i]; }
-  ValueId op(std::size_t side_index, const OpDef& op, std::vector<ValueId> inputs) {
-    return LoopMaker::append(module_, side(side_index), op, std::move(inputs));
+  ValueId op(std::size_t region_index, const OpDef& op, std::vector<ValueId> inputs) {
+    return LoopMaker::append(module_, side(region_index), op, std::move(inputs));
   }
-  void close(std::size_t side_index, std::vector<ValueId> yields) {
-    module_.region(side(side_index)).yields = std::move(yields);
+  void close(std::size_t region_index, std::vector<ValueId> yields) {
+    module_.region(side(region_index)).yields = std::move(yields);
   }
 
  private:

@@ -25,8 +25,8 @@ TEST(ModuleTest, KnowsWhoMadeAValue) {
 TEST(ModuleTest, DescribesInTheUsersWords) {
   Module m;
   const ValueId x = m.add_argument(m.top(), Type::scalar(DType::f32), "x");
-  const PlaceId a = m.add_place({{"node 'a' (Add-14)"}});
-  const PlaceId b = m.add_place({{"node 'b' (Mul-14)", "node 'a' (Add-14)"}});
+  const LocationId a = m.add_location({{"node 'a' (Add-14)"}});
+  const LocationId b = m.add_location({{"node 'b' (Mul-14)", "node 'a' (Add-14)"}});
   const NodeId named = m.add_node(m.top(), local::same_op, {x}, {Attr()}, {Type()}, a);
   const NodeId unnamed = m.add_node(m.top(), local::same_op, {x}, {Attr()}, {Type()});
   EXPECT_EQ(m.describe(named), "node 'a' (Add-14)");
@@ -38,10 +38,10 @@ TEST(ModuleTest, DescribesInTheUsersWords) {
   EXPECT_EQ(m.describe_result(m.node(named).outputs[0]), "the result of node 'a' (Add-14)");
   EXPECT_EQ(m.describe_result(m.node(unnamed).outputs[0]), "the result of same");
   EXPECT_EQ(m.describe_call(named), "node 'a' (Add-14)");
-  EXPECT_EQ(m.place(m.merge_places(a, b)).nodes.size(), 2u);
-  EXPECT_EQ(m.merge_places(a, a), a);
-  EXPECT_EQ(m.merge_places(PlaceId{}, b), b);
-  EXPECT_EQ(m.merge_places(a, PlaceId{}), a);
+  EXPECT_EQ(m.location(m.merge_locations(a, b)).nodes.size(), 2u);
+  EXPECT_EQ(m.merge_locations(a, a), a);
+  EXPECT_EQ(m.merge_locations(LocationId{}, b), b);
+  EXPECT_EQ(m.merge_locations(a, LocationId{}), a);
 }
 
 }  // namespace

@@ -47,19 +47,19 @@ TEST(PrintParse, TheDocumentsExample) {
   EXPECT_EQ(print(*module), example);
 }
 
-TEST(PrintParse, NamesAndPlaces) {
-  const auto cases = read_cases("ir/round_trip_places.ir");
+TEST(PrintParse, NamesAndLocations) {
+  const auto cases = read_cases("ir/round_trip_locations.ir");
   ASSERT_FALSE(cases.empty());
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const auto module = parse(c.parts[0], ops::find_op);
     ASSERT_TRUE(module) << message(module);
-    EXPECT_EQ(print(*module, {.places = true}), c.parts[0]);
+    EXPECT_EQ(print(*module, {.locations = true}), c.parts[0]);
     EXPECT_EQ(print(*module).find("loc("), std::string::npos);
   }
 }
 
-TEST(PrintParse, ErrorsNameThePlace) {
+TEST(PrintParse, ErrorsNameTheLocation) {
   const auto cases = read_cases("ir/parse_errors.ir");
   ASSERT_FALSE(cases.empty());
   for (const Case& c : cases) {
@@ -129,10 +129,10 @@ TEST(PrintParse, BrokenTextsAreRefused) {
       for (int k = 0; k < 3; ++k)
         changed[random() % changed.size()] = "%0,(){}[]\"\\:=_?9-"[random() % 17];
       if (const auto module = parse(changed, ops::find_op)) {
-        const std::string printed = print(*module, {.places = true});
+        const std::string printed = print(*module, {.locations = true});
         const auto again = parse(printed, ops::find_op);
         ASSERT_TRUE(again) << printed << message(again);
-        EXPECT_EQ(print(*again, {.places = true}), printed);
+        EXPECT_EQ(print(*again, {.locations = true}), printed);
       }
     }
   }
@@ -142,7 +142,7 @@ TEST(PrintParse, BrokenTextsAreRefused) {
 TEST(Print, BrokenModules) {
   Module module;
   const NodeId loop = module.add_node(module.top(), loop_op, {ValueId(99u), ValueId()}, {Attr(1)},
-                                      {Type::scalar(DType::f32)}, PlaceId(7u));
+                                      {Type::scalar(DType::f32)}, LocationId(7u));
   module.node(loop).loop = LoopPorts{.captured = 0xffffffffu, .carried = 0xffffffffu};
   module.node(loop).regions = {module.top(), RegionId(55u), RegionId()};
   module.node(loop).outputs.push_back(ValueId(44u));
@@ -153,7 +153,7 @@ TEST(Print, BrokenModules) {
   module.region(module.top()).yields = {ValueId(3u)};
   module.value(ValueId(0u)).type.dims = {Dim::from_expr(12)};
   module.states.push_back({"s", 4, 5, {}});
-  const std::string text = print(module, {.places = true});
+  const std::string text = print(module, {.locations = true});
   EXPECT_NE(text.find("loop(%?, _) ?ports("), std::string::npos) << text;
 }
 

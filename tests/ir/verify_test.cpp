@@ -32,7 +32,7 @@ void expect_broken(const Module& module, std::string_view text) {
 }
 
 TEST(Verify, AcceptsSoundModules) {
-  for (const char* path : {"ir/round_trip.ir", "ir/round_trip_places.ir"})
+  for (const char* path : {"ir/round_trip.ir", "ir/round_trip_locations.ir"})
     for (const Case& c : read_cases(path)) {
       SCOPED_TRACE(c.name);
       const auto result = verify(read(c.parts[0]));
@@ -148,8 +148,8 @@ TEST_F(VerifyByHand, Nodes) {
   broken.node(neg).op = nullptr;
   expect_broken(broken, "node 0 has no operator");
   broken = module;
-  broken.node(neg).place = PlaceId(3u);
-  expect_broken(broken, "a neg node: place 3 does not exist");
+  broken.node(neg).location = LocationId(3u);
+  expect_broken(broken, "a neg node: location 3 does not exist");
   broken = module;
   broken.node(neg).parent = body;
   expect_broken(broken, "a neg node: names another region as its parent");
@@ -243,7 +243,7 @@ TEST_F(VerifyByHand, RandomDamage) {
           node.parent = RegionId(id);
           break;
         case 5:
-          node.place = PlaceId(id);
+          node.location = LocationId(id);
           break;
         case 6:
           node.inputs.clear();
@@ -278,7 +278,7 @@ TEST_F(VerifyByHand, RandomDamage) {
       }
     }
     (void)verify(broken);
-    print(broken, {.places = true});
+    print(broken, {.locations = true});
   }
 }
 

@@ -114,12 +114,12 @@ TEST(Walk, ClonesRegionsWithAllInside) {
 }
 
 TEST(Walk, CompactPrintsTheSame) {
-  for (const char* path : {"ir/round_trip.ir", "ir/round_trip_places.ir"})
+  for (const char* path : {"ir/round_trip.ir", "ir/round_trip_locations.ir"})
     for (const testing::Case& c : testing::read_cases(path)) {
       SCOPED_TRACE(c.name);
       const Module module = read(c.parts[0]);
       const Module copy = compact(module);
-      EXPECT_EQ(print(copy, {.places = true}), print(module, {.places = true}));
+      EXPECT_EQ(print(copy, {.locations = true}), print(module, {.locations = true}));
       EXPECT_EQ(copy.value_count(), module.value_count());
     }
 }

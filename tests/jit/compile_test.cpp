@@ -210,7 +210,7 @@ ScalarProgram cast_program(DType from, DType to) {
 /// Every value of the format widens to the very bits, and what lies at, or next to, the middle
 /// between two neighbours rounds as the definition says.
 template <class Half>
-void check_halves() {
+void check_f16() {
   std::vector<std::uint16_t> all(0x10000);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
   const DType dtype = dtype_of<Half>;
@@ -239,8 +239,8 @@ void check_halves() {
 }
 
 TEST_P(Compile, EveryHalfWidensAndRoundsExactly) {
-  check_halves<tensor::Half>();
-  check_halves<tensor::BFloat16>();
+  check_f16<tensor::Half>();
+  check_f16<tensor::BFloat16>();
 }
 
 TEST_P(Compile, EveryCastEqualsTheEvaluator) {
@@ -513,7 +513,7 @@ TEST(CompiledLoop, LargeRowsPassTheCaches) {
 }
 
 // Steps in which the flag is set count 30 ns, of which 100 are left.
-TEST(CompiledBody, ReturnsAfterTheStepThatSpendsItsTime) {
+TEST(CompiledBody, ReturnsAfterTheStepThatIsChargedItsTime) {
   if (compiler() == nullptr) GTEST_SKIP() << "no compiler in this build";
   BodySource source;
   Statement branch, charge;

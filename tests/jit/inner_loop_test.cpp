@@ -55,7 +55,7 @@ struct Polls : BodyFrame {
     pointers[0] = reinterpret_cast<std::byte*>(&trips);
     pointers[1] = pointers[2] = reinterpret_cast<std::byte*>(&flag);
     steps_to_poll = counters;
-    most_counted = most_endless = std::numeric_limits<std::int64_t>::max();
+    max_counted = max_endless = std::numeric_limits<std::int64_t>::max();
     poll = [](BodyFrame* frame, std::int64_t loop, std::int64_t taken, std::int64_t) {
       auto& self = static_cast<Polls&>(*frame);
       EXPECT_EQ(loop, 1);
@@ -141,8 +141,8 @@ TEST_F(InnerLoopRun, EndsWithItsSlices) {
 }
 
 TEST_F(InnerLoopRun, EndsAtTheStepLimit) {
-  frame.most_counted = 10;
-  frame.most_endless = 7;
+  frame.max_counted = 10;
+  frame.max_endless = 7;
   EXPECT_EQ(run(counting()), 1);
   trips = 11;
   EXPECT_EQ(run(counting()), kBodyFault);

@@ -18,7 +18,7 @@ namespace {
 using tensor::ScalarOp;
 using tensor::ScalarReg;
 
-constexpr std::int64_t kMostSteps = 150;
+constexpr std::int64_t kMaxSteps = 150;
 
 class StepLanes : public testing::TestWithParam<Isa> {
  protected:
@@ -63,8 +63,8 @@ struct Line {
   Line(DType type, std::int64_t distance)
       : dtype(type),
         bytes(distance * static_cast<std::int64_t>(dtype_bytes(type))),
-        memory(static_cast<std::size_t>(2 * std::abs(bytes) * kMostSteps + 64), std::byte{0x5a}) {}
-  std::byte* first() { return memory.data() + (bytes < 0 ? -bytes * (kMostSteps - 1) : 0); }
+        memory(static_cast<std::size_t>(2 * std::abs(bytes) * kMaxSteps + 64), std::byte{0x5a}) {}
+  std::byte* first() { return memory.data() + (bytes < 0 ? -bytes * (kMaxSteps - 1) : 0); }
   std::byte* at(std::int64_t step) { return first() + step * bytes; }
   DType dtype;
   std::int64_t bytes;
@@ -75,7 +75,7 @@ struct Sample {
   Sample(DType dtype, std::int64_t apart)
       : x(DType::f32, apart),
         rows{{dtype, apart}, {DType::f32, apart}, {DType::boolean, apart}, {DType::f32, apart}} {
-    for (std::int64_t step = 0; step < kMostSteps; ++step) {
+    for (std::int64_t step = 0; step < kMaxSteps; ++step) {
       const float value = static_cast<float>(step % 17) - 8.25f;
       std::memcpy(x.at(step), &value, sizeof value);
     }

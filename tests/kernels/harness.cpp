@@ -68,7 +68,8 @@ void Buffer::fill_random(unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-2, 2);
   for (std::int64_t i = 0; i < elements(); ++i) {
-    const double value = is_real(dtype_) ? uniform(random) : std::floor(uniform(random) * 50);
+    const double value =
+        is_floating_point(dtype_) ? uniform(random) : std::floor(uniform(random) * 50);
     const std::uint64_t bits = tensor::scalar_bits(value, dtype_);
     std::memcpy(element(i), &bits, dtype_bytes(dtype_));
   }
@@ -140,7 +141,7 @@ std::vector<Isa> available_isas() {
 
 bool same_bits(DType dtype, const std::byte* a, const std::byte* b) {
   if (std::memcmp(a, b, dtype_bytes(dtype)) == 0) return true;
-  if (!is_real(dtype)) return false;
+  if (!is_floating_point(dtype)) return false;
   tensor::ScalarProgram program;
   program.inputs = {dtype};
   program.append({.op = tensor::ScalarOp::is_nan, .dtype = dtype, .args = {0, -1, -1}});

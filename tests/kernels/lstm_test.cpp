@@ -160,7 +160,7 @@ TEST(Lstm, ManySteps) {
 
 // Products with x are made beside the steps before: whole chunks of 16 and what is left of one,
 // blocks in odd numbers, inputs that are narrower and wider than the state.
-TEST(Lstm, ProductsBesideSteps) {
+TEST(Lstm, PipelinedProducts) {
   for (const Isa isa : available_isas())
     for (const std::int64_t steps : {32, 63})
       for (const std::int64_t hidden : {48, 65, 112})
@@ -169,7 +169,7 @@ TEST(Lstm, ProductsBesideSteps) {
                       Layout::contiguous);
 }
 
-TEST(Lstm, ProductsBesideStepsInAllDirectionsAndLayouts) {
+TEST(Lstm, PipelinedProductsInAllDirectionsAndLayouts) {
   for (const std::string direction : {"forward", "reverse", "bidirectional"})
     for (const bool batch_first : {false, true})
       for (const Layout layout : kLayouts)

@@ -9,18 +9,18 @@ namespace scanloom::kernels::testing {
 namespace {
 
 // The element of an axis of `size` that stands at `place`, one step at a time; -1: none.
-std::int64_t walk(std::int64_t place, std::int64_t size, const std::string& mode) {
-  while (place < 0 || place >= size) {
+std::int64_t walk(std::int64_t position, std::int64_t size, const std::string& mode) {
+  while (position < 0 || position >= size) {
     if (mode == "constant") return -1;
-    if (mode == "edge") return place < 0 ? 0 : size - 1;
+    if (mode == "edge") return position < 0 ? 0 : size - 1;
     if (mode == "wrap")
-      place += place < 0 ? size : -size;
+      position += position < 0 ? size : -size;
     else if (size == 1)
       return 0;
     else
-      place = place < 0 ? -place : 2 * size - 2 - place;
+      position = position < 0 ? -position : 2 * size - 2 - position;
   }
-  return place;
+  return position;
 }
 
 struct Case {

@@ -167,7 +167,7 @@ std::vector<To> cast_on(Isa isa, const std::vector<From>& values) {
 // Down to what NaNs hold. Of f32: every half, what lies around the middle to the next one, and
 // numbers beyond them.
 template <class Half>
-void expect_all_halves() {
+void expect_all_f16() {
   std::vector<Half> halves;
   std::vector<float> floats;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -190,8 +190,8 @@ void expect_all_halves() {
 }
 
 TEST(Pointwise, EveryHalfIsConvertedToTheBit) {
-  expect_all_halves<tensor::Half>();
-  expect_all_halves<tensor::BFloat16>();
+  expect_all_f16<tensor::Half>();
+  expect_all_f16<tensor::BFloat16>();
 }
 
 TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {

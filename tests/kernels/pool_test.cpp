@@ -45,13 +45,13 @@ void for_each_window(const Case& c, F&& f) {
   const std::int64_t rows = out_size(c, 0), columns = out_size(c, 1);
   for (std::int64_t o = 0; o < c.x[0] * c.x[1] * rows * columns; ++o) {
     const std::int64_t plane = o / (rows * columns);
-    const std::int64_t place[] = {o / columns % rows, o % columns};
+    const std::int64_t position[] = {o / columns % rows, o % columns};
     Ints elements;
     std::int64_t covered = 0;
     for (std::int64_t i = 0; i < c.kernel[0]; ++i)
       for (std::int64_t j = 0; j < c.kernel[1]; ++j) {
-        const std::int64_t row = place[0] * c.stride[0] - c.pads[0] + i * c.dilation[0];
-        const std::int64_t column = place[1] * c.stride[1] - c.pads[1] + j * c.dilation[1];
+        const std::int64_t row = position[0] * c.stride[0] - c.pads[0] + i * c.dilation[0];
+        const std::int64_t column = position[1] * c.stride[1] - c.pads[1] + j * c.dilation[1];
         covered += row < c.x[2] + c.pads[2] && column < c.x[3] + c.pads[3] ? 1 : 0;
         if (row >= 0 && row < c.x[2] && column >= 0 && column < c.x[3])
           elements.push_back((plane * c.x[2] + row) * c.x[3] + column);
@@ -205,7 +205,7 @@ std::vector<Pooled> pooled() {
 void fill(Buffer& x, bool with_nan) {
   x.fill_random(5);
   const std::vector<double> special = {0.0, -0.0, -INFINITY, 1e-40, -3, -3, with_nan ? NAN : 7};
-  for (std::int64_t i = 0; i < x.elements() && is_real(x.dtype()); ++i) {
+  for (std::int64_t i = 0; i < x.elements() && is_floating_point(x.dtype()); ++i) {
     if (i % 5 > 2) continue;
     const double value = special[static_cast<std::size_t>(i * i + i / 7) % special.size()];
     const std::uint64_t bits = tensor::scalar_bits(value, x.dtype());
@@ -246,17 +246,17 @@ void expect_as_reference(const Pooled& pooled, const Windows& c, bool with_nan) 
         why_not == "planes of a thousand million elements")
       return;
     ASSERT_EQ(why_not, "");
-    const auto place = [&](std::int64_t i) {
+    const auto position = [&](std::int64_t i) {
       return std::string(pooled.op->name) + " of " + std::string(dtype_name(pooled.dtype)) +
              c.x.to_string() + " on " + std::string(isa_name(isa)) + ", element " +
              std::to_string(i);
     };
     for (std::int64_t i = 0; i < y.elements(); ++i) {
-      ASSERT_TRUE(same_bits(pooled.dtype, y.element(i), expected.element(i))) << place(i);
+      ASSERT_TRUE(same_bits(pooled.dtype, y.element(i), expected.element(i))) << position(i);
       if (!pooled.numbered) continue;
-      ASSERT_EQ(indices.at<std::int64_t>(i), expected_indices.at<std::int64_t>(i)) << place(i);
+      ASSERT_EQ(indices.at<std::int64_t>(i), expected_indices.at<std::int64_t>(i)) << position(i);
     }
-    EXPECT_TRUE(y.untouched_between()) << place(-1);
+    EXPECT_TRUE(y.untouched_between()) << position(-1);
   };
   for (const Isa isa : available_isas())
     for (const int threads : {1, 3})

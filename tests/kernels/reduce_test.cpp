@@ -146,7 +146,7 @@ TEST(Reduce, ThreadsDoNotChangeBits) {
     expect_reduced<float>({{9, 50, 700}, {1}}, "sum", false, Layout::contiguous, threads);
 }
 
-TEST(Reduce, ExtremesOfNansAndZeros) {
+TEST(Reduce, MinMaxOfNansAndZeros) {
   for (const std::string kind : {"max", "min"})
     for (const std::int64_t where : {0, 1, 40, 99}) {
       Buffer x(DType::f32, {100}), y(DType::f32, {});
@@ -164,7 +164,7 @@ TEST(Reduce, ExtremesOfNansAndZeros) {
     }
 }
 
-TEST(Reduce, ExtremesOfNansAndZerosInManyRows) {
+TEST(Reduce, MinMaxOfNansAndZerosInManyRows) {
   constexpr std::int64_t kRows = 33, kColumns = 45;
   for (const std::string kind : {"max", "min"}) {
     Buffer x(DType::f32, {kRows, kColumns}), y(DType::f32, {kRows});

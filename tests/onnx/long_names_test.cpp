@@ -13,8 +13,8 @@ const std::string kLong = std::string(50000, 'n') + "ame";
 
 std::size_t text_of(const ir::Module& module) {
   std::size_t bytes = 0;
-  for (std::uint32_t i = 0; i < module.place_count(); ++i)
-    for (const std::string& node : module.place(ir::PlaceId(i)).nodes) bytes += node.size();
+  for (std::uint32_t i = 0; i < module.location_count(); ++i)
+    for (const std::string& node : module.location(ir::LocationId(i)).nodes) bytes += node.size();
   for (std::uint32_t i = 0; i < module.value_count(); ++i)
     bytes += module.value(ir::ValueId(i)).name.size();
   for (std::uint32_t i = 0; i < module.region_count(); ++i)

@@ -38,7 +38,7 @@ TEST(OpsTest, EveryOperatorIsDescribedAndHasWhatItsAccessNeeds) {
     EXPECT_TRUE(op->doc.ends_with('.'));
     EXPECT_GT(op->outputs.size(), 0u);
     EXPECT_NE(op->infer, nullptr);
-    EXPECT_TRUE(op->reference != nullptr || op->boxed != nullptr);
+    EXPECT_TRUE(op->reference != nullptr || op->run_objects != nullptr);
     EXPECT_EQ(op->scalar != nullptr, op->access == ir::Access::pointwise);
     EXPECT_EQ(op->view != nullptr, op->access == ir::Access::view);
   }

@@ -75,29 +75,29 @@ Tensor strings(const Shape& shape, std::initializer_list<const char*> values) {
 
 Tensor counted(DType dtype, const Shape& shape) {
   return filled(dtype, shape, static_cast<std::size_t>(shape.elements()), [&](std::size_t i) {
-    return is_real(dtype) ? encode_real(dtype, static_cast<double>(i))
-                          : integer_bits(dtype, static_cast<std::int64_t>(i));
+    return is_floating_point(dtype) ? encode_real(dtype, static_cast<double>(i))
+                                    : integer_bits(dtype, static_cast<std::int64_t>(i));
   });
 }
 
-BoxRef sequence(std::initializer_list<Datum> items) {
+ObjectRef sequence(std::initializer_list<Datum> items) {
   require(items.size() > 0);
-  BoxRef made = BoxRef::sequence(items.begin()->box->dtype());
-  for (const Datum& item : items) made->push_back(item.box);
+  ObjectRef made = ObjectRef::sequence(items.begin()->object->dtype());
+  for (const Datum& item : items) made->push_back(item.object);
   return made;
 }
 
-BoxRef optional_of(const Datum& item) { return BoxRef::optional_of(item.box); }
+ObjectRef optional_of(const Datum& item) { return ObjectRef::optional_of(item.object); }
 
 tensor::Type Datum::type() const {
-  if (box->is_tensor()) return tensor::Type::of(dtype(), shape());
+  if (object->is_tensor()) return tensor::Type::of(dtype(), shape());
   tensor::DimTable dims;
-  tensor::Type type = tensor::Type::unranked(box->dtype());
-  for (const BoxRef& item : box->items()) {
+  tensor::Type type = tensor::Type::unranked(object->dtype());
+  for (const ObjectRef& item : object->items()) {
     const tensor::Type one = Datum(item).type();
-    type = &item == box->items().data() ? one : ir::join(type, one, dims);
+    type = &item == object->items().data() ? one : ir::join(type, one, dims);
   }
-  const bool is_sequence = box->kind() == tensor::BoxKind::sequence;
+  const bool is_sequence = object->kind() == tensor::ObjectKind::sequence;
   type.wraps.insert(type.wraps.begin(),
                     is_sequence ? tensor::Wrap::sequence : tensor::Wrap::optional);
   // Sizes that differ belong to no table of symbols.

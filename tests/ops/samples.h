@@ -31,13 +31,13 @@
 
 #include "ir/builder.h"
 #include "ops/ops.h"
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
 namespace scanloom::ops {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Shape;
 using tensor::Tensor;
 
@@ -47,16 +47,16 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// A tensor, or a sequence or optional, whose tensor is not defined.
 struct Datum : Tensor {
   Datum(Tensor tensor) : Tensor(std::move(tensor)) {
-    if (defined()) box = BoxRef::of(*this);
+    if (defined()) object = ObjectRef::of(*this);
   }
-  Datum(BoxRef value) : box(std::move(value)) {
-    if (box && box->is_tensor()) Tensor::operator=(box->tensor());
+  Datum(ObjectRef value) : object(std::move(value)) {
+    if (object && object->is_tensor()) Tensor::operator=(object->tensor());
   }
-  [[nodiscard]] bool present() const { return static_cast<bool>(box); }
+  [[nodiscard]] bool present() const { return static_cast<bool>(object); }
   /// With all sizes; those of items are what they share.
   [[nodiscard]] tensor::Type type() const;
 
-  BoxRef box;
+  ObjectRef object;
 };
 
 struct Sample {
@@ -89,9 +89,9 @@ Tensor strings(const Shape& shape, std::initializer_list<const char*> values);
 Tensor counted(DType dtype, const Shape& shape);
 inline Tensor absent() { return {}; }
 /// A sequence of at least one item, an empty one, and optionals of tensors.
-BoxRef sequence(std::initializer_list<Datum> items);
-inline BoxRef empty_sequence(DType dtype) { return BoxRef::sequence(dtype); }
-BoxRef optional_of(const Datum& item);
-inline BoxRef empty_optional(DType dtype) { return BoxRef::optional(dtype); }
+ObjectRef sequence(std::initializer_list<Datum> items);
+inline ObjectRef empty_sequence(DType dtype) { return ObjectRef::sequence(dtype); }
+ObjectRef optional_of(const Datum& item);
+inline ObjectRef empty_optional(DType dtype) { return ObjectRef::optional(dtype); }
 
 }  // namespace scanloom::ops

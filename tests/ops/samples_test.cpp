@@ -111,7 +111,7 @@ Expected<std::vector<Type>> infer_with_values(const Case& one) {
 /// Whether a value of this shape may have that type, once the symbols n<k> are k.
 void expect_allows(const Type& type, const Datum& value, const DimTable& dims) {
   if (!value.defined()) {
-    EXPECT_TRUE(tensor::allows(type, value.box)) << to_string(type, dims);
+    EXPECT_TRUE(tensor::allows(type, value.object)) << to_string(type, dims);
     return;
   }
   EXPECT_TRUE(type.is_tensor());
@@ -172,7 +172,7 @@ void expect_equal(const Tensor& computed, const Tensor& expected, double ulps) {
   ASSERT_EQ(computed.shape(), expected.shape());
   ASSERT_EQ(dtype_name(computed.dtype()), dtype_name(expected.dtype()));
   const DType dtype = expected.dtype();
-  if (!is_real(dtype) || dtype == DType::nf4) {
+  if (!is_floating_point(dtype) || dtype == DType::nf4) {
     EXPECT_TRUE(tensor::identical(computed, expected)) << testing::PrintToString(
         tensor::to_integers(computed).value_or(std::vector<std::int64_t>()));
     return;
@@ -197,10 +197,10 @@ TEST_P(SampleTest, InfersTheTypesThatItComputes) {
   ASSERT_TRUE(types) << types.error().message();
   ASSERT_EQ(types->size(), sample().outputs.size());
   for (std::size_t i = 0; i < types->size(); ++i) {
-    if (GetParam().op->boxed == nullptr)
+    if (GetParam().op->run_objects == nullptr)
       EXPECT_EQ((*types)[i], sample().outputs[i].type()) << "result " << i;
     else
-      EXPECT_TRUE(tensor::allows((*types)[i], sample().outputs[i].box)) << "result " << i;
+      EXPECT_TRUE(tensor::allows((*types)[i], sample().outputs[i].object)) << "result " << i;
   }
 }
 
@@ -263,39 +263,40 @@ TEST_P(SampleTest, InfersWithoutKnowingRanks) {
 }
 
 /// Runs the operator as the interpreter does. With `alone` nobody else refers to the inputs.
-Expected<std::vector<BoxRef>> run_boxed(const Case& one, bool alone) {
-  std::vector<BoxRef> inputs, results(std::max(one.sample.outputs.size(), one.op->outputs.size()));
+Expected<std::vector<ObjectRef>> run_on_objects(const Case& one, bool alone) {
+  std::vector<ObjectRef> inputs,
+      results(std::max(one.sample.outputs.size(), one.op->outputs.size()));
   for (const Datum& input : one.sample.inputs) {
-    inputs.push_back(input.box);
+    inputs.push_back(input.object);
     if (alone && input.present()) inputs.back().make_unique();
   }
   const std::vector<Attr> attrs = ordered_attrs(one);
   tensor::MemoryAccount memory(std::int64_t{1} << 30);
-  SCANLOOM_CHECK_OK(ir::run_boxed(*one.op, {inputs, results, attrs, memory}));
+  SCANLOOM_CHECK_OK(ir::run_on_objects(*one.op, {inputs, results, attrs, memory}));
   return results;
 }
 
-void expect_equal_boxes(const Datum& computed, const Datum& expected, double ulps) {
+void expect_equal_objects(const Datum& computed, const Datum& expected, double ulps) {
   ASSERT_TRUE(computed.present());
-  ASSERT_EQ(computed.box->kind(), expected.box->kind());
-  EXPECT_EQ(dtype_name(computed.box->dtype()), dtype_name(expected.box->dtype()));
+  ASSERT_EQ(computed.object->kind(), expected.object->kind());
+  EXPECT_EQ(dtype_name(computed.object->dtype()), dtype_name(expected.object->dtype()));
   if (expected.defined()) return expect_equal(computed, expected, ulps);
-  ASSERT_EQ(computed.box->items().size(), expected.box->items().size());
-  for (std::size_t i = 0; i < expected.box->items().size(); ++i) {
+  ASSERT_EQ(computed.object->items().size(), expected.object->items().size());
+  for (std::size_t i = 0; i < expected.object->items().size(); ++i) {
     SCOPED_TRACE(testing::Message() << "item " << i);
-    expect_equal_boxes(computed.box->items()[i], expected.box->items()[i], ulps);
+    expect_equal_objects(computed.object->items()[i], expected.object->items()[i], ulps);
   }
 }
 
 // The second time shows that the first one left inputs alone that others refer to.
-TEST_P(SampleTest, BoxedValuesGiveTheExpectedResults) {
+TEST_P(SampleTest, ObjectsGiveTheExpectedResults) {
   if (fails()) return;
   for (const bool alone : {false, true}) {
-    const auto results = run_boxed(GetParam(), alone);
+    const auto results = run_on_objects(GetParam(), alone);
     ASSERT_TRUE(results) << results.error().message();
     for (std::size_t i = 0; i < sample().outputs.size(); ++i) {
       SCOPED_TRACE(testing::Message() << "result " << i);
-      expect_equal_boxes((*results)[i], sample().outputs[i], sample().ulps);
+      expect_equal_objects((*results)[i], sample().outputs[i], sample().ulps);
     }
   }
 }
@@ -339,10 +340,10 @@ TEST_P(SampleTest, FailsWithTheExpectedText) {
         << types.error().message();
     return;
   }
-  const auto boxed = run_boxed(GetParam(), false);
-  ASSERT_FALSE(boxed);
-  EXPECT_NE(boxed.error().text().find(sample().error), std::string::npos)
-      << boxed.error().message();
+  const auto run_objects = run_on_objects(GetParam(), false);
+  ASSERT_FALSE(run_objects);
+  EXPECT_NE(run_objects.error().text().find(sample().error), std::string::npos)
+      << run_objects.error().message();
   if (GetParam().op->reference == nullptr) return;
   for (const Type& type : *types) ASSERT_TRUE(type.is_static());
   const ReferenceRun run(GetParam(), *types, Layout::contiguous, Layout::contiguous);

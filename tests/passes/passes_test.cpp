@@ -192,14 +192,14 @@ std::string rewired(const std::string& text, std::mt19937& random) {
 // fault.
 TEST_P(EachPass, RewiredModulesKeepResults) {
 #ifdef SCANLOOM_SANITIZED
-  constexpr int kMost = 400, kUsual = 40;
+  constexpr int kMax = 400, kUsual = 40;
 #else
-  constexpr int kMost = 400, kUsual = 200;
+  constexpr int kMax = 400, kUsual = 200;
 #endif
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   int sound = 0;
   for (const Case& c : cases_of(all_passes()[GetParam()]))
-    for (int i = 0; i < (sound > 20 ? kUsual : kMost); ++i) {
+    for (int i = 0; i < (sound > 20 ? kUsual : kMax); ++i) {
       std::string text = c.parts[0];
       for (int k = 0; k < 1 + i % 3; ++k) text = rewired(text, random);
       auto module = ir::parse(text, ops::find_op);
@@ -318,7 +318,7 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
   EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("there is no pass 'canonicalize'"));
   ASSERT_EQ(refused.error().notes().size(), 1u);
   EXPECT_THAT(refused.error().notes()[0],
-              ::testing::StartsWith("the passes are: inline_branch, inline_short_loop, "));
+              ::testing::StartsWith("the passes are: inline_branch, unroll_short_loop, "));
   for (const PassDef& pass : all_passes())
     EXPECT_THAT(refused.error().notes()[0], ::testing::HasSubstr(pass.name));
 }
@@ -384,7 +384,7 @@ TEST(FoldConstants, ComputesWeightsOfAnySize) {
 }
 
 // Too large a case to compute.
-TEST(MergeLoops, BoundsTheBytesOfStackedRows) {
+TEST(FuseSiblingLoops, BoundsTheBytesOfStackedRows) {
   for (const auto& [rows, merges] : {std::pair("50000", true), std::pair("100000", false)}) {
     const std::string type = "f32[" + std::string(rows) + ",120]";
     const auto loop = [&](std::string_view op, int first) {
@@ -395,7 +395,7 @@ TEST(MergeLoops, BoundsTheBytesOfStackedRows) {
     };
     ir::Module module = read("module { graph(%0 \"x\": " + type + ", %1 \"y\": " + type + ") {\n" +
                              loop("neg", 2) + loop("exp", 5) + "yield %2 \"a\", %5 \"b\"\n} }");
-    const auto change = merge_loops(module);
+    const auto change = fuse_sibling_loops(module);
     ASSERT_TRUE(change) << change.error().message();
     EXPECT_EQ(change->changed, merges) << rows;
   }

@@ -79,8 +79,8 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
   for (const bool always : {false, true})
     EXPECT_THAT(
         strategy(kSum, always ? 1000 : 100'000'000, always),
-        AllOf(StartsWith("compiled step by step: "),
-              HasSubstr("; not one program for each element: "), HasSubstr("is not element-wise")));
+        AllOf(StartsWith("compiled per step: "), HasSubstr("; not one program for each element: "),
+              HasSubstr("is not element-wise")));
 }
 
 TEST_F(Explain, OneStepIsStepped) {
@@ -96,15 +96,15 @@ TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
   EXPECT_THAT(
       strategy(body, 1000),
       AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
-            HasSubstr("; parts of it are compiled after ")));
+            HasSubstr("; outlined regions of it are compiled after ")));
   EXPECT_THAT(strategy(body, 1000, true),
-              AllOf(StartsWith("compiled in parts: 2 pieces of code, with "),
+              AllOf(StartsWith("compiled in outlined regions: 2 pieces of code, with "),
                     HasSubstr("holds node 'find', whose sizes depend on data")));
 }
 
 TEST_F(Explain, OneProgramNeedsNoReason) {
   EXPECT_THAT(strategy(kScaled, 10'000'000),
-              AllOf(StartsWith("compiled: "), Not(HasSubstr("not one program"))));
+              AllOf(StartsWith("compiled as a whole loop: "), Not(HasSubstr("not one program"))));
   EXPECT_THAT(strategy(kScaled, 1000),
               StartsWith("stepped: so few steps do not pay for compiling; compiled after "));
 }
@@ -127,7 +127,7 @@ TEST_F(Explain, LoopsInsideAreToldToBePartsOfTheCode) {
       nested("", R"(%8 = reduce(%7) {axes = [0], keepdims = 1, kind = "mean"} : f32[1]
                     %9 = sub(%7, %8) : f32[8] yield %9)");
   const auto binding = bind(text, true);
-  EXPECT_THAT(describe_strategy(*binding, binding->loops[0]), StartsWith("compiled step by step"));
+  EXPECT_THAT(describe_strategy(*binding, binding->loops[0]), StartsWith("compiled per step"));
   EXPECT_THAT(describe_strategy(*binding, binding->loops[1]),
               AllOf(StartsWith("part of the code of "), HasSubstr("'outer'")));
 }

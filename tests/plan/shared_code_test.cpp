@@ -99,7 +99,7 @@ TEST_F(SharedCode, OfABodyBehindTheProjectionOfAllSteps) {
   const auto feeds =
       with_steps({100, 101, 200, 1000}, [](std::int64_t steps) { return Shape{steps, 2, 3}; },
                  {{2, 20}, {3, 20}, {20, 20}});
-  EXPECT_EQ(codes_of(kText, feeds, "compiled step by step"), 1);
+  EXPECT_EQ(codes_of(kText, feeds, "compiled per step"), 1);
 }
 
 // Neighbours in the batch lie as many elements apart as all steps have.
@@ -121,7 +121,7 @@ TEST_F(SharedCode, OfABodyOverSequencesOneAfterTheOther) {
   const auto feeds =
       with_steps({100, 101, 200, 1000}, [](std::int64_t steps) { return Shape{2, steps, 20}; },
                  {{2, 20}, {20, 20}});
-  EXPECT_EQ(codes_of(kText, feeds, "compiled step by step"), 1);
+  EXPECT_EQ(codes_of(kText, feeds, "compiled per step"), 1);
 }
 
 // Rows that an index picks of a slice lie as far apart as all steps' rows.
@@ -143,7 +143,7 @@ TEST_F(SharedCode, OfABodyThatGathersAcrossTheSteps) {
 )";
   const auto feeds = with_steps({100, 101, 200, 1000},
                                 [](std::int64_t steps) { return Shape{5, steps, 4}; }, {{4}, {3}});
-  EXPECT_EQ(codes_of(kText, feeds, "compiled step by step"), 1);
+  EXPECT_EQ(codes_of(kText, feeds, "compiled per step"), 1);
 }
 
 TEST_F(SharedCode, OfALoopFunction) {
@@ -162,7 +162,7 @@ TEST_F(SharedCode, OfALoopFunction) {
 )";
   const auto feeds =
       with_steps({100, 101, 200, 1000}, [](std::int64_t steps) { return Shape{steps, 7}; }, {{7}});
-  EXPECT_EQ(codes_of(kText, feeds, "compiled: "), 1);
+  EXPECT_EQ(codes_of(kText, feeds, "compiled as a whole loop: "), 1);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(CountedSteps, MakeOneFunctionOfALongBodyOfShortRuns) {
   EXPECT_TRUE(bound.strategy().starts_with("stepped: so few steps")) << bound.strategy();
   const Tensor first = bound.run();
   for (int i = 0; i < 2000; ++i) bound.run();
-  EXPECT_TRUE(bound.strategy().starts_with("compiled: ")) << bound.strategy();
+  EXPECT_TRUE(bound.strategy().starts_with("compiled as a whole loop: ")) << bound.strategy();
   EXPECT_TRUE(tensor::identical(bound.run(), first));
 }
 
@@ -100,14 +100,14 @@ TEST_F(CountedSteps, CountSingleSteps) {
   const auto plan = plan_of(chain(700), compiler_);
   Bound bound(plan, {}, {}, 1);
   for (int i = 0; i < 10'000; ++i) bound.run();
-  EXPECT_TRUE(bound.strategy().starts_with("compiled: ")) << bound.strategy();
+  EXPECT_TRUE(bound.strategy().starts_with("compiled as a whole loop: ")) << bound.strategy();
 }
 
 TEST_F(CountedSteps, AreThoseOfInputsOfAllLengths) {
   const auto plan = plan_of(kSum, compiler_);
   for (std::int64_t steps = 20'000; steps < 20'040; ++steps) Bound(plan, {8}, {8}, steps).run();
   Bound bound(plan, {8}, {8}, 100);
-  EXPECT_TRUE(bound.strategy().starts_with("compiled step by step")) << bound.strategy();
+  EXPECT_TRUE(bound.strategy().starts_with("compiled per step")) << bound.strategy();
 }
 
 // Sizes of which a step computes something else are counted apart.
@@ -123,7 +123,7 @@ TEST_F(CountedSteps, AreNotThoseOfOtherSteps) {
   EXPECT_TRUE(bound.strategy().starts_with("stepped: ")) << bound.strategy();
 }
 
-TEST_F(CountedSteps, AreThoseOfRunsSideBySide) {
+TEST_F(CountedSteps, AreThoseOfConcurrentRuns) {
   const auto plan = plan_of(chain(700), compiler_);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
@@ -133,7 +133,7 @@ TEST_F(CountedSteps, AreThoseOfRunsSideBySide) {
     });
   for (std::thread& thread : threads) thread.join();
   Bound bound(plan, {}, {}, 5);
-  EXPECT_TRUE(bound.strategy().starts_with("compiled: ")) << bound.strategy();
+  EXPECT_TRUE(bound.strategy().starts_with("compiled as a whole loop: ")) << bound.strategy();
 }
 
 }  // namespace

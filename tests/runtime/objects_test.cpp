@@ -12,7 +12,7 @@
 namespace scanloom::runtime {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Shape;
 using tensor::Tensor;
 using ::testing::HasSubstr;
@@ -40,12 +40,12 @@ std::shared_ptr<const plan::Binding> bind(std::string_view text, std::vector<Sha
 struct Fed {
   std::int64_t steps = 0;
   float x[2] = {1, 2};
-  BoxRef sequence = BoxRef::sequence(DType::f32);
+  ObjectRef sequence = ObjectRef::sequence(DType::f32);
 
   Expected<RunResult> run(Run& run, const Limits& limits = {}) {
     const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&steps), nullptr,
                                      reinterpret_cast<const std::byte*>(x)};
-    const std::vector<BoxRef> objects = {{}, sequence, {}};
+    const std::vector<ObjectRef> objects = {{}, sequence, {}};
     return run.execute(data, limits, nullptr, objects);
   }
 };
@@ -59,7 +59,7 @@ TEST(Objects, FeedsAreNeverChanged) {
   const auto binding = bind(kGrowing, {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   Fed fed{.steps = 3};
-  fed.sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2})));
+  fed.sequence->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {2})));
   for (int again = 0; again < 2; ++again) {
     const auto result = fed.run(*run);
     ASSERT_TRUE(result) << result.error().message();
@@ -113,7 +113,7 @@ TEST(Objects, PositionsOutsideNameTheNodeAndBothNumbers) {
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const std::int64_t position = -1;
   const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&position), nullptr};
-  const std::vector<BoxRef> objects = {{}, BoxRef::sequence(DType::f32)};
+  const std::vector<ObjectRef> objects = {{}, ObjectRef::sequence(DType::f32)};
   const auto result = run->execute(data, {}, nullptr, objects);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(), "node 'at': position -1 is outside [0, 0)");
@@ -130,8 +130,8 @@ TEST(Objects, ItemsOfOtherSizesThanTheTypeSaysAreErrors) {
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const std::int64_t position = 0;
   const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&position), nullptr};
-  std::vector<BoxRef> objects = {{}, BoxRef::sequence(DType::f32)};
-  objects[1]->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {3})));
+  std::vector<ObjectRef> objects = {{}, ObjectRef::sequence(DType::f32)};
+  objects[1]->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {3})));
   const auto result = run->execute(data, {}, nullptr, objects);
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message(), HasSubstr("the result has sizes [3], [2] were expected"));
@@ -180,14 +180,14 @@ TEST(Objects, SlicesOfUnknownNumberAreCounted) {
                             {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   for (const std::int64_t length : {0, 1, 5}) {
-    BoxRef sequence = BoxRef::sequence(DType::f32);
+    ObjectRef sequence = ObjectRef::sequence(DType::f32);
     const std::vector<float> ones(static_cast<std::size_t>(2 * length), 1);
-    sequence->push_back(BoxRef::of(Tensor::of<float>({length, 2}, ones)));
+    sequence->push_back(ObjectRef::of(Tensor::of<float>({length, 2}, ones)));
     const std::int64_t position = 0;
     const float x[] = {10, 20};
     const std::byte* const data[] = {nullptr, reinterpret_cast<const std::byte*>(&position),
                                      reinterpret_cast<const std::byte*>(x)};
-    const std::vector<BoxRef> objects = {sequence, {}, {}};
+    const std::vector<ObjectRef> objects = {sequence, {}, {}};
     const auto result = run->execute(data, {}, nullptr, objects);
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_EQ(result->outputs[0].as<float>()[1], 20 + static_cast<float>(length));

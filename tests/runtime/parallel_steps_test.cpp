@@ -17,7 +17,7 @@
 namespace scanloom::runtime {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Shape;
 using tensor::Tensor;
 using ::testing::HasSubstr;
@@ -49,17 +49,17 @@ std::shared_ptr<const plan::Binding> bind(std::string_view text, const std::vect
   auto module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();
   auto binding =
-      plan::bind(plan::make_plan(*std::move(module), {.always_side_by_side = true}), shapes);
+      plan::bind(plan::make_plan(*std::move(module), {.always_parallel_steps = true}), shapes);
   EXPECT_TRUE(binding) << binding.error().message();
   return *std::move(binding);
 }
 
 class StepsInParallel : public ::testing::Test {
  protected:
-  StepsInParallel() : x(3 * kSteps), table(40), sequence(BoxRef::sequence(DType::f32)) {
+  StepsInParallel() : x(3 * kSteps), table(40), sequence(ObjectRef::sequence(DType::f32)) {
     std::iota(x.begin(), x.end(), -20.0F);
     std::iota(table.begin(), table.end(), -5.0F);
-    sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2})));
+    sequence->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {2})));
   }
 
   Expected<RunResult> execute(runtime::Run& run, std::int64_t count,
@@ -68,7 +68,7 @@ class StepsInParallel : public ::testing::Test {
                                      reinterpret_cast<const std::byte*>(&first), nullptr,
                                      reinterpret_cast<const std::byte*>(x.data()),
                                      reinterpret_cast<const std::byte*>(table.data())};
-    const std::vector<BoxRef> objects = {{}, {}, sequence, {}, {}};
+    const std::vector<ObjectRef> objects = {{}, {}, sequence, {}, {}};
     return run.execute(data, limits, nullptr, objects);
   }
 
@@ -85,7 +85,7 @@ class StepsInParallel : public ::testing::Test {
   static constexpr std::int64_t kSteps = 15;
   std::int64_t first = 3;
   std::vector<float> x, table;
-  BoxRef sequence;
+  ObjectRef sequence;
   std::int64_t shared = 0;
   int used = 0;
 };
@@ -189,7 +189,7 @@ TEST(IndependentSteps, AreThoseThatNothingOrders) {
         " yield " + std::string(yields) + " } } yield %3 \"y\" } }";
     return bind(text, {{}, {5, 64}, {64}})->loops[0].notes.strategy;
   };
-  constexpr const char* kIndependent = "side by side";
+  constexpr const char* kIndependent = "in parallel";
   EXPECT_THAT(strategy("scanned(%1 axis 0) stacked(axis 0)", "f32[5,64]",
                        "%4: f32[64]) { %5 = softmax(%4) {axis = 0} : f32[64]", "%5"),
               HasSubstr(kIndependent));

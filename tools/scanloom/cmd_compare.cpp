@@ -55,7 +55,7 @@ std::string_view text_at(const std::byte* element) {
 void compare_elements(const View& result, const View& expected, const CompareArgs& args,
                       Difference& difference) {
   const std::int64_t count = count_elements(result.shape).value_or(0);
-  const bool tolerant = is_real(result.dtype) && is_number(result.dtype);
+  const bool tolerant = is_floating_point(result.dtype) && is_number(result.dtype);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::byte* ours = element_at(result, i);
     const std::byte* theirs = element_at(expected, i);

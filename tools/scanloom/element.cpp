@@ -13,7 +13,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 constexpr std::int64_t kShownInFull = 12;
 constexpr std::int64_t kShownOfMany = 6;
 
@@ -118,7 +118,7 @@ std::string type_text(DType dtype, const std::vector<std::int64_t>& shape) {
 std::optional<std::int64_t> count_elements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
-    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > kMostElements)
+    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > kMaxElements)
       return std::nullopt;
   }
   return count;

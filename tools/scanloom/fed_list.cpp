@@ -138,9 +138,9 @@ class ListReader {
     }
     if (sizes_[depth] < 0) {
       sizes_[depth] = items;
-      first_[depth] = place();
+      first_[depth] = position();
     } else if (sizes_[depth] != items) {
-      refuse(input_, "the list at " + place() + " has " + counted(items) + ", the one at " +
+      refuse(input_, "the list at " + position() + " has " + counted(items) + ", the one at " +
                          first_[depth] + " has " + std::to_string(sizes_[depth]));
     }
   }
@@ -164,21 +164,21 @@ class ListReader {
   }
 
   [[noreturn]] void refuse_element(const std::string& text) {
-    const std::string what = "'" + text + "' at " + place() + " is no ";
+    const std::string what = "'" + text + "' at " + position() + " is no ";
     if (input_.dtype == DType::string) refuse(input_, what + "text in quotes");
     if (input_.dtype == DType::boolean) refuse(input_, what + "boolean: true or false");
     refuse(input_, what + "number, as " + numpy_name(input_.dtype) + " needs");
   }
 
   [[noreturn]] void refuse_mixture() {
-    refuse(input_, "at " + place() + " stands " +
+    refuse(input_, "at " + position() + " stands " +
                        (reader_.next() == '[' ? "a list" : "an element") + ", where " +
                        (reader_.next() == '[' ? "an element" : "a list") +
                        " stands elsewhere: all lists of a tensor have one depth");
   }
 
   /// "[1,0]": where the reader stands, as numpy counts.
-  [[nodiscard]] std::string place() const {
+  [[nodiscard]] std::string position() const {
     std::string text;
     for (const std::int64_t at : path_) text += (text.empty() ? "" : ",") + std::to_string(at);
     return "[" + text + "]";

@@ -109,7 +109,7 @@ std::optional<ElementBytes> fed_number(const ValueInfo& input, std::string_view 
   const auto number = any_number(text);
   if (!number) return std::nullopt;
   ElementBytes bytes = {};
-  if (!is_real(input.dtype)) {
+  if (!is_floating_point(input.dtype)) {
     const Range range = range_of(input.dtype);
     const auto bits = integer_bits(text, range);
     if (!bits)

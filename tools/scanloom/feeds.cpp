@@ -92,7 +92,7 @@ View filled_with_text(const ValueInfo& input, const std::string& text, Makers& m
 
 /// Reals in [-1, 1), integers and booleans 0 or 1, from the generator's bits: the same everywhere.
 View random_tensor(const ValueInfo& input, Makers& makers) {
-  const bool real = is_real(input.dtype);
+  const bool real = is_floating_point(input.dtype);
   return filled(input, makers, [&](std::byte* to) {
     const auto unit = static_cast<double>(makers.bits() >> 11) * 0x1p-53;
     write_number(input.dtype, real ? 2 * unit - 1 : static_cast<double>(unit >= 0.5), to);

@@ -8,7 +8,7 @@ namespace scanloom::cli {
 namespace {
 
 nlohmann::ordered_json element_json(DType dtype, const std::byte* from) {
-  if (is_real(dtype)) return json_of(read_number(dtype, from));
+  if (is_floating_point(dtype)) return json_of(read_number(dtype, from));
   if (dtype == DType::boolean) return read_number(dtype, from) != 0;
   // Integers of 64 bits do not fit a double; their text is exact.
   return nlohmann::ordered_json::parse(number_text(dtype, from));

@@ -11,8 +11,8 @@ namespace scanloom::cli {
 namespace {
 
 constexpr std::size_t kLetterBytes = 4;
-constexpr std::size_t kMostLetters = std::size_t{1} << 28;
-constexpr std::size_t kMostBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxLetters = std::size_t{1} << 28;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
 
 char32_t letter_at(std::string_view data, std::size_t i) {
   char32_t code = 0;
@@ -56,7 +56,7 @@ std::size_t count_letters(std::string_view text) {
 std::size_t letters_of(std::string_view descr) {
   if (!descr.starts_with('U')) return 0;
   const auto letters = parse_number<std::uint64_t>(descr.substr(1));
-  return letters && *letters <= kMostLetters ? static_cast<std::size_t>(*letters) : 0;
+  return letters && *letters <= kMaxLetters ? static_cast<std::size_t>(*letters) : 0;
 }
 
 View parse_texts(std::string_view data, std::size_t letters, std::vector<std::int64_t> shape,
@@ -78,7 +78,7 @@ FormattedTexts format_texts(const View& tensor) {
   std::size_t letters = 1;
   for (std::int64_t i = 0; i < count; ++i)
     letters = std::max(letters, count_letters(text_at(tensor, i)));
-  if (static_cast<std::size_t>(count) > kMostBytes / kLetterBytes / letters)
+  if (static_cast<std::size_t>(count) > kMaxBytes / kLetterBytes / letters)
     fail(Code::unsupported, std::to_string(count) + " texts of up to " + std::to_string(letters) +
                                 " letters need more than 2 GiB in numpy's files");
   FormattedTexts formatted{"<U" + std::to_string(letters), {}};

@@ -11,7 +11,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr double kLeastShare = 0.1;  // percent, of what the table shows
+constexpr double kMinShare = 0.1;  // percent, of what the table shows
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -36,7 +36,7 @@ std::string profile_table(const RunReport& report) {
   for (const NodeTime& row : report.profile) {
     if (row.depth == 0) within += row.seconds;
     const double share = report.seconds > 0 ? 100 * row.seconds / report.seconds : 0;
-    if (share < kLeastShare) {
+    if (share < kMinShare) {
       ++left_out;
       continue;
     }
@@ -49,7 +49,7 @@ std::string profile_table(const RunReport& report) {
     text += std::string(31, ' ') + "and " + std::to_string(left_out) +
             (left_out == 1 ? " node of less than 0.1%\n" : " nodes of less than 0.1% each\n");
   const double rest = report.seconds - within;
-  if (100 * rest >= kLeastShare * report.seconds)
+  if (100 * rest >= kMinShare * report.seconds)
     text += formatted("%11s  %5.1f%%            ", time_text(rest).c_str(),
                       100 * rest / report.seconds) +
             "outside of nodes: binding to the sizes, compiling, inputs and results\n";

@@ -20,14 +20,14 @@ void expect_open(const Session& session, const std::string& name, std::int64_t s
   for (const ValueInfo& input : session.inputs())
     for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
       const ValueInfo::Dim& dim = input.shape[axis];
-      const std::string place = place_of(input, axis);
-      if (dim.size >= 0 && name == place && dim.size != size)
+      const std::string position = place_of(input, axis);
+      if (dim.size >= 0 && name == position && dim.size != size)
         fail(Code::invalid_argument, "--dim: axis " + std::to_string(axis) + " of input '" +
                                          input.name + "' is " + std::to_string(dim.size) +
                                          ", not " + std::to_string(size));
-      if (name == place || (!dim.name.empty() && name == dim.name)) return;
+      if (name == position || (!dim.name.empty() && name == dim.name)) return;
       if (dim.size >= 0) continue;
-      const std::string& known = dim.name.empty() ? place : dim.name;
+      const std::string& known = dim.name.empty() ? position : dim.name;
       if (open.find("'" + known + "'") == std::string::npos)
         open += (open.empty() ? "'" : ", '") + known + "'";
     }
@@ -63,15 +63,16 @@ std::vector<std::int64_t> Sizes::given_for(const ValueInfo& input) const {
 }
 
 const Sizes::ByName::value_type* Sizes::given_for(const ValueInfo& input, std::size_t axis) const {
-  const auto by_place = given_.find(place_of(input, axis));
+  const auto by_position = given_.find(place_of(input, axis));
   const auto by_name =
       input.shape[axis].name.empty() ? given_.end() : given_.find(input.shape[axis].name);
-  if (by_place == given_.end()) return by_name == given_.end() ? nullptr : &*by_name;
-  if (by_name != given_.end() && by_name->second != by_place->second)
-    fail(Code::invalid_argument, "--dim: '" + by_place->first + "' is " +
-                                     std::to_string(by_place->second) + ", but '" + by_name->first +
-                                     "', the same size, is " + std::to_string(by_name->second));
-  return &*by_place;
+  if (by_position == given_.end()) return by_name == given_.end() ? nullptr : &*by_name;
+  if (by_name != given_.end() && by_name->second != by_position->second)
+    fail(Code::invalid_argument, "--dim: '" + by_position->first + "' is " +
+                                     std::to_string(by_position->second) + ", but '" +
+                                     by_name->first + "', the same size, is " +
+                                     std::to_string(by_name->second));
+  return &*by_position;
 }
 
 void Sizes::learn(const ValueInfo& input, const View& tensor) {

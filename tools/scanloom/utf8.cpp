@@ -3,7 +3,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
+constexpr char32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Letter first_letter(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return {};
     code = code << 6 | (byte(i) & 0x3f);
   }
-  if (code < kLeast[bytes] || !is_letter(code)) return {};
+  if (code < kMin[bytes] || !is_letter(code)) return {};
   return {code, bytes, true};
 }
 

@@ -65,13 +65,13 @@ CLI::Validator not_negative() {
 
 CLI::Validator byte_count() {
   const auto to_bytes = [](std::string& text) -> std::string {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto number = parse_number<std::uint64_t>(std::string_view(text).substr(0, digits));
     const auto shift = shift_of_unit(text.substr(digits));
-    if (!number || !shift || *number == 0 || *number > kMost >> *shift)
+    if (!number || !shift || *number == 0 || *number > kMax >> *shift)
       return refused(text,
-                     "a number of bytes from 1 to " + std::to_string(kMost) + ", such as 512MB");
+                     "a number of bytes from 1 to " + std::to_string(kMax) + ", such as 512MB");
     text = std::to_string(*number << *shift);
     return "";
   };

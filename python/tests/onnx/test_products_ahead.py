@@ -1,4 +1,4 @@
-"""Recurrent loops of one row whose weights do not fit the first cache: the products of inputs are
+"""Recurrent loops of one row whose weights do not fit L1: the products of inputs are
 made beside those of the state, some steps ahead, where that pays. Every way to execute gives the
 interpreter's bits."""
 

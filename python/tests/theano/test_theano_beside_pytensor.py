@@ -107,7 +107,7 @@ def shortest_sequence(theano, T):
 
 
 @program
-def fewer_steps(theano, T):
+def fewer_n_steps(theano, T):
     x = T.vector("x")
     rows, _ = theano.scan(lambda a: a * 2, x, n_steps=3)
     return [x], [rows], [line()]

@@ -148,7 +148,7 @@ def test_loops_back_over_any_number_of_steps_are_compiled():
     f(0.9, 1_000_000)  # which pays for the compiler
     np.testing.assert_allclose(f(0.9, 1000), sum(slopes), rtol=1e-12)
     assert "depends on data" not in f.explain()
-    assert f.explain().count("strategy  compiled: ") == 2
+    assert f.explain().count("strategy  compiled as a whole loop: ") == 2
 
 
 def test_truncated_gradients():

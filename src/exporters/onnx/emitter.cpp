@@ -120,8 +120,8 @@ std::string NodeEmitter::attribute_as(std::string_view name, std::string_view on
       return attribute(onnx_name, value.text());
     case AttrKind::integers:
       return attribute(onnx_name, value.integers());
-    case AttrKind::reals:
-      return attribute(onnx_name, value.reals());
+    case AttrKind::floats:
+      return attribute(onnx_name, value.floats());
     case AttrKind::tensor:
       return attribute(onnx_name, value.tensor());
     case AttrKind::dtype:

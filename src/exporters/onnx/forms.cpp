@@ -13,7 +13,7 @@ using Write = void (*)(NodeEmitter&);
 
 /// `type` with the same operands and attributes, unless `write` does it. ONNX takes the operands in
 /// `as_i64` as i64 alone, where the module's may be i32.
-struct Row {
+struct FormRow {
   const ir::OpDef* op;
   const char* type;
   Write write = nullptr;
@@ -21,7 +21,7 @@ struct Row {
   int opset = 18;
 };
 
-const Row kRows[] = {
+const FormRow kRows[] = {
     {&ops::abs_op, "Abs"},
     {&ops::acos_op, "Acos"},
     {&ops::acosh_op, "Acosh"},
@@ -211,7 +211,7 @@ int opset_of(std::string_view type, DType dtype) {
 
 /// Elements that most operators do not take: floats and integers of few bits.
 bool is_narrow(DType dtype) {
-  return (is_real(dtype) && dtype_bytes(dtype) == 1) ||
+  return (is_floating_point(dtype) && dtype_bytes(dtype) == 1) ||
          (is_integer(dtype) && dtype_file_bits(dtype) < 8);
 }
 
@@ -223,7 +223,7 @@ const char* const kTakeNarrow[] = {
 
 /// Computed in a wider type, which holds all elements of the narrow one.
 void write_widened(NodeEmitter& node, const char* type) {
-  const auto wide = [](DType dtype) { return is_real(dtype) ? DType::f32 : DType::i32; };
+  const auto wide = [](DType dtype) { return is_floating_point(dtype) ? DType::f32 : DType::i32; };
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     if (node.has(i) && is_narrow(node.dtype(i)))
       node.set_in(i, node.cast(node.in(i), wide(node.dtype(i))));
@@ -250,7 +250,7 @@ bool meets_narrow(const NodeEmitter& node) {
 }  // namespace
 
 void write_form(NodeEmitter& node) {
-  const auto row = std::ranges::find(kRows, node.node().op, &Row::op);
+  const auto row = std::ranges::find(kRows, node.node().op, &FormRow::op);
   if (row == std::end(kRows)) return node.refuse();
   node.need_opset(row->opset);
   if (node.has(0)) node.need_opset(opset_of(row->type, node.dtype()));

@@ -84,14 +84,14 @@ void ModelWriter::write_results(const ir::Region& top) {
 
 /// A message has at most 2 GB; what lies in a file beside it does not count.
 Expected<void> ModelWriter::choose_file(const DataFile& file) {
-  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max() - (std::size_t{1} << 24);
+  constexpr std::size_t kMax = std::numeric_limits<std::int32_t>::max() - (std::size_t{1} << 24);
   std::size_t bytes = 0;
   for (const Tensor& value : options_.values) bytes += value.defined() ? value.bytes() : 0;
   for (const RegionId region : ir::regions_outer_first(module_, module_.top()))
     for (const NodeId id : module_.region(region).nodes)
       if (module_.node(id).op == &ir::constant_op)
         bytes += module_.node(id).attrs[0].tensor().bytes();
-  if (bytes <= kMost && !file.always) return {};
+  if (bytes <= kMax && !file.always) return {};
   if (file.name.empty())
     return fail(
         Code::unsupported,
@@ -144,10 +144,10 @@ std::string ModelWriter::node_name(const std::string& label) {
 
 std::string ModelWriter::label(NodeId id) const {
   const Node& node = module_.node(id);
-  if (!node.place.valid() || module_.place(node.place).nodes.empty())
+  if (!node.location.valid() || module_.location(node.location).nodes.empty())
     return std::string(node.op->name);
   // "node 'gru' (Scan-11)" is what people read; the name in it is what the file said.
-  const std::string& text = module_.place(node.place).nodes.front();
+  const std::string& text = module_.location(node.location).nodes.front();
   const std::size_t begin = text.find('\''), end = text.rfind("' (");
   if (begin != std::string::npos && end != std::string::npos && end > begin + 1)
     return text.substr(begin + 1, end - begin - 1);

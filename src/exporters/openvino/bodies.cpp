@@ -101,15 +101,14 @@ class LoopWriter {
   Output trip_count() {
     if (!ports_.has_trip_count)
       return slices_.empty() ? out_.number(-1) : slice_count(out_, slices_.front());
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
     if (const Tensor* const known = out_.constant_in(0)) {
       const std::int64_t count = tensor::to_integers(*known)->front();
-      return out_.number(count >= kMost ? -1 : std::max<std::int64_t>(count, 0));
+      return out_.number(count >= kMax ? -1 : std::max<std::int64_t>(count, 0));
     }
     const Output given = out_.in(0);
     if (is_size(out_.node().inputs[0])) return given;
-    const Output is_endless =
-        out_.binary("GreaterEqual", given, out_.number(kMost), DType::boolean);
+    const Output is_endless = out_.binary("GreaterEqual", given, out_.number(kMax), DType::boolean);
     const Output count = out_.binary("Maximum", given, out_.number(0), DType::i64);
     return out_.layer("Select", 1, {is_endless, out_.number(-1), count}, DType::i64);
   }
@@ -284,12 +283,12 @@ class BranchWriter {
     operand_count_ = operands.size();
     const std::vector<Output> results = out_.layers("If", 8, std::move(operands), dtypes);
     pugi::xml_node layer = out_.graph().element(results.front().layer);
-    for (std::size_t side = 0; side < 2; ++side) write_side(layer, side);
+    for (std::size_t side = 0; side < 2; ++side) write_region(layer, side);
     for (std::size_t i = 0; i < results.size(); ++i) out_.set(i, results[i]);
   }
 
  private:
-  void write_side(pugi::xml_node layer, std::size_t side) {
+  void write_region(pugi::xml_node layer, std::size_t side) {
     const RegionId id = out_.node().regions[side];
     const ir::Region& region = writing_.module.region(id);
     const std::string word = side == 0 ? "then" : "else";

@@ -91,13 +91,13 @@ int LayerGraph::result(Output of, std::string_view name) {
 }
 
 Output LayerGraph::constant(const tensor::Tensor& value, std::string_view name) {
-  const WeightsWriter::Place place = weights_.place(value);
+  const WeightsWriter::Range range = weights_.place(value);
   const int id = add({.type = "Const",
                       .results = {value.dtype()},
                       .data = {{"element_type", std::string(element_type(value.dtype()))},
                                {"shape", list_text(value.shape().dims())},
-                               {"offset", std::to_string(place.offset)},
-                               {"size", std::to_string(place.size)}},
+                               {"offset", std::to_string(range.offset)},
+                               {"size", std::to_string(range.size)}},
                       .name = name});
   for (const std::int64_t size : value.shape())
     port({id, 0}).append_child("dim").text().set(std::to_string(size).c_str());

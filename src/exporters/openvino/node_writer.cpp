@@ -82,9 +82,9 @@ void NodeWriter::refuse(std::string_view reason) {
 }
 
 std::string_view NodeWriter::name() const {
-  const ir::PlaceId place = node().place;
-  if (!place.valid() || writing_.module.place(place).nodes.empty()) return {};
-  const std::string_view text = writing_.module.place(place).nodes.front();
+  const ir::LocationId location = node().location;
+  if (!location.valid() || writing_.module.location(location).nodes.empty()) return {};
+  const std::string_view text = writing_.module.location(location).nodes.front();
   const std::size_t begin = text.find('\''), end = text.rfind('\'');
   return begin < end ? text.substr(begin + 1, end - begin - 1) : std::string_view();
 }

@@ -11,7 +11,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// Where constants begin: what maps the file may read whole vectors of any type in place.
+/// Where constants begin: what maps the file may read whole vectors of any type in range.
 constexpr std::uint64_t kAlignment = 64;
 
 void append_number(std::string& bytes, std::size_t value) {
@@ -40,7 +40,7 @@ WeightsPiece piece_of(const Tensor& tensor) {
 
 }  // namespace
 
-WeightsWriter::Place WeightsWriter::place(const Tensor& tensor) {
+WeightsWriter::Range WeightsWriter::place(const Tensor& tensor) {
   WeightsPiece piece = piece_of(tensor);
   const std::string_view bytes = piece.bytes();
   if (bytes.empty()) return {};
@@ -49,11 +49,11 @@ WeightsWriter::Place WeightsWriter::place(const Tensor& tensor) {
   for (auto each = first; each != last; ++each)
     if (pieces_[each->second].bytes() == bytes) return {pieces_[each->second].offset, bytes.size()};
   piece.offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
-  const Place place{piece.offset, bytes.size()};
-  size_ = place.offset + place.size;
+  const Range range{piece.offset, bytes.size()};
+  size_ = range.offset + range.size;
   by_hash_.emplace(hash, pieces_.size());
   pieces_.push_back(std::move(piece));
-  return place;
+  return range;
 }
 
 }  // namespace scanloom::exporters::openvino

@@ -1,5 +1,5 @@
 // The weights of an IR under construction: where each constant lies in the .bin. Equal constants
-// share a place.
+// share a range.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace scanloom::exporters::openvino {
 
 class WeightsWriter {
  public:
-  struct Place {
+  struct Range {
     std::uint64_t offset = 0, size = 0;
   };
 
   /// Nothing is copied but elements narrower than a byte and strings.
-  Place place(const tensor::Tensor& tensor);
+  Range place(const tensor::Tensor& tensor);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::vector<WeightsPiece> take() { return std::move(pieces_); }

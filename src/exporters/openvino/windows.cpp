@@ -9,7 +9,7 @@ using ir::ScannedPort;
 namespace {
 
 /// Indices beyond these are computed by layers rather than written down.
-constexpr std::int64_t kMostListed = 4096;
+constexpr std::int64_t kMaxListed = 4096;
 
 /// 0, 1, ... below `count`.
 Output count_up(NodeWriter& out, Output count) {
@@ -54,7 +54,7 @@ Output gathered_slices(NodeWriter& out, Output x, const tensor::Type& type,
   const tensor::Dim size = type.dims[static_cast<std::size_t>(port.axis)];
   const auto known =
       size.is_constant() ? std::optional(ir::scan_window(port, size.value())) : std::nullopt;
-  if (known && known->count <= kMostListed / port.part) {
+  if (known && known->count <= kMaxListed / port.part) {
     NodeWriter::Ints indices;
     for (std::int64_t k = 0; k < known->count; ++k)
       for (std::int64_t i = 0; i < port.part; ++i)

@@ -122,7 +122,7 @@ Expected<void> Body::check_counts(NodeCtx& ctx, std::size_t inputs, std::string_
   if (!defaulted_.empty() && ctx.reading().model.ir_version >= kSeparateInitialisers)
     ctx.reading().diagnostics.warning(
         fmt::format("onnx: {}: {}: the initialiser's value holds, as before IR version {}",
-                    ctx.describe_place(), describe_defaulted(), kSeparateInitialisers));
+                    ctx.describe_location(), describe_defaulted(), kSeparateInitialisers));
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The entries of external_data; what is absent stays empty.
-struct Place {
+struct ExternalRange {
   std::string_view location;
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> length;
@@ -27,19 +27,19 @@ Expected<std::uint64_t> parse_number(const EntryProto& entry) {
   return number;
 }
 
-Expected<Place> parse_place(const TensorProto& tensor) {
-  Place place;
+Expected<ExternalRange> parse_external_range(const TensorProto& tensor) {
+  ExternalRange range;
   for (const EntryProto& entry : tensor.external_data) {
     if (entry.key == "location") {
-      place.location = entry.value;
+      range.location = entry.value;
     } else if (entry.key == "offset") {
-      SCANLOOM_TRY(place.offset, parse_number(entry));
+      SCANLOOM_TRY(range.offset, parse_number(entry));
     } else if (entry.key == "length") {
-      SCANLOOM_TRY(place.length, parse_number(entry));
+      SCANLOOM_TRY(range.length, parse_number(entry));
     }
   }
-  if (place.location.empty()) return invalid_model("external data names no location");
-  return place;
+  if (range.location.empty()) return invalid_model("external data names no location");
+  return range;
 }
 
 /// Whether `path` stands below `folder`; both are free of links and dots.
@@ -89,25 +89,25 @@ std::vector<std::string> ExternalData::files() const {
 }
 
 Expected<tensor::OwnedBytes> ExternalData::find(const TensorProto& tensor) {
-  SCANLOOM_TRY(const Place place, parse_place(tensor));
-  SCANLOOM_TRY(const std::string path, resolve(place.location));
+  SCANLOOM_TRY(const ExternalRange range, parse_external_range(tensor));
+  SCANLOOM_TRY(const std::string path, resolve(range.location));
   auto& file = files_[path];
   if (file == nullptr) {
     SCANLOOM_TRY(file, MappedFile::open(path));
   }
   const std::string_view bytes = file->bytes();
-  if (place.offset > bytes.size())
+  if (range.offset > bytes.size())
     return invalid_model("external data '{}': offset {} is past the end of the file, {} bytes",
-                         place.location, place.offset, bytes.size());
-  const std::uint64_t rest = bytes.size() - place.offset;
-  if (place.length.value_or(0) > rest)
+                         range.location, range.offset, bytes.size());
+  const std::uint64_t rest = bytes.size() - range.offset;
+  if (range.length.value_or(0) > rest)
     return invalid_model(
         "external data '{}': {} bytes from offset {} are past the end of the "
         "file, {} bytes",
-        place.location, *place.length, place.offset, bytes.size());
-  const std::uint64_t length = place.length.value_or(rest);
-  return tensor::OwnedBytes{file, bytes.substr(place.offset, length), rest - length,
-                            place.length.has_value()};
+        range.location, *range.length, range.offset, bytes.size());
+  const std::uint64_t length = range.length.value_or(rest);
+  return tensor::OwnedBytes{file, bytes.substr(range.offset, length), rest - length,
+                            range.length.has_value()};
 }
 
 }  // namespace scanloom::onnx

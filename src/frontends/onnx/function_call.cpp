@@ -137,7 +137,7 @@ Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& 
 /// What a node may copy of an attribute. Tensors are read once, graphs count by themselves.
 std::size_t copied_bytes(const AttributeProto& attribute) {
   std::size_t bytes = attribute.text.size() + attribute.integers.size() * sizeof(std::int64_t) +
-                      attribute.reals.size() * sizeof(double);
+                      attribute.floats.size() * sizeof(double);
   for (const std::string_view text : attribute.texts) bytes += sizeof(std::string) + text.size();
   return bytes;
 }

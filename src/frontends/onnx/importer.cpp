@@ -31,7 +31,7 @@ std::optional<std::int64_t> imported_version(const Root& root, std::string_view 
   return std::nullopt;
 }
 
-std::string describe_place(const NodeProto& node, std::uint32_t index, std::string_view kind) {
+std::string describe_location(const NodeProto& node, std::uint32_t index, std::string_view kind) {
   if (!node.name.empty()) return fmt::format("node '{}' ({})", shown_name(node.name), kind);
   for (const std::string_view output : node.outputs)
     if (!output.empty())
@@ -44,7 +44,7 @@ std::string describe_place(const NodeProto& node, std::uint32_t index, std::stri
 void Importer::run() {
   enter_main();
   while (!stack_.empty()) {
-    Frame& frame = *stack_.back();
+    GraphFrame& frame = *stack_.back();
     const bool is_done = frame.next == frame.order.nodes.size() && frame.open == nullptr;
     if (!is_done) {
       advance(frame);
@@ -57,16 +57,16 @@ void Importer::run() {
   }
 }
 
-void Importer::fail_at(const Frame& frame, const std::string& place, Error error) {
+void Importer::fail_at(const GraphFrame& frame, const std::string& location, Error error) {
   // The builder names the place itself.
-  if (!error.text().starts_with(place)) error = std::move(error).at(place);
+  if (!error.text().starts_with(location)) error = std::move(error).at(location);
   error = std::move(error).at("onnx");
   if (!frame.label.empty()) error.note("in " + frame.label);
   reading_.diagnostics.error(std::move(error));
 }
 
 void Importer::push(BodyRequest request, std::string label) {
-  auto frame = std::make_unique<Frame>();
+  auto frame = std::make_unique<GraphFrame>();
   frame->graph = request.graph;
   frame->builder = std::move(request.builder);
   frame->root = std::move(request.root);
@@ -84,13 +84,13 @@ void Importer::push(BodyRequest request, std::string label) {
 }
 
 /// Whether the initialiser gives way to what is fed.
-bool Importer::is_fed_default(const Frame& frame, NameId name) const {
+bool Importer::is_fed_default(const GraphFrame& frame, NameId name) const {
   return frame.graph == 0 && name.valid() &&
          std::ranges::find(reading_.options.fed_defaults, reading_.names.text(name)) !=
              reading_.options.fed_defaults.end();
 }
 
-void Importer::enter_initialisers(Frame& frame) {
+void Importer::enter_initialisers(GraphFrame& frame) {
   const GraphProto& graph = reading_.model.graphs[frame.graph];
   const GraphFacts& facts = reading_.facts[frame.graph];
   const auto enter = [&](NameId name, Expected<tensor::Tensor> tensor) {
@@ -111,7 +111,7 @@ void Importer::enter_initialisers(Frame& frame) {
       enter(facts.sparse_initialisers[i], reading_.tensors.read(graph.sparse_initialisers[i]));
 }
 
-void Importer::enter_declared(Frame& frame) {
+void Importer::enter_declared(GraphFrame& frame) {
   const GraphProto& graph = reading_.model.graphs[frame.graph];
   const auto enter = [&](const ValueInfoProto& info) {
     if (!info.name.empty() && info.type.kind != TypeProto::Kind::none)
@@ -122,7 +122,7 @@ void Importer::enter_declared(Frame& frame) {
 }
 
 /// What bodies read that are handed to the function is known in each of its calls.
-void Importer::enter_captures(Frame& frame) {
+void Importer::enter_captures(GraphFrame& frame) {
   const GraphFacts& facts = reading_.facts[frame.graph];
   if (facts.references.empty()) return;
   for (std::uint32_t node = 0; node < facts.nodes.size(); ++node) {
@@ -140,14 +140,14 @@ void Importer::enter_captures(Frame& frame) {
   }
 }
 
-void Importer::enter_order(Frame& frame) {
+void Importer::enter_order(GraphFrame& frame) {
   const GraphFacts& facts = reading_.facts[frame.graph];
   frame.order = order_nodes(facts, frame.captures);
   if (frame.order.cycle.empty()) return;
   std::string names;
   const std::size_t count = frame.order.cycle.size();
   for (std::size_t i = 0; i < std::min(count, kNamedNodes); ++i)
-    names += (names.empty() ? "" : ", ") + describe(frame, frame.order.cycle[i]).place;
+    names += (names.empty() ? "" : ", ") + describe(frame, frame.order.cycle[i]).location;
   if (count > kNamedNodes) names += fmt::format(" and {} more", count - kNamedNodes);
   Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
   if (!frame.label.empty()) error.note("in " + frame.label);
@@ -168,7 +168,7 @@ void Importer::enter_order(Frame& frame) {
     if (!placed[node]) poison_outputs(frame, facts.nodes[node]);
 }
 
-std::vector<Binding> Importer::graph_outputs(Frame& frame) {
+std::vector<Binding> Importer::graph_outputs(GraphFrame& frame) {
   std::vector<Binding> outputs;
   const GraphFacts& facts = reading_.facts[frame.graph];
   for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
@@ -188,12 +188,12 @@ std::vector<Binding> Importer::graph_outputs(Frame& frame) {
 }
 
 void Importer::pop() {
-  Frame& frame = *stack_.back();
+  GraphFrame& frame = *stack_.back();
   BodyResult result{frame.builder, graph_outputs(frame)};
   for (const NameId name : frame.shown) --frame.root->visible[name.index];
   const bool failed = reading_.diagnostics.error_count() > frame.errors_before ||
                       std::ranges::any_of(result.outputs, &Binding::poisoned);
-  Frame& owner = *stack_[stack_.size() - 2];
+  GraphFrame& owner = *stack_[stack_.size() - 2];
   owner.body_failed = owner.body_failed || failed;
   owner.results.push_back(std::move(result));
   stack_.pop_back();
@@ -201,7 +201,7 @@ void Importer::pop() {
 
 bool Importer::is_called(const BodyRequest& request) const {
   if (stack_.empty()) return false;
-  const Frame& owner = *stack_.back();
+  const GraphFrame& owner = *stack_.back();
   return owner.called || request.root != owner.root;
 }
 
@@ -218,27 +218,27 @@ void Importer::give_up() {
   }
 }
 
-void Importer::advance(Frame& frame) {
+void Importer::advance(GraphFrame& frame) {
   if (frame.open != nullptr) return continue_open(frame);
   read_node(frame, frame.order.nodes[frame.next++]);
 }
 
-void Importer::continue_open(Frame& frame) {
+void Importer::continue_open(GraphFrame& frame) {
   const std::uint32_t index = frame.order.nodes[frame.next - 1];
   const Step step = describe(frame, index);
   if (frame.next_body < frame.open->bodies.size()) {
     BodyRequest& request = frame.open->bodies[frame.next_body++];
     if (!count_called(request)) {
-      fail_at(frame, step.place,
+      fail_at(frame, step.location,
               fail(Code::limit_reached,
                    "the calls of functions make more than {} nodes and values of bodies, long "
                    "attributes counted as several",
                    kMaxCalledNodes));
       return give_up();  // nothing is worth finishing
     }
-    std::string label = fmt::format("the {} of {}", request.role, step.place);
+    std::string label = fmt::format("the {} of {}", request.role, step.location);
     if (stack_.size() <= kMaxDepth) return push(std::move(request), std::move(label));
-    fail_at(frame, step.place,
+    fail_at(frame, step.location,
             fail(Code::limit_reached, "bodies and functions nest more than {} deep", kMaxDepth));
     frame.body_failed = true;
     frame.next_body = frame.open->bodies.size();
@@ -250,7 +250,7 @@ void Importer::continue_open(Frame& frame) {
   if (frame.body_failed) return poison_outputs(frame, step.facts);
   NodeCtx ctx(reading_, site(frame, step));
   if (Expected<void> done = open->finish(ctx, std::move(results)); !done) {
-    fail_at(frame, step.place, std::move(done).error());
+    fail_at(frame, step.location, std::move(done).error());
     return poison_outputs(frame, step.facts);
   }
   frame.open = ctx.take_open();
@@ -258,7 +258,7 @@ void Importer::continue_open(Frame& frame) {
   if (frame.open == nullptr) bind_outputs(frame, step, ctx);
 }
 
-Importer::Step Importer::describe(const Frame& frame, std::uint32_t index) const {
+Importer::Step Importer::describe(const GraphFrame& frame, std::uint32_t index) const {
   const NodeProto& node = reading_.model.graphs[frame.graph].nodes[index];
   Step step{
       node, reading_.facts[frame.graph].nodes[index], index, functions_.find(node), nullptr, 0, {}};
@@ -267,13 +267,13 @@ Importer::Step Importer::describe(const Frame& frame, std::uint32_t index) const
   if (step.function == nullptr) step.converter = find_converter(domain, node.op_type);
   std::string kind = full_name(domain, node.op_type);
   if (step.converter != nullptr) kind += fmt::format("-{}", step.converter->since(step.version));
-  step.place = describe_place(node, index, kind);
+  step.location = describe_location(node, index, kind);
   return step;
 }
 
-NodeSite Importer::site(Frame& frame, const Step& step) {
-  const ir::PlaceId place = reading_.module.add_place({{step.place}});
-  frame.builder->set_place(place);
+NodeSite Importer::site(GraphFrame& frame, const Step& step) {
+  const ir::LocationId location = reading_.module.add_location({{step.location}});
+  frame.builder->set_location(location);
   const auto captures = frame.captures.find(step.index);
   return {.node = step.node,
           .facts = step.facts,
@@ -281,7 +281,7 @@ NodeSite Importer::site(Frame& frame, const Step& step) {
           .scope = frame.scope,
           .root = frame.root,
           .builder = *frame.builder,
-          .place = place,
+          .location = location,
           .version = step.version};
 }
 
@@ -312,7 +312,7 @@ Expected<void> Importer::check_counts(const Step& step) const {
   return {};
 }
 
-Expected<bool> Importer::inputs_are_ready(Frame& frame, const Step& step) const {
+Expected<bool> Importer::inputs_are_ready(GraphFrame& frame, const Step& step) const {
   bool ready = true;
   for (std::size_t i = 0; i < step.facts.inputs.size(); ++i) {
     const NameId name = step.facts.inputs[i];
@@ -326,27 +326,27 @@ Expected<bool> Importer::inputs_are_ready(Frame& frame, const Step& step) const 
 }
 
 /// Attributes that the operator does not have may be meant to change what it does.
-bool Importer::check_attributes(const Frame& frame, const Step& step, const NodeCtx& ctx) {
+bool Importer::check_attributes(const GraphFrame& frame, const Step& step, const NodeCtx& ctx) {
   bool known = true;
   for (const std::string_view name : ctx.unread_attributes()) {
     if (name.starts_with("__")) continue;  // reserved for what tools note for themselves
     Error error = invalid_model("attribute '{}' is unknown", shown_name(name));
     if (reading_.options.lenient) {
       reading_.diagnostics.warning(
-          fmt::format("onnx: {}: {} and ignored", step.place, error.text()));
+          fmt::format("onnx: {}: {} and ignored", step.location, error.text()));
       continue;
     }
     error.note("a lenient reading ignores unknown attributes");
-    fail_at(frame, step.place, std::move(error));
+    fail_at(frame, step.location, std::move(error));
     known = false;
   }
   return known;
 }
 
-void Importer::read_node(Frame& frame, std::uint32_t index) {
+void Importer::read_node(GraphFrame& frame, std::uint32_t index) {
   const Step step = describe(frame, index);
   const auto give_up = [&](Error error) {
-    fail_at(frame, step.place, std::move(error));
+    fail_at(frame, step.location, std::move(error));
     poison_outputs(frame, step.facts);
   };
   // Unknown operators have been reported all together.
@@ -372,7 +372,7 @@ void Importer::read_node(Frame& frame, std::uint32_t index) {
   if (frame.open == nullptr) bind_outputs(frame, step, ctx);
 }
 
-void Importer::bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx) {
+void Importer::bind_outputs(GraphFrame& frame, const Step& step, NodeCtx& ctx) {
   for (std::size_t i = 0; i < step.facts.outputs.size(); ++i) {
     const NameId name = step.facts.outputs[i];
     if (!name.valid()) continue;
@@ -381,12 +381,13 @@ void Importer::bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx) {
         binding.is_absent() ? Expected<void>(fail(Code::unsupported, "output {} cannot be had", i))
                             : bind_output(frame, step, name, std::move(binding));
     if (bound) continue;
-    fail_at(frame, step.place, std::move(bound).error());
+    fail_at(frame, step.location, std::move(bound).error());
     if (frame.scope.find(name) == nullptr) frame.scope.bind(name, Binding::poison());
   }
 }
 
-Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name, Binding binding) {
+Expected<void> Importer::bind_output(GraphFrame& frame, const Step& step, NameId name,
+                                     Binding binding) {
   if (frame.clashing.contains(name.index)) return {};
   const std::string_view text = reading_.names.text(name);
   const auto visible = frame.root->visible.find(name.index);
@@ -395,7 +396,7 @@ Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name
       return invalid_model("output '{}' has the name of a value outside {}: {}", text, frame.label,
                            describe_outer(name));
     reading_.diagnostics.warning(fmt::format(
-        "onnx: {}: output '{}' hides the value of that name outside", step.place, text));
+        "onnx: {}: output '{}' hides the value of that name outside", step.location, text));
   }
   if (binding.value.valid()) {
     ir::Value& value = reading_.module.value(binding.value);
@@ -407,7 +408,7 @@ Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name
   return {};
 }
 
-Expected<void> Importer::check_declared(Frame& frame, NameId name, ValueId id) {
+Expected<void> Importer::check_declared(GraphFrame& frame, NameId name, ValueId id) {
   const auto found = frame.declared.find(name.index);
   if (found == frame.declared.end()) return {};
   const std::string_view text = reading_.names.text(name);
@@ -430,12 +431,12 @@ Expected<void> Importer::check_declared(Frame& frame, NameId name, ValueId id) {
   return {};
 }
 
-void Importer::poison_outputs(Frame& frame, const NodeFacts& facts) {
+void Importer::poison_outputs(GraphFrame& frame, const NodeFacts& facts) {
   for (const NameId name : facts.outputs)
     if (name.valid()) frame.scope.bind(name, Binding::poison());
 }
 
-void Importer::show(Frame& frame, NameId name) {
+void Importer::show(GraphFrame& frame, NameId name) {
   if (!name.valid()) return;
   ++frame.root->visible[name.index];
   frame.shown.push_back(name);

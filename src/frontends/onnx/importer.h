@@ -36,7 +36,7 @@ class Importer {
 
  private:
   /// A graph that is being read.
-  struct Frame {
+  struct GraphFrame {
     GraphIndex graph = 0;
     std::shared_ptr<ir::Builder> builder;
     std::shared_ptr<Root> root;
@@ -64,27 +64,27 @@ class Importer {
     const FunctionProto* function = nullptr;
     const Converter* converter = nullptr;
     std::int64_t version = 0;
-    std::string place;
+    std::string location;
   };
 
   struct Maker;
 
   void report_unknown_operators();
   void enter_main();
-  void enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts);
-  void leave_main(Frame& frame);
+  void enter_inputs(GraphFrame& frame, const GraphProto& graph, const GraphFacts& facts);
+  void leave_main(GraphFrame& frame);
 
   void push(BodyRequest request, std::string label);
-  void check_names(Frame& frame);
+  void check_names(GraphFrame& frame);
   template <class Take>
-  void for_each_made(const Frame& frame, const Take& take) const;
-  void enter_initialisers(Frame& frame);
-  [[nodiscard]] bool is_fed_default(const Frame& frame, NameId name) const;
-  void enter_declared(Frame& frame);
-  void enter_captures(Frame& frame);
-  void enter_order(Frame& frame);
+  void for_each_made(const GraphFrame& frame, const Take& take) const;
+  void enter_initialisers(GraphFrame& frame);
+  [[nodiscard]] bool is_fed_default(const GraphFrame& frame, NameId name) const;
+  void enter_declared(GraphFrame& frame);
+  void enter_captures(GraphFrame& frame);
+  void enter_order(GraphFrame& frame);
   void pop();
-  [[nodiscard]] std::vector<Binding> graph_outputs(Frame& frame);
+  [[nodiscard]] std::vector<Binding> graph_outputs(GraphFrame& frame);
 
   /// Whether the graph is a function's, or in one: read as often as that is called.
   [[nodiscard]] bool is_called(const BodyRequest& request) const;
@@ -92,29 +92,29 @@ class Importer {
   [[nodiscard]] bool count_called(const BodyRequest& request);
   /// Ends all graphs that are open.
   void give_up();
-  void advance(Frame& frame);
-  void continue_open(Frame& frame);
-  void read_node(Frame& frame, std::uint32_t index);
-  [[nodiscard]] Step describe(const Frame& frame, std::uint32_t index) const;
-  [[nodiscard]] std::string describe(const Frame& frame, const Maker& maker) const;
+  void advance(GraphFrame& frame);
+  void continue_open(GraphFrame& frame);
+  void read_node(GraphFrame& frame, std::uint32_t index);
+  [[nodiscard]] Step describe(const GraphFrame& frame, std::uint32_t index) const;
+  [[nodiscard]] std::string describe(const GraphFrame& frame, const Maker& maker) const;
   [[nodiscard]] std::string describe_outer(NameId wanted) const;
-  [[nodiscard]] NodeSite site(Frame& frame, const Step& step);
+  [[nodiscard]] NodeSite site(GraphFrame& frame, const Step& step);
   /// Errors; false without an error: an input failed before.
-  Expected<bool> inputs_are_ready(Frame& frame, const Step& step) const;
+  Expected<bool> inputs_are_ready(GraphFrame& frame, const Step& step) const;
   Expected<void> check_version(const Step& step, const Root& root) const;
   Expected<void> check_counts(const Step& step) const;
   /// False: there was an error.
-  bool check_attributes(const Frame& frame, const Step& step, const NodeCtx& ctx);
-  void bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx);
-  Expected<void> bind_output(Frame& frame, const Step& step, NameId name, Binding binding);
-  Expected<void> check_declared(Frame& frame, NameId name, ir::ValueId value);
-  void poison_outputs(Frame& frame, const NodeFacts& facts);
-  void show(Frame& frame, NameId name);
-  void fail_at(const Frame& frame, const std::string& place, Error error);
+  bool check_attributes(const GraphFrame& frame, const Step& step, const NodeCtx& ctx);
+  void bind_outputs(GraphFrame& frame, const Step& step, NodeCtx& ctx);
+  Expected<void> bind_output(GraphFrame& frame, const Step& step, NameId name, Binding binding);
+  Expected<void> check_declared(GraphFrame& frame, NameId name, ir::ValueId value);
+  void poison_outputs(GraphFrame& frame, const NodeFacts& facts);
+  void show(GraphFrame& frame, NameId name);
+  void fail_at(const GraphFrame& frame, const std::string& location, Error error);
 
   Reading& reading_;
   FunctionTable functions_;
-  std::vector<std::unique_ptr<Frame>> stack_;
+  std::vector<std::unique_ptr<GraphFrame>> stack_;
   std::size_t called_nodes_ = 0;  ///< of functions, with all that their bodies enter
 };
 

@@ -62,24 +62,24 @@ void Importer::enter_main() {
   request.root = std::make_shared<Root>();
   request.root->opsets = reading_.model.opsets;
   push(std::move(request), {});
-  Frame& frame = *stack_.back();
+  GraphFrame& frame = *stack_.back();
   enter_inputs(frame, reading_.model.graphs[0], reading_.facts[0]);
 }
 
-void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts) {
+void Importer::enter_inputs(GraphFrame& frame, const GraphProto& graph, const GraphFacts& facts) {
   const std::set<NameId> initialised = facts.initialised();
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NameId name = facts.inputs[i];
-    const std::string place = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
+    const std::string location = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
     if (!name.valid()) {
-      fail_at(frame, place, invalid_model("it has no name"));
+      fail_at(frame, location, invalid_model("it has no name"));
       continue;
     }
     if (initialised.contains(name) && !is_fed_default(frame, name)) continue;
     if (frame.clashing.contains(name.index)) continue;
     Expected<Type> type = make_type(graph.inputs[i].type, reading_.module.dims);
     if (!type) {
-      fail_at(frame, place, std::move(type).error());
+      fail_at(frame, location, std::move(type).error());
       frame.scope.bind(name, Binding::poison());
       continue;
     }
@@ -89,12 +89,12 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
   }
 }
 
-void Importer::leave_main(Frame& frame) {
+void Importer::leave_main(GraphFrame& frame) {
   std::vector<Binding> outputs = graph_outputs(frame);
   const GraphProto& graph = reading_.model.graphs[0];
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].poisoned) continue;
-    frame.builder->set_place({});
+    frame.builder->set_location({});
     const ir::ValueId value = outputs[i].materialise(*frame.builder);
     reading_.module.region(reading_.module.top()).yields.push_back(value);
     reading_.module.output_names.emplace_back(graph.outputs[i].name);

@@ -24,9 +24,9 @@ class NameTable {
   /// `name` must outlive the table.
   NameId intern(std::string_view name) {
     if (name.empty()) return {};
-    const auto [place, is_new] = ids_.try_emplace(name, NameId(names_.size()));
+    const auto [position, is_new] = ids_.try_emplace(name, NameId(names_.size()));
     if (is_new) names_.push_back(name);
-    return place->second;
+    return position->second;
   }
   /// Returns a new name with that text, to which no text in the file refers.
   NameId fresh(NameId like) {

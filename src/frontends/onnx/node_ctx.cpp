@@ -26,7 +26,7 @@ const char* kind_text(AttributeKind kind) {
       return "a tensor";
     case AttributeKind::graph:
       return "a graph";
-    case AttributeKind::reals:
+    case AttributeKind::floats:
       return "a list of reals";
     case AttributeKind::integers:
       return "a list of integers";
@@ -201,10 +201,10 @@ Expected<std::vector<std::int64_t>> NodeCtx::integers(std::string_view name) {
   return found == nullptr ? std::vector<std::int64_t>() : found->integers;
 }
 
-Expected<std::vector<double>> NodeCtx::reals(std::string_view name) {
-  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::reals));
+Expected<std::vector<double>> NodeCtx::floats(std::string_view name) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::floats));
   if (found == nullptr) return std::vector<double>();
-  return std::vector<double>(found->reals.begin(), found->reals.end());
+  return std::vector<double>(found->floats.begin(), found->floats.end());
 }
 
 Expected<std::vector<std::string>> NodeCtx::texts(std::string_view name) {

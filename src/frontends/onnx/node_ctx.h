@@ -38,7 +38,7 @@ struct NodeSite {
   Scope& scope;
   const std::shared_ptr<Root>& root;
   ir::Builder& builder;
-  ir::PlaceId place;
+  ir::LocationId location;
   std::int64_t version = 0;  ///< of the operator set that the node's domain imports
 };
 
@@ -64,8 +64,8 @@ class NodeCtx {
   [[nodiscard]] Reading& reading() { return reading_; }
   [[nodiscard]] const NodeSite& site() const { return site_; }
   /// "node 'gru' (Scan-11)".
-  [[nodiscard]] const std::string& describe_place() const {
-    return reading_.module.place(site_.place).nodes.front();
+  [[nodiscard]] const std::string& describe_location() const {
+    return reading_.module.location(site_.location).nodes.front();
   }
   [[nodiscard]] ir::Builder& builder() { return site_.builder; }
   [[nodiscard]] ir::Module& module() { return reading_.module; }
@@ -97,7 +97,7 @@ class NodeCtx {
   Expected<double> real(std::string_view name, double fallback);
   Expected<std::string> text(std::string_view name, std::string_view fallback);
   Expected<std::vector<std::int64_t>> integers(std::string_view name);
-  Expected<std::vector<double>> reals(std::string_view name);
+  Expected<std::vector<double>> floats(std::string_view name);
   Expected<std::vector<std::string>> texts(std::string_view name);
   Expected<GraphUse> graph(std::string_view name);
   /// nullptr when it is absent. Error: it has another kind.

@@ -51,7 +51,7 @@ AttributeKind kind_of_field(std::uint32_t field) {
     case 6:
       return AttributeKind::graph;
     case 7:
-      return AttributeKind::reals;
+      return AttributeKind::floats;
     case 8:
       return AttributeKind::integers;
     case 9:
@@ -97,7 +97,7 @@ Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute, st
       break;
     }
     case 7:
-      wire.append(attribute.reals);
+      wire.append(attribute.floats);
       break;
     case 8:
       wire.append(attribute.integers);

@@ -72,7 +72,7 @@ enum class AttributeKind : std::uint8_t {
   text,
   tensor,
   graph,
-  reals,
+  floats,
   integers,
   texts,
   tensors,
@@ -92,7 +92,7 @@ struct AttributeProto {
   float real = 0;
   std::string_view text;
   std::vector<std::int64_t> integers;
-  std::vector<float> reals;
+  std::vector<float> floats;
   std::vector<std::string_view> texts;
   std::vector<TensorProto> tensors;       ///< of kind tensor: one
   std::vector<SparseTensorProto> sparse;  ///< of kind sparse_tensor: one

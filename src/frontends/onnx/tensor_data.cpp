@@ -81,8 +81,8 @@ Expected<void> each_occurrence(const TensorProto& proto, DataField field, Hand h
 }
 
 template <class T>
-Expected<void> fill_reals(const TensorProto& proto, DataField field, Tensor& tensor,
-                          std::int64_t count) {
+Expected<void> fill_floats(const TensorProto& proto, DataField field, Tensor& tensor,
+                           std::int64_t count) {
   Filler<T> filler(tensor, count);
   SCANLOOM_CHECK_OK(each_occurrence(proto, field, [&](Wire& wire) {
     wire.each_real<T>([&](T value) {
@@ -143,13 +143,13 @@ Expected<void> fill_typed(const TensorProto& proto, Tensor& tensor) {
   const std::int64_t count = tensor.elements();
   switch (tensor.dtype()) {
     case DType::f32:
-      return fill_reals<float>(proto, DataField::float_data, tensor, count);
+      return fill_floats<float>(proto, DataField::float_data, tensor, count);
     case DType::c64:
-      return fill_reals<float>(proto, DataField::float_data, tensor, 2 * count);
+      return fill_floats<float>(proto, DataField::float_data, tensor, 2 * count);
     case DType::f64:
-      return fill_reals<double>(proto, DataField::double_data, tensor, count);
+      return fill_floats<double>(proto, DataField::double_data, tensor, count);
     case DType::c128:
-      return fill_reals<double>(proto, DataField::double_data, tensor, 2 * count);
+      return fill_floats<double>(proto, DataField::double_data, tensor, 2 * count);
     case DType::i64:
       return fill_integers<std::int64_t>(proto, DataField::int64_data, tensor);
     case DType::u64:

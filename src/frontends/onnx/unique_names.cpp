@@ -7,7 +7,7 @@ namespace scanloom::onnx {
 namespace {
 
 /// Errors that tell who else has a name: for each of them the graphs around are searched.
-constexpr std::size_t kToldMakers = 50;
+constexpr std::size_t kMaxNamedMakers = 50;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ struct Importer::Maker {
 
 /// Calls take(name, maker) for every name that the graph of the frame makes.
 template <class Take>
-void Importer::for_each_made(const Frame& frame, const Take& take) const {
+void Importer::for_each_made(const GraphFrame& frame, const Take& take) const {
   const GraphFacts& facts = reading_.facts[frame.graph];
   const auto each = [&](const std::vector<NameId>& names, Maker maker) {
     for (maker.index = 0; maker.index < names.size(); ++maker.index)
@@ -35,13 +35,13 @@ void Importer::for_each_made(const Frame& frame, const Take& take) const {
     each(facts.nodes[node].outputs, {"output", 0, node});
 }
 
-std::string Importer::describe(const Frame& frame, const Maker& maker) const {
+std::string Importer::describe(const GraphFrame& frame, const Maker& maker) const {
   const std::string text = fmt::format("{} {}", maker.kind, maker.index);
-  return maker.is_node() ? text + " of " + describe(frame, maker.node).place : text;
+  return maker.is_node() ? text + " of " + describe(frame, maker.node).location : text;
 }
 
 /// An initialiser may have the name of an input, whose default value it is then.
-void Importer::check_names(Frame& frame) {
+void Importer::check_names(GraphFrame& frame) {
   std::unordered_map<std::uint32_t, Maker> makers;  // looked up, never walked
   for_each_made(frame, [&](NameId name, const Maker& maker) {
     const auto [other, is_new] = makers.try_emplace(name.index, maker);
@@ -59,13 +59,13 @@ void Importer::check_names(Frame& frame) {
     Error error = maker.is_node() ? invalid_model("{} has the name of {}", text, first)
                                   : invalid_model("it has the name of {}", first);
     error.note("in a graph every name stands for one value");
-    fail_at(frame, maker.is_node() ? describe(frame, maker.node).place : text, std::move(error));
+    fail_at(frame, maker.is_node() ? describe(frame, maker.node).location : text, std::move(error));
   });
 }
 
 /// Of the value of that name that the innermost graph around a body makes.
 std::string Importer::describe_outer(NameId wanted) const {
-  if (reading_.diagnostics.error_count() >= kToldMakers)
+  if (reading_.diagnostics.error_count() >= kMaxNamedMakers)
     return "a value of one of the graphs around";
   std::string text;
   const std::shared_ptr<Root>& root = stack_.back()->root;

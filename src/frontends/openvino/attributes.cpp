@@ -134,7 +134,7 @@ Expected<std::vector<std::int64_t>> Attributes::integers(std::string_view name) 
   return values;
 }
 
-Expected<std::vector<double>> Attributes::reals(std::string_view name) const {
+Expected<std::vector<double>> Attributes::floats(std::string_view name) const {
   std::vector<double> values;
   const std::string* const found = find(name);
   if (found == nullptr) return values;

@@ -33,7 +33,7 @@ class Attributes {
                                              std::initializer_list<std::string_view> choices) const;
   /// Commas separate; none where it is missing or empty.
   [[nodiscard]] Expected<std::vector<std::int64_t>> integers(std::string_view name) const;
-  [[nodiscard]] Expected<std::vector<double>> reals(std::string_view name) const;
+  [[nodiscard]] Expected<std::vector<double>> floats(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
   [[nodiscard]] Expected<DType> dtype(std::string_view name) const;
   [[nodiscard]] Expected<DType> dtype(std::string_view name, DType fallback) const;

@@ -102,9 +102,9 @@ class Parser {
     for (const pugi::xml_attribute& attribute : node.child("data").attributes())
       layer.data.emplace_back(attribute.name(), attribute.value());
     // What is wrong in a body names its own layer.
-    places_.push_back(describe(layer));
+    locations_.push_back(describe(layer));
     fill(layer, node, depth);
-    places_.pop_back();
+    locations_.pop_back();
     check_parameter(layer, node);
     return layer;
   }
@@ -237,8 +237,8 @@ class Parser {
   }
 
   void report(const xml_node& node, Error error) {
-    for (auto place = places_.rbegin(); place != places_.rend(); ++place)
-      error = std::move(error).at(*place);
+    for (auto location = locations_.rbegin(); location != locations_.rend(); ++location)
+      error = std::move(error).at(*location);
     // offset_debug() is that of the name, behind '<'.
     const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 1) - 1);
     error.note(fmt::format("<{}> at {}", shown(node.name()), text_.position(at)));
@@ -248,7 +248,7 @@ class Parser {
   Document& document_;
   XmlText& text_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> places_;  // the layers around what is read
+  std::vector<std::string> locations_;  // the layers around what is read
 };
 
 /// Why the bytes are no XML, with where the parser has given up.

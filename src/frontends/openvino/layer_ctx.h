@@ -55,7 +55,7 @@ struct LayerSite {
   std::vector<Binding*> operands;  ///< by input port; null where no edge leads there, an absent
                                    ///< one where a NullNode stands at its other end
   ir::Builder& builder;
-  ir::PlaceId place;
+  ir::LocationId location;
   int depth = 0;  ///< of bodies around the layer
 };
 

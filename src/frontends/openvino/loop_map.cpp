@@ -245,7 +245,7 @@ Expected<void> LoopMap::make(const Control& control) {
   }
   SCANLOOM_CHECK_OK(enter_operands(ports, operands));
   const ir::NodeId loop = ctx_.module().add_node(ctx_.builder().region(), ir::loop_op, operands, {},
-                                                 {}, ctx_.site().place);
+                                                 {}, ctx_.site().location);
   ctx_.module().node(loop).loop = ports;
   Body body(ctx_, part_, loop);
   body.enter();

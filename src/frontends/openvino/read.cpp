@@ -18,12 +18,12 @@ namespace {
 
 /// "layer 3 'a', layer 8 'b' and 2 more".
 std::string listed(const std::vector<const Layer*>& layers) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   std::string names;
-  for (std::size_t i = 0; i < std::min(layers.size(), kMost); ++i)
+  for (std::size_t i = 0; i < std::min(layers.size(), kMax); ++i)
     names += fmt::format("{}layer {} '{}'", i == 0 ? "" : ", ", layers[i]->id,
                          shortened(to_valid_utf8(layers[i]->name), 100));
-  if (layers.size() > kMost) names += fmt::format(" and {} more", layers.size() - kMost);
+  if (layers.size() > kMax) names += fmt::format(" and {} more", layers.size() - kMax);
   return names;
 }
 
@@ -44,8 +44,8 @@ void report_unknown(const Document& document, Diagnostics& diagnostics) {
 }
 
 void report_never_read(const Reading& reading) {
-  for (const auto& [id, place] : reading.variable_uses.never_read()) {
-    const Layer& layer = reading.document.graphs[place.graph].layers[place.layer];
+  for (const auto& [id, position] : reading.variable_uses.never_read()) {
+    const Layer& layer = reading.document.graphs[position.graph].layers[position.layer];
     reading.diagnostics.error(
         invalid_model("variable '{}' is assigned, and no ReadValue reads it", id)
             .at(describe(layer))
@@ -66,7 +66,7 @@ class MainGraph {
     reader_.enter();
     enter_parameters();
     const bool done = reader_.run();
-    builder_.set_place({});
+    builder_.set_location({});
     const std::vector<const Layer*> results = reader_.layers_of("Result");
     if (results.empty()) reader_.fail_at({}, invalid_model("the model has no Result"));
     for (const Layer* const result : results) {
@@ -236,7 +236,7 @@ Expected<void> read_until_known(const Document& document, const Weights& weights
                                 ir::Module& module, ModelInfo& info) {
   std::map<const PortEntry*, Type> changing;
   std::map<std::string, LearntSizes> learnt;
-  constexpr int kRoundsOfDetail = 4, kMostRounds = 8;
+  constexpr int kRoundsOfDetail = 4, kMaxRounds = 8;
   for (int round = 1;; ++round) {
     diagnostics = {};
     module = {};
@@ -252,7 +252,7 @@ Expected<void> read_until_known(const Document& document, const Weights& weights
                         : round < kRoundsOfDetail + 2 ? Opens::all
                                                       : Opens::ranks;
     const bool learns = learn_sizes(reading, opens, learnt);
-    if ((changing.size() == before && !learns) || round == kMostRounds) return {};
+    if ((changing.size() == before && !learns) || round == kMaxRounds) return {};
   }
 }
 

@@ -19,11 +19,11 @@ constexpr std::size_t kNamedLayers = 5;
 
 /// "it has 0, 2".
 std::string listed(const std::vector<Port>& ports) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   std::string text = ports.empty() ? "it has none" : "it has ";
-  for (std::size_t i = 0; i < std::min(ports.size(), kMost); ++i)
+  for (std::size_t i = 0; i < std::min(ports.size(), kMax); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", ports[i].id);
-  return ports.size() > kMost ? text + " and more" : text;
+  return ports.size() > kMax ? text + " and more" : text;
 }
 
 }  // namespace
@@ -71,10 +71,11 @@ GraphReader::GraphReader(Reading& reading, GraphIndex graph, ir::Builder& builde
       depth_(depth),
       index_(graph) {}
 
-void GraphReader::fail_at(const std::string& place, Error error) {
+void GraphReader::fail_at(const std::string& location, Error error) {
   failed_ = true;
   // The builder names the place itself.
-  if (!place.empty() && !error.text().starts_with(place)) error = std::move(error).at(place);
+  if (!location.empty() && !error.text().starts_with(location))
+    error = std::move(error).at(location);
   error = std::move(error).at("openvino");
   if (!label_.empty()) error.note(label_);
   reading_.diagnostics.error(std::move(error));
@@ -318,8 +319,8 @@ void GraphReader::explore(const Layer& layer) {
 
 Expected<void> GraphReader::convert(const VersionedConverter& reader, const Layer& layer,
                                     std::size_t index) {
-  const ir::PlaceId place = reading_.module.add_place({{describe(layer)}});
-  builder_.set_place(place);
+  const ir::LocationId location = reading_.module.add_location({{describe(layer)}});
+  builder_.set_location(location);
   std::vector<Binding*> operands;
   for (const Source& source : sources_[index]) operands.push_back(operand(source));
   // Left out at the end is the same as not there at all.
@@ -328,7 +329,7 @@ Expected<void> GraphReader::convert(const VersionedConverter& reader, const Laye
     operands.pop_back();
   WideOperands wide(std::move(operands));
   SCANLOOM_CHECK_OK(wide.widen(reader.converter->type, builder_));
-  LayerCtx ctx(reading_, {layer, reader.version, wide.operands(), builder_, place, depth_});
+  LayerCtx ctx(reading_, {layer, reader.version, wide.operands(), builder_, location, depth_});
   SCANLOOM_CHECK_OK(reader.converter->convert(ctx));
   SCANLOOM_CHECK_OK(wide.narrow(ctx));
   for (std::size_t i = 0; i < ctx.outputs().size(); ++i) {

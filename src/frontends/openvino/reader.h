@@ -54,7 +54,7 @@ class GraphReader {
   [[nodiscard]] std::pair<const Layer*, std::size_t> source(const Layer& layer,
                                                             std::size_t input) const;
 
-  void fail_at(const std::string& place, Error error);
+  void fail_at(const std::string& location, Error error);
 
  private:
   struct Source {

@@ -112,16 +112,16 @@ Expected<SlicedInput> made(LayerCtx& ctx, const std::string& entry, const PortEn
 }  // namespace
 
 Expected<void> check_numbers(const PortEntry& port) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  constexpr std::int64_t kMax = std::int64_t{1} << 48;
   const std::pair<const char*, std::int64_t> numbers[] = {
       {"start", port.start}, {"end", port.end}, {"stride", port.stride}};
   for (const auto& [name, value] : numbers)
-    if (value < -kMost || value > kMost)
-      return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMost, kMost);
+    if (value < -kMax || value > kMax)
+      return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMax, kMax);
   if (port.stride == 0) return invalid_model("stride is 0");
   if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
-  if (port.part_size > kMost)
-    return invalid_model("part_size is {}, more than {}", port.part_size, kMost);
+  if (port.part_size > kMax)
+    return invalid_model("part_size is {}, more than {}", port.part_size, kMax);
   // Ends that count from the same end of the axis are as far apart in every one.
   const std::int64_t walked = (port.stride > 0 ? port.end - port.start : port.start - port.end) + 1;
   if ((port.start < 0) == (port.end < 0) && walked > 0 && port.part_size > walked)

@@ -141,16 +141,16 @@ class Links {
 /// Walks from layer to layer of one element type, the nearest ones first.
 class Search {
  public:
-  Search(const Document& document, std::span<const LayerPlace> layers)
+  Search(const Document& document, std::span<const LayerPosition> layers)
       : document_(document), layers_(layers) {}
 
   VariableHints run() {
     VariableHints hints;
-    for (const LayerPlace& place : layers_) {
-      const Layer& layer = layer_of(place);
-      const std::size_t source = links(place.graph).source(place.layer, 0);
+    for (const LayerPosition& position : layers_) {
+      const Layer& layer = layer_of(position);
+      const std::size_t source = links(position.graph).source(position.layer, 0);
       if (source == kAll) continue;
-      const Layer& first = document_.graphs[place.graph].layers[source];
+      const Layer& first = document_.graphs[position.graph].layers[source];
       const bool is_constant = is_type(first, "Const") || is_type(first, "Constant");
       if (!is_type(layer, "ReadValue") || !is_constant) continue;
       hints.dtype = dtype_said(first);
@@ -164,8 +164,8 @@ class Search {
   }
 
  private:
-  [[nodiscard]] const Layer& layer_of(const LayerPlace& place) const {
-    return document_.graphs[place.graph].layers[place.layer];
+  [[nodiscard]] const Layer& layer_of(const LayerPosition& position) const {
+    return document_.graphs[position.graph].layers[position.layer];
   }
 
   const Links& links(GraphIndex graph) {
@@ -175,24 +175,24 @@ class Search {
   }
 
   std::optional<DType> nearest_dtype() {
-    for (const LayerPlace& place : layers_) enter(place.graph, place.layer);
+    for (const LayerPosition& position : layers_) enter(position.graph, position.layer);
     // What is said further away has little to do with the variable.
-    constexpr int kMostLayers = 10000;
-    for (int visited = 0; !open_.empty() && visited < kMostLayers; ++visited) {
-      const LayerPlace place = open_.front();
+    constexpr int kMaxLayers = 10000;
+    for (int visited = 0; !open_.empty() && visited < kMaxLayers; ++visited) {
+      const LayerPosition position = open_.front();
       open_.pop_front();
-      const Layer& layer = layer_of(place);
+      const Layer& layer = layer_of(position);
       if (const auto dtype = dtype_said(layer)) return dtype;
-      const Links& ends = links(place.graph);
+      const Links& ends = links(position.graph);
       if (const Sharing* const sharing = sharing_of(layer)) {
         const std::size_t last = std::min(sharing->last, layer.inputs.size());
         for (std::size_t i = sharing->first; i <= last; ++i)
-          enter(place.graph, ends.source(place.layer, i));
+          enter(position.graph, ends.source(position.layer, i));
       }
-      for (const auto& [reader, input] : ends.readers(place.layer)) {
-        const Sharing* const sharing = sharing_of(document_.graphs[place.graph].layers[reader]);
+      for (const auto& [reader, input] : ends.readers(position.layer)) {
+        const Sharing* const sharing = sharing_of(document_.graphs[position.graph].layers[reader]);
         if (sharing != nullptr && input >= sharing->first && input <= sharing->last)
-          enter(place.graph, reader);
+          enter(position.graph, reader);
       }
     }
     return std::nullopt;
@@ -209,29 +209,29 @@ class Search {
 
   /// Of the variable's layers' ports, outputs first. Ports without sizes may have any.
   std::optional<std::vector<std::int64_t>> port_sizes() {
-    for (const LayerPlace& place : layers_)
-      for (const auto* const ports : {&layer_of(place).outputs, &layer_of(place).inputs})
+    for (const LayerPosition& position : layers_)
+      for (const auto* const ports : {&layer_of(position).outputs, &layer_of(position).inputs})
         for (const Port& port : *ports)
           if (!port.dims.empty()) return port.dims;
-    for (const LayerPlace& place : layers_) {
-      const std::size_t source = links(place.graph).source(place.layer, 0);
+    for (const LayerPosition& position : layers_) {
+      const std::size_t source = links(position.graph).source(position.layer, 0);
       if (source == kAll) continue;
-      const Layer& maker = document_.graphs[place.graph].layers[source];
+      const Layer& maker = document_.graphs[position.graph].layers[source];
       if (maker.outputs.size() == 1 && !maker.outputs[0].dims.empty()) return maker.outputs[0].dims;
     }
     return std::nullopt;
   }
 
   const Document& document_;
-  std::span<const LayerPlace> layers_;
+  std::span<const LayerPosition> layers_;
   std::map<GraphIndex, Links> links_;
   std::map<GraphIndex, std::vector<bool>> seen_;
-  std::deque<LayerPlace> open_;
+  std::deque<LayerPosition> open_;
 };
 
 }  // namespace
 
-VariableHints hints_around(const Document& document, std::span<const LayerPlace> layers) {
+VariableHints hints_around(const Document& document, std::span<const LayerPosition> layers) {
   return Search(document, layers).run();
 }
 

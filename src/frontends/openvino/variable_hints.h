@@ -15,7 +15,7 @@
 namespace scanloom::openvino {
 
 /// A layer of a document.
-struct LayerPlace {
+struct LayerPosition {
   GraphIndex graph = 0;
   std::size_t layer = 0;  ///< position
 };
@@ -28,6 +28,6 @@ struct VariableHints {
 /// Returns what is said around the ReadValues and Assigns of a variable. The nearest layer that
 /// says something counts. Linear in the graphs that hold them.
 [[nodiscard]] VariableHints hints_around(const Document& document,
-                                         std::span<const LayerPlace> layers);
+                                         std::span<const LayerPosition> layers);
 
 }  // namespace scanloom::openvino

@@ -20,10 +20,11 @@ struct Declaration {
   std::optional<std::string> shape;
 };
 
-Expected<Declaration> declaration_of(const Document& document, std::span<const LayerPlace> layers) {
+Expected<Declaration> declaration_of(const Document& document,
+                                     std::span<const LayerPosition> layers) {
   Declaration declared;
-  for (const LayerPlace& place : layers) {
-    const Attributes attributes(document.graphs[place.graph].layers[place.layer]);
+  for (const LayerPosition& position : layers) {
+    const Attributes attributes(document.graphs[position.graph].layers[position.layer]);
     const std::string shape = attributes.text("variable_shape", "...");
     if (!declared.shape && trimmed(shape) != "...") declared.shape = shape;
     if (declared.dtype || !attributes.has("variable_type") ||
@@ -91,24 +92,24 @@ std::vector<VariableUses::Use> VariableUses::of(const Layer& layer) const {
 
 bool VariableUses::in_bodies(const std::string& id) const { return in_bodies_.contains(id); }
 
-std::vector<LayerPlace> VariableUses::layers(const std::string& id) const {
-  std::vector<LayerPlace> layers;
-  for (const auto* const places : {&readers_, &assigns_})
-    if (const auto found = places->find(id); found != places->end())
+std::vector<LayerPosition> VariableUses::layers(const std::string& id) const {
+  std::vector<LayerPosition> layers;
+  for (const auto* const positions : {&readers_, &assigns_})
+    if (const auto found = positions->find(id); found != positions->end())
       layers.insert(layers.end(), found->second.begin(), found->second.end());
   return layers;
 }
 
-std::vector<std::pair<std::string, LayerPlace>> VariableUses::never_read() const {
-  std::vector<std::pair<std::string, LayerPlace>> found;
-  for (const auto& [id, places] : assigns_)
-    if (!readers_.contains(id)) found.emplace_back(id, places.front());
+std::vector<std::pair<std::string, LayerPosition>> VariableUses::never_read() const {
+  std::vector<std::pair<std::string, LayerPosition>> found;
+  for (const auto& [id, positions] : assigns_)
+    if (!readers_.contains(id)) found.emplace_back(id, positions.front());
   return found;
 }
 
 Expected<VariableType> variable_type(Reading& reading, const std::string& id, ValueId first) {
   tensor::DimTable& dims = reading.module.dims;
-  const std::vector<LayerPlace> layers = reading.variable_uses.layers(id);
+  const std::vector<LayerPosition> layers = reading.variable_uses.layers(id);
   SCANLOOM_TRY(const Declaration declared, declaration_of(reading.document, layers));
   std::optional<DType> dtype = declared.dtype;
   Type type = Type::unranked(DType::f32);

@@ -53,16 +53,16 @@ class VariableUses {
   [[nodiscard]] std::vector<Use> of(const Layer& layer) const;
   [[nodiscard]] bool in_bodies(const std::string& id) const;
   /// The ReadValues of a variable, then its Assigns, in any graph.
-  [[nodiscard]] std::vector<LayerPlace> layers(const std::string& id) const;
+  [[nodiscard]] std::vector<LayerPosition> layers(const std::string& id) const;
   /// An Assign of each variable that no ReadValue reads.
-  [[nodiscard]] std::vector<std::pair<std::string, LayerPlace>> never_read() const;
+  [[nodiscard]] std::vector<std::pair<std::string, LayerPosition>> never_read() const;
 
  private:
   struct OfGraph {
     std::set<std::string> read, assigned;
   };
   std::vector<OfGraph> graphs_;  ///< by GraphIndex
-  std::map<std::string, std::vector<LayerPlace>> readers_, assigns_;
+  std::map<std::string, std::vector<LayerPosition>> readers_, assigns_;
   std::set<std::string> in_bodies_;
 };
 

@@ -10,7 +10,7 @@ namespace scanloom::loopnest {
 namespace {
 
 /// Loops of no more steps may be written out, each step after the other.
-constexpr std::int64_t kMostStepsInARow = 16;
+constexpr std::int64_t kMaxStepsInARow = 16;
 
 class Parametrizer {
  public:
@@ -69,7 +69,7 @@ class Parametrizer {
   void parametrize_loop(InnerLoop& loop) {
     if (loop.slices != -1) add(loop.slices);
     // The value that means no end stays what it is.
-    if (loop.trips > kMostStepsInARow && loop.trips < loop.endless) add(loop.trips);
+    if (loop.trips > kMaxStepsInARow && loop.trips < loop.endless) add(loop.trips);
     if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
     if (!is_parameter(loop.trips) && loop.slices == -1) return;
     for (auto* sets : {&loop.before, &loop.skipped})

@@ -15,7 +15,7 @@ namespace scanloom::loopnest {
 namespace {
 
 /// Of all readers of one value.
-constexpr std::size_t kMostParts = 32;
+constexpr std::size_t kMaxParts = 32;
 /// Of a vector, and what a function takes beside an addition.
 constexpr std::int64_t kVectorBytes = 32, kWorkOfFunction = 24;
 /// A load of what two stores have just written waits until both are in the cache: in operations
@@ -95,11 +95,11 @@ class Reads {
 
   void add(Access read) {
     const auto known = std::ranges::find(reads_, read);
-    places_.push_back(static_cast<std::int32_t>(known - reads_.begin()));
+    positions_.push_back(static_cast<std::int32_t>(known - reads_.begin()));
     if (known == reads_.end()) reads_.push_back(std::move(read));
   }
   void add(const tensor::ScalarInstr& constant) {
-    places_.push_back(-1 - static_cast<std::int32_t>(constants_.size()));
+    positions_.push_back(-1 - static_cast<std::int32_t>(constants_.size()));
     constants_.push_back(constant);
   }
 
@@ -109,8 +109,9 @@ class Reads {
     std::vector<std::int32_t> constants, registers;
     for (const tensor::ScalarInstr& constant : constants_)
       constants.push_back(program.append(constant));
-    for (const std::int32_t place : places_)
-      registers.push_back(place >= 0 ? place : constants[static_cast<std::size_t>(-1 - place)]);
+    for (const std::int32_t position : positions_)
+      registers.push_back(position >= 0 ? position
+                                        : constants[static_cast<std::size_t>(-1 - position)]);
     program.results = append_program(program, nest_.program, std::move(registers));
     nest_.program = std::move(program);
     nest_.reads = std::move(reads_);
@@ -120,7 +121,7 @@ class Reads {
   Nest& nest_;
   std::vector<Access> reads_;
   std::vector<tensor::ScalarInstr> constants_;
-  std::vector<std::int32_t> places_;
+  std::vector<std::int32_t> positions_;
 };
 
 /// A part that makes elements of the whole, by a copy or a constant.
@@ -146,7 +147,7 @@ class Cutter {
       std::ranges::sort(cuts[axis]);
       cuts[axis].erase(std::unique(cuts[axis].begin(), cuts[axis].end()), cuts[axis].end());
       count *= cuts[axis].size();
-      if (count > kMostParts) return {};
+      if (count > kMaxParts) return {};
     }
     std::vector<Part> parts;
     for (std::size_t number = 0; number < count; ++number) {
@@ -321,7 +322,7 @@ class Splitter {
       if (sources_changed || !part.is_nest() || part.may_fail() || !nest.reductions.empty()) return;
       std::vector<Part> cut = cutter.cut(part);
       made += cut.size();
-      if (cut.empty() || made > kMostParts) return;
+      if (cut.empty() || made > kMaxParts) return;
       waits |= cut.size() > 1;
       before += work_of(nest);
       for (const Part& piece : cut) after += work_of(piece.statement.nest);

@@ -47,11 +47,11 @@ void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x
       bool inside = true;
       for (int axis = 0; axis < geometry.spatial; ++axis) {
         const auto i = static_cast<std::size_t>(axis);
-        const std::int64_t place = position[axis] * geometry.stride[i] - geometry.pad[i] +
-                                   tap[axis] * geometry.dilation[i];
-        inside &= place >= 0 && place < geometry.in[i];
+        const std::int64_t coordinate = position[axis] * geometry.stride[i] - geometry.pad[i] +
+                                        tap[axis] * geometry.dilation[i];
+        inside &= coordinate >= 0 && coordinate < geometry.in[i];
         // Places outside may lie so far away that their offsets overflow.
-        if (inside) at += place * x.strides[axis + 2];
+        if (inside) at += coordinate * x.strides[axis + 2];
       }
       f(w_base + tensor::offset_of(tap, w.strides + 2), inside, at);
     });

@@ -91,10 +91,10 @@ T value_at(const ConvGeometry& geometry, const Sample<T>& sample, const T* plane
       const auto axis = static_cast<std::size_t>(i);
       // The last axis changes fastest.
       const std::int64_t upper = corner >> (geometry.spatial - 1 - i) & 1;
-      const std::int64_t place = sample.low[axis] + upper;
-      inside &= place >= 0 && place < geometry.in[axis];
+      const std::int64_t coordinate = sample.low[axis] + upper;
+      inside &= coordinate >= 0 && coordinate < geometry.in[axis];
       weight *= upper != 0 ? sample.weight[axis] : 1 - sample.weight[axis];
-      at += place * strides[i];
+      at += coordinate * strides[i];
     }
     if (inside) sum += weight * plane[at];
   }
@@ -150,14 +150,14 @@ class Convolution {
       const std::int64_t whole = position[i] * geometry_.stride[axis] - geometry_.pad[axis] +
                                  tap[i] * geometry_.dilation[axis];
       const std::int64_t channel = tap_of_groups * geometry_.spatial + i;
-      const T place = static_cast<T>(whole) + from[channel * offset.strides[1]];
-      if (!(place > T{-1}) || !(place < static_cast<T>(geometry_.in[axis]))) {
+      const T coordinate = static_cast<T>(whole) + from[channel * offset.strides[1]];
+      if (!(coordinate > T{-1}) || !(coordinate < static_cast<T>(geometry_.in[axis]))) {
         sample.outside = true;
         return sample;
       }
-      const T low = std::floor(place);
+      const T low = std::floor(coordinate);
       sample.low[axis] = static_cast<std::int64_t>(low);
-      sample.weight[axis] = place - low;
+      sample.weight[axis] = coordinate - low;
     }
     return sample;
   }

@@ -15,7 +15,7 @@ std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
   return ir::ViewOf{.offset = 0, .dims = ctx.dims, .strides = ctx.strides};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   call.outputs[0] = std::move(call.inputs[0]);
   return {};
 }
@@ -30,7 +30,7 @@ constinit const ir::OpDef identity_op{
     .access = ir::Access::view,
     .infer = infer,
     .reference = tensor::copy_kernel,
-    .boxed = boxed,
+    .run_objects = run_objects,
     .view = view,
 };
 

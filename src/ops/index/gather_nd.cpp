@@ -69,10 +69,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   rows.add(y.strides);
   for (rows.start(); !rows.done(); rows.next())
     for (std::int64_t i = 0; i < rows.length(); ++i) {
-      const TuplePlace place =
-          place_of_tuple(indices, rows.offset(0) + i * rows.step(0), data, batch);
-      if (place.outside) return call.fail(kIndexOutside, place.index, place.size);
-      const std::int64_t from = rows.offset(1) + i * rows.step(1) + place.offset;
+      const TuplePosition position =
+          position_of_tuple(indices, rows.offset(0) + i * rows.step(0), data, batch);
+      if (position.outside) return call.fail(kIndexOutside, position.index, position.size);
+      const std::int64_t from = rows.offset(1) + i * rows.step(1) + position.offset;
       const std::int64_t to = rows.offset(2) + i * rows.step(2);
       tensor::copy_strided(y.dtype, block.dims(),
                            tensor::advance(data.data<std::byte>(), y.dtype, from),

@@ -7,25 +7,26 @@
 namespace scanloom::ops {
 
 /// Where a tuple points: an offset in elements, or the index that is outside its axis.
-struct TuplePlace {
+struct TuplePosition {
   std::int64_t offset = 0;
   bool outside = false;
   std::int64_t index = 0, size = 0;
 };
 
 /// The tuple at `at`, which indexes axes [first, first + length) of `data`.
-[[nodiscard]] inline TuplePlace place_of_tuple(const tensor::Operand& indices, std::int64_t at,
-                                               const tensor::Operand& data, int first) {
+[[nodiscard]] inline TuplePosition position_of_tuple(const tensor::Operand& indices,
+                                                     std::int64_t at, const tensor::Operand& data,
+                                                     int first) {
   const int last = indices.rank - 1;
-  TuplePlace place;
+  TuplePosition tuple;
   for (std::int64_t i = 0; i < indices.dims[last]; ++i) {
     const int axis = first + static_cast<int>(i);
     const std::int64_t index = index_at(indices, at + i * indices.strides[last]);
     const std::int64_t position = position_of(index, data.dims[axis]);
     if (position < 0) return {0, true, index, data.dims[axis]};
-    place.offset += position * data.strides[axis];
+    tuple.offset += position * data.strides[axis];
   }
-  return place;
+  return tuple;
 }
 
 inline constexpr char kIndexOutside[] = "index {} is outside an axis of {} elements";

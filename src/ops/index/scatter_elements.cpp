@@ -83,7 +83,7 @@ tensor::Status scatter_any(const tensor::Call& call, const Update& update) {
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
-  if (!tensor::is_same_place(call.in(0), call.out(0)))
+  if (!tensor::is_same_memory(call.in(0), call.out(0)))
     tensor::copy_in_order(call.in(0), call.out(0));
   const auto reduction = reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
   if (reduction == Reduction::none)

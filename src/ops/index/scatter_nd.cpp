@@ -68,9 +68,10 @@ tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
   rows.add(updates.strides);
   for (rows.start(); !rows.done(); rows.next())
     for (std::int64_t i = 0; i < rows.length(); ++i) {
-      const TuplePlace place = place_of_tuple(indices, rows.offset(0) + i * rows.step(0), y, 0);
-      if (place.outside) return call.fail(kIndexOutside, place.index, place.size);
-      update_block(reduction, block, y.data<T>() + place.offset, y.strides + length,
+      const TuplePosition position =
+          position_of_tuple(indices, rows.offset(0) + i * rows.step(0), y, 0);
+      if (position.outside) return call.fail(kIndexOutside, position.index, position.size);
+      update_block(reduction, block, y.data<T>() + position.offset, y.strides + length,
                    updates.data<const T>() + rows.offset(1) + i * rows.step(1),
                    updates.strides + outer);
     }
@@ -78,7 +79,7 @@ tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
-  if (!tensor::is_same_place(call.in(0), call.out(0)))
+  if (!tensor::is_same_memory(call.in(0), call.out(0)))
     tensor::copy_in_order(call.in(0), call.out(0));
   const auto reduction = reduction_of(call.attrs[kReduction].text());
   if (reduction.value_or(Reduction::none) != Reduction::none)

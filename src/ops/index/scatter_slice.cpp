@@ -170,7 +170,7 @@ void write_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& s
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   const Operand &data = call.in(kData), &y = call.out(0);
-  if (!tensor::is_same_place(data, y)) tensor::copy_in_order(data, y);
+  if (!tensor::is_same_memory(data, y)) tensor::copy_in_order(data, y);
   if (call.has(kSteps))
     for (std::int64_t i = 0; i < call.in(kSteps).elements(); ++i)
       if (listed_index(call.in(kSteps), i) == 0) return call.fail("a slice has step 0");

@@ -36,7 +36,7 @@ Expected<void> check_quantization(ir::InferCtx& ctx) {
   SCANLOOM_CHECK_OK(check_parameter(ctx, kScale));
   if (!ctx.has(kZero)) return {};
   const DType zero = ctx.dtype(kZero);
-  if (!is_integer(zero) && !(is_real(zero) && dtype_bytes(zero) == 1))
+  if (!is_integer(zero) && !(is_floating_point(zero) && dtype_bytes(zero) == 1))
     return invalid_model("the zero point has elements of type {}", dtype_name(zero));
   return check_parameter(ctx, kZero);
 }

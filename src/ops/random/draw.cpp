@@ -20,7 +20,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 tensor::Status reference(const tensor::Call& call) noexcept {
   const tensor::Operand& key = call.in(0);
   if (key.dims[0] != 2) return call.fail("the key has {} words, not 2", key.dims[0]);
-  fill_randomly(call.attrs[kKind].text(), tensor::draw_blocks(call), call.out(0));
+  fill_randomly(call.attrs[kKind].text(), tensor::sample_blocks(call), call.out(0));
   return tensor::Status::ok;
 }
 

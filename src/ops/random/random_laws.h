@@ -81,11 +81,11 @@ void fill_by(const PhiloxBlocks& bits, const tensor::Operand& y) {
   std::uint64_t number = 0;
   const std::span dims(y.dims, static_cast<std::size_t>(y.rank));
   tensor::for_each_index(dims, [&](const tensor::Shape& index) {
-    const auto place = static_cast<std::size_t>(number % Law::kCount);
-    if (place == 0) Law::fill(bits.block(number / Law::kCount), block);
+    const auto position = static_cast<std::size_t>(number % Law::kCount);
+    if (position == 0) Law::fill(bits.block(number / Law::kCount), block);
     std::int64_t offset = 0;
     for (int axis = 0; axis < y.rank; ++axis) offset += index[axis] * y.strides[axis];
-    y.data<typename Law::Element>()[offset] = block[place];
+    y.data<typename Law::Element>()[offset] = block[position];
     ++number;
   });
 }

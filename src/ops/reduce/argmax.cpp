@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "ops/reduce/arg_extreme.h"
+#include "ops/reduce/arg_min_max.h"
 
 namespace scanloom::ops {
 
@@ -14,7 +14,7 @@ constinit const ir::OpDef argmax_op{
     .attrs = {{"axis", tensor::AttrKind::integer},
               {"keepdims", tensor::AttrKind::integer},
               {"select_last_index", tensor::AttrKind::integer}},
-    .infer = infer_arg_extreme,
+    .infer = infer_arg_min_max,
     .reference = arg_greatest,
 };
 

@@ -18,9 +18,9 @@ using tensor::Operand;
 constexpr int kExclusiveAttr = 0;
 constexpr int kReverseAttr = 1;
 
-// Lines that are walked side by side: at most as many as leave their totals in the first cache, and
+// Lines that are walked side by side: at most as many as leave their totals in L1, and
 // no fewer than is quicker than one after the other.
-constexpr std::int64_t kMostColumns = 512;
+constexpr std::int64_t kMaxColumns = 512;
 constexpr std::int64_t kFewestColumns = 4;
 constexpr std::int64_t kBlock = 8;
 
@@ -73,9 +73,9 @@ struct Cumulative {
   /// Lines that are neighbours in memory, in whose order they are walked.
   static void run_columns(std::int64_t count, std::int64_t columns, Line<const T, std::int64_t> x,
                           Line<T, std::int64_t> y) {
-    Total totals[kMostColumns];
-    for (std::int64_t begin = 0; begin < columns; begin += kMostColumns) {
-      const std::int64_t width = std::min(kMostColumns, columns - begin);
+    Total totals[kMaxColumns];
+    for (std::int64_t begin = 0; begin < columns; begin += kMaxColumns) {
+      const std::int64_t width = std::min(kMaxColumns, columns - begin);
       std::fill_n(totals, width, kStart);
       for (std::int64_t k = 0; k < count; ++k) {
         const T* from = x.first + begin + k * x.step;

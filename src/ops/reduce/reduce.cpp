@@ -81,7 +81,8 @@ void follow(ir::InferCtx& ctx, Kind kind) {
 
 Expected<void> check_dtype(DType dtype, Kind kind) {
   const bool ordered = kind == Kind::max || kind == Kind::min;
-  if (is_real(dtype) || is_integer(dtype) || (ordered && dtype == DType::boolean)) return {};
+  if (is_floating_point(dtype) || is_integer(dtype) || (ordered && dtype == DType::boolean))
+    return {};
   return invalid_model("a reduction of kind '{}' does not take elements of type {}",
                        kKinds[static_cast<std::size_t>(kind)], dtype_name(dtype));
 }

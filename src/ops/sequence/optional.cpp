@@ -1,10 +1,10 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Type;
 
 Expected<void> infer(ir::InferCtx& ctx) {
@@ -13,9 +13,9 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
-  SCANLOOM_TRY(BoxRef item, call.take(0));
-  return call.give(0, BoxRef::optional_of(std::move(item)));
+Expected<void> run_objects(const tensor::ObjectCall& call) {
+  SCANLOOM_TRY(ObjectRef item, call.take(0));
+  return call.give(0, ObjectRef::optional_of(std::move(item)));
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ constinit const ir::OpDef optional_op{
     .inputs = {{"item", ir::Accept::any}},
     .outputs = {"optional"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

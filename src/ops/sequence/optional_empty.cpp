@@ -1,10 +1,10 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 using tensor::Type;
 
 constexpr int kDType = 0;
@@ -25,8 +25,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
-  return call.give(0, BoxRef::optional(call.attrs[kDType].dtype()));
+Expected<void> run_objects(const tensor::ObjectCall& call) {
+  return call.give(0, ObjectRef::optional(call.attrs[kDType].dtype()));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ constinit const ir::OpDef optional_empty_op{
     .outputs = {"optional"},
     .attrs = {{"dtype", tensor::AttrKind::dtype}, {"wraps", tensor::AttrKind::integers}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

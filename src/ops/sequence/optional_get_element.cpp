@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
@@ -9,13 +9,13 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
-  const std::span<const tensor::BoxRef> items = call.inputs[0]->items();
+Expected<void> run_objects(const tensor::ObjectCall& call) {
+  const std::span<const tensor::ObjectRef> items = call.inputs[0]->items();
   if (items.empty())
     return fail(Code::invalid_argument, "the optional is empty: it has no element to get");
   // Out of an optional that nobody else reads the item comes as the only reference to it.
-  tensor::BoxRef item = items[0];
-  call.inputs[0] = tensor::BoxRef();
+  tensor::ObjectRef item = items[0];
+  call.inputs[0] = tensor::ObjectRef();
   call.outputs[0] = std::move(item);
   return {};
 }
@@ -29,7 +29,7 @@ constinit const ir::OpDef optional_get_element_op{
     .outputs = {"item"},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

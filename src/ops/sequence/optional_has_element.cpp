@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
@@ -9,7 +9,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   return give_scalar(call, 0, !call.inputs[0]->items().empty());
 }
 
@@ -21,7 +21,7 @@ constinit const ir::OpDef optional_has_element_op{
     .inputs = {{"optional", ir::Accept::optional}},
     .outputs = {"has"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
@@ -12,8 +12,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
-  const std::span<const tensor::BoxRef> items = call.inputs[kSequence]->items();
+Expected<void> run_objects(const tensor::ObjectCall& call) {
+  const std::span<const tensor::ObjectRef> items = call.inputs[kSequence]->items();
   SCANLOOM_TRY(const std::size_t at, position(call, kPosition, items.size(), 0));
   call.outputs[0] = items[at];
   return {};
@@ -28,7 +28,7 @@ constinit const ir::OpDef sequence_at_op{
     .outputs = {"item"},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

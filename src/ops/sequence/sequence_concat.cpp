@@ -1,12 +1,12 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 #include "tensor/rows.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxedCall;
 using tensor::Dim;
+using tensor::ObjectCall;
 using tensor::Shape;
 using tensor::Tensor;
 using tensor::Type;
@@ -42,8 +42,8 @@ bool fits(Shape shape, const Shape& first, int axis, bool insert) {
   return shape == first;
 }
 
-Expected<void> boxed(const BoxedCall& call) {
-  const std::span<const tensor::BoxRef> items = call.inputs[0]->items();
+Expected<void> run_objects(const ObjectCall& call) {
+  const std::span<const tensor::ObjectRef> items = call.inputs[0]->items();
   if (items.empty())
     return fail(Code::invalid_argument,
                 "there is nothing to concatenate: the sequence has 0 items");
@@ -55,7 +55,7 @@ Expected<void> boxed(const BoxedCall& call) {
     return fail(Code::invalid_argument, "axis {} is outside [{}, {}) for items of shape {}",
                 call.attrs[kAxis].integer(), -rank, rank, first.to_string());
   std::vector<Tensor> rows;
-  for (const tensor::BoxRef& item : items) {
+  for (const tensor::ObjectRef& item : items) {
     const Tensor& row = item->tensor();
     if (!fits(row.shape(), first, *axis, insert))
       return fail(Code::invalid_argument, "item {} has shape {}, item 0 has {}", rows.size(),
@@ -79,7 +79,7 @@ constinit const ir::OpDef sequence_concat_op{
     .attrs = {{"axis", tensor::AttrKind::integer}, {"new_axis", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

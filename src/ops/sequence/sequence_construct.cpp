@@ -1,11 +1,11 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxedCall;
-using tensor::BoxRef;
+using tensor::ObjectCall;
+using tensor::ObjectRef;
 using tensor::Type;
 
 Expected<void> infer(ir::InferCtx& ctx) {
@@ -19,10 +19,10 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const BoxedCall& call) {
-  BoxRef sequence = BoxRef::sequence(call.inputs[0]->dtype());
+Expected<void> run_objects(const ObjectCall& call) {
+  ObjectRef sequence = ObjectRef::sequence(call.inputs[0]->dtype());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    SCANLOOM_TRY(BoxRef item, call.take(i));
+    SCANLOOM_TRY(ObjectRef item, call.take(i));
     sequence->push_back(std::move(item));
   }
   return call.give(0, std::move(sequence));
@@ -36,7 +36,7 @@ constinit const ir::OpDef sequence_construct_op{
     .inputs = {{"items", ir::Accept::any, ir::Arity::variadic}},
     .outputs = {"sequence"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -1,10 +1,10 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 
 constexpr int kDType = 0;
 
@@ -15,8 +15,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
-  return call.give(0, BoxRef::sequence(call.attrs[kDType].dtype()));
+Expected<void> run_objects(const tensor::ObjectCall& call) {
+  return call.give(0, ObjectRef::sequence(call.attrs[kDType].dtype()));
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ constinit const ir::OpDef sequence_empty_op{
     .outputs = {"sequence"},
     .attrs = {{"dtype", tensor::AttrKind::dtype}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -1,10 +1,10 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxRef;
+using tensor::ObjectRef;
 
 constexpr int kSequence = 0;
 constexpr int kPosition = 1;
@@ -14,12 +14,12 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const std::size_t count = call.inputs[kSequence]->items().size();
   if (count == 0)
     return fail(Code::invalid_argument, "nothing can be taken from a sequence of 0 items");
   SCANLOOM_TRY(const std::size_t at, position(call, kPosition, count, count - 1));
-  BoxRef sequence = call.take_unique(kSequence);
+  ObjectRef sequence = call.take_unique(kSequence);
   sequence->erase(at);
   return call.give(0, std::move(sequence));
 }
@@ -36,7 +36,7 @@ constinit const ir::OpDef sequence_erase_op{
     .outputs = {"sequence"},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -1,11 +1,11 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxedCall;
-using tensor::BoxRef;
+using tensor::ObjectCall;
+using tensor::ObjectRef;
 using tensor::Type;
 
 constexpr int kSequence = 0;
@@ -20,7 +20,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const BoxedCall& call) {
+Expected<void> run_objects(const ObjectCall& call) {
   const std::size_t count = call.inputs[kSequence]->items().size();
   // n items leave n + 1 places, of which the last is no position counted from the back.
   std::size_t at = count;
@@ -32,8 +32,8 @@ Expected<void> boxed(const BoxedCall& call) {
                   places);
     at = static_cast<std::size_t>(given < 0 ? given + places : given);
   }
-  SCANLOOM_TRY(BoxRef item, call.take(kItem));
-  BoxRef sequence = call.take_unique(kSequence);
+  SCANLOOM_TRY(ObjectRef item, call.take(kItem));
+  ObjectRef sequence = call.take_unique(kSequence);
   sequence->insert(at, std::move(item));
   return call.give(0, std::move(sequence));
 }
@@ -52,7 +52,7 @@ constinit const ir::OpDef sequence_insert_op{
     .outputs = {"sequence"},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

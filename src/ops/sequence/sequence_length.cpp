@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 namespace scanloom::ops {
 namespace {
@@ -9,7 +9,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   return give_scalar(call, 0, static_cast<std::int64_t>(call.inputs[0]->items().size()));
 }
 
@@ -21,7 +21,7 @@ constinit const ir::OpDef sequence_length_op{
     .inputs = {{"sequence", ir::Accept::sequence}},
     .outputs = {"length"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

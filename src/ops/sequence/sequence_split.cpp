@@ -2,15 +2,15 @@
 #include <limits>
 
 #include "ops/ops.h"
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 #include "tensor/rows.h"
 
 namespace scanloom::ops {
 namespace {
 
-using tensor::BoxedCall;
-using tensor::BoxRef;
 using tensor::Dim;
+using tensor::ObjectCall;
+using tensor::ObjectRef;
 using tensor::Tensor;
 using tensor::Type;
 
@@ -46,23 +46,23 @@ Expected<void> check_sizes(std::span<const std::int64_t> sizes, std::int64_t who
 }
 
 /// Adds the elements [first, first + part) of the axis as one more item.
-Expected<void> add_part(const BoxedCall& call, BoxRef& sequence, int axis, std::int64_t first,
+Expected<void> add_part(const ObjectCall& call, ObjectRef& sequence, int axis, std::int64_t first,
                         std::int64_t part, bool squeeze) {
   SCANLOOM_CHECK_OK(call.memory.check(tensor::bytes_of_slice(call.tensor(0), axis, first, part)));
   SCANLOOM_TRY(Tensor made, tensor::slice(call.tensor(0), axis, first, part, squeeze));
-  SCANLOOM_TRY(BoxRef item, call.box(std::move(made)));
+  SCANLOOM_TRY(ObjectRef item, call.object(std::move(made)));
   sequence->push_back(std::move(item));
   return call.memory.count(*sequence);
 }
 
-Expected<void> boxed(const BoxedCall& call) {
+Expected<void> run_objects(const ObjectCall& call) {
   const tensor::Shape& shape = call.tensor(0).shape();
   const auto axis = tensor::normalise_axis(call.attrs[kAxis].integer(), shape.rank());
   if (!axis)
     return fail(Code::invalid_argument, "axis {} is outside [{}, {})", call.attrs[kAxis].integer(),
                 -shape.rank(), shape.rank());
   const std::int64_t whole = shape[*axis];
-  BoxRef sequence = BoxRef::sequence(call.tensor(0).dtype());
+  ObjectRef sequence = ObjectRef::sequence(call.tensor(0).dtype());
   if (call.has(kSizes) && call.tensor(kSizes).shape().rank() > 0) {
     const std::vector<std::int64_t> sizes = *to_integers(call.tensor(kSizes));
     SCANLOOM_CHECK_OK(check_sizes(sizes, whole));
@@ -96,7 +96,7 @@ constinit const ir::OpDef sequence_split_op{
     .attrs = {{"axis", tensor::AttrKind::integer}, {"keepdims", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -117,11 +117,11 @@ Shape begins_of(const tensor::Call& call) {
 }
 
 // Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
-std::int64_t source_of(std::int64_t place, std::int64_t size, Mode mode) {
-  if (place >= 0 && place < size) return place;
-  if (mode == Mode::edge) return place < 0 ? 0 : size - 1;
+std::int64_t source_of(std::int64_t position, std::int64_t size, Mode mode) {
+  if (position >= 0 && position < size) return position;
+  if (mode == Mode::edge) return position < 0 ? 0 : size - 1;
   const std::int64_t period = mode == Mode::wrap ? size : std::max<std::int64_t>(2 * size - 2, 1);
-  const std::int64_t rest = place % period, folded = rest < 0 ? rest + period : rest;
+  const std::int64_t rest = position % period, folded = rest < 0 ? rest + period : rest;
   return folded < size ? folded : period - folded;
 }
 

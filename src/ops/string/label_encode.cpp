@@ -63,7 +63,7 @@ std::unordered_map<std::string, std::int64_t> positions(const Tensor& keys) {
   return known;
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor &x = call.tensor(0), &values = call.attrs[kValues].tensor();
   const auto known = positions(call.attrs[kKeys].tensor());
   const std::size_t size = dtype_bytes(values.dtype());
@@ -94,7 +94,7 @@ constinit const ir::OpDef label_encode_op{
               {"values", tensor::AttrKind::tensor},
               {"default", tensor::AttrKind::tensor}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -31,7 +31,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const RE2 pattern(call.attrs[kPattern].text(), options());
   SCANLOOM_CHECK_OK(check(pattern));
@@ -55,7 +55,7 @@ constinit const ir::OpDef regex_full_match_op{
     .outputs = {"y"},
     .attrs = {{"pattern", tensor::AttrKind::text}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -14,7 +14,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor &a = call.tensor(0), &b = call.tensor(1);
   SCANLOOM_TRY(const Shape shape, broadcast_shape(a.shape(), b.shape()));
   const auto strides = [&](const Tensor& x) {
@@ -42,7 +42,7 @@ constinit const ir::OpDef string_concat_op{
     .inputs = {{"a", ir::Accept::text}, {"b", ir::Accept::text}},
     .outputs = {"y"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

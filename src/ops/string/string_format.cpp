@@ -16,7 +16,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const auto* element = static_cast<const std::byte*>(x.data());
   TextMaker made(call);
@@ -35,7 +35,7 @@ constinit const ir::OpDef string_format_op{
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

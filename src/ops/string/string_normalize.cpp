@@ -33,7 +33,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-std::set<std::string> stopwords(const tensor::BoxedCall& call, bool sensitive) {
+std::set<std::string> stopwords(const tensor::ObjectCall& call, bool sensitive) {
   std::set<std::string> words;
   if (!call.attrs[kStopwords].present()) return words;
   for (const StringRef& word : call.attrs[kStopwords].tensor().as<StringRef>())
@@ -41,7 +41,7 @@ std::set<std::string> stopwords(const tensor::BoxedCall& call, bool sensitive) {
   return words;
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   Shape shape = x.shape();
   if (shape.rank() < 1 || shape.rank() > 2 || (shape.rank() == 2 && shape[0] != 1))
@@ -79,7 +79,7 @@ constinit const ir::OpDef string_normalize_op{
               {"stopwords", tensor::AttrKind::tensor, true}},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

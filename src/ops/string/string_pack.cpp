@@ -20,7 +20,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor &begins = call.tensor(0), &ends = call.tensor(1), &symbols = call.tensor(2);
   if (begins.shape() != ends.shape())
     return fail(Code::invalid_argument, "begins has sizes {}, ends has {}",
@@ -51,7 +51,7 @@ constinit const ir::OpDef string_pack_op{
     .outputs = {"y"},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -18,7 +18,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const DType to = call.attrs[kTo].dtype();
   SCANLOOM_CHECK_OK(call.memory.check(x.elements() * static_cast<std::int64_t>(dtype_bytes(to))));
@@ -46,7 +46,7 @@ constinit const ir::OpDef string_parse_op{
     .attrs = {{"to", tensor::AttrKind::dtype}},
     .effects = ir::Effects::may_fail,
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

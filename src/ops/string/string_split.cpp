@@ -12,7 +12,7 @@ using tensor::Tensor;
 using tensor::Type;
 
 constexpr int kDelimiter = 0;
-constexpr int kMost = 1;
+constexpr int kMax = 1;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   Type counts = ctx.in(0), parts = ctx.in(0);
@@ -78,10 +78,10 @@ void split_at(std::string_view text, std::string_view delimiter, std::int64_t mo
   part(text);
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const std::string& delimiter = call.attrs[kDelimiter].text();
-  const std::int64_t given = call.attrs[kMost].integer();
+  const std::int64_t given = call.attrs[kMax].integer();
   const std::int64_t most = given < 0 ? std::numeric_limits<std::int64_t>::max() : given;
   SCANLOOM_CHECK_OK(call.memory.check(x.elements() * std::int64_t{sizeof(std::int64_t)}));
   SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
@@ -127,7 +127,7 @@ constinit const ir::OpDef string_split_op{
     .outputs = {"parts", "counts"},
     .attrs = {{"delimiter", tensor::AttrKind::text}, {"most", tensor::AttrKind::integer}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

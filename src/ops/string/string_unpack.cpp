@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "ops/ops.h"
-#include "tensor/boxed_call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::ops {
 namespace {
@@ -10,15 +10,15 @@ using tensor::Tensor;
 using tensor::Type;
 
 Expected<void> infer(ir::InferCtx& ctx) {
-  Type places = ctx.in(0);
-  places.dtype = DType::i64;
-  ctx.set(0, places);
-  ctx.set(1, std::move(places));
+  Type positions = ctx.in(0);
+  positions.dtype = DType::i64;
+  ctx.set(0, positions);
+  ctx.set(1, std::move(positions));
   ctx.set(2, DType::u8, {ctx.dims().fresh()});
   return {};
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const std::span<const StringRef> elements = x.as<StringRef>();
   std::int64_t bytes = 0;
@@ -52,7 +52,7 @@ constinit const ir::OpDef string_unpack_op{
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"begins", "ends", "symbols"},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

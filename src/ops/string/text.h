@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tensor/boxed_call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::ops {
 
 /// Collects the elements of a tensor of strings that is being made, counting them while they grow.
 class TextMaker {
  public:
-  explicit TextMaker(const tensor::BoxedCall& call) : call_(call) {}
+  explicit TextMaker(const tensor::ObjectCall& call) : call_(call) {}
 
   /// Adds the text that the parts make together. Error: the memory budget, before it is made.
   Expected<void> add(std::initializer_list<std::string_view> parts);
@@ -23,7 +23,7 @@ class TextMaker {
   Expected<void> give(std::size_t i, const tensor::Shape& shape);
 
  private:
-  const tensor::BoxedCall& call_;
+  const tensor::ObjectCall& call_;
   std::vector<std::string> texts_;
   std::int64_t bytes_ = 0, checked_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ops/ops.h"
-#include "tensor/boxed_call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::ops {
 namespace {
@@ -12,7 +12,7 @@ using tensor::Shape;
 using tensor::Tensor;
 using tensor::Type;
 
-enum Attr : int { kPool, kStarts, kColumns, kWeights, kLeast, kMost, kSkips, kMode };
+enum Attr : int { kPool, kStarts, kColumns, kWeights, kMin, kMax, kSkips, kMode };
 
 std::int64_t column_count(std::span<const tensor::Attr> attrs) {
   const std::vector<std::int64_t>& columns = attrs[kColumns].integers();
@@ -48,14 +48,14 @@ Expected<void> check_pool(ir::InferCtx& ctx) {
   for (const std::int64_t column : ctx.attr(kColumns).integers())
     if (column < 0 || column >= (std::int64_t{1} << 40))
       return invalid_model("column {} is outside [0, 2^40)", column);
-  const auto weights = static_cast<std::int64_t>(ctx.attr(kWeights).reals().size());
+  const auto weights = static_cast<std::int64_t>(ctx.attr(kWeights).floats().size());
   if (weights != 0 && weights != columns)
     return invalid_model("{} weights stand against {} grams", weights, columns);
   return {};
 }
 
 Expected<void> check_lengths(ir::InferCtx& ctx) {
-  const std::int64_t least = ctx.attr(kLeast).integer(), most = ctx.attr(kMost).integer();
+  const std::int64_t least = ctx.attr(kMin).integer(), most = ctx.attr(kMax).integer();
   const auto known = static_cast<std::int64_t>(ctx.attr(kStarts).integers().size());
   if (least < 1 || most < least || most > known)
     return invalid_model("grams have {} to {} elements, the pool has those of 1 to {}", least, most,
@@ -122,7 +122,7 @@ Grams grams_of(std::span<const tensor::Attr> attrs, std::int64_t n) {
 
 /// Counts the grams of n elements in [first, first + count), with up to kSkips left out between
 /// two.
-void count_grams(const tensor::BoxedCall& call, const Grams& grams, std::int64_t n,
+void count_grams(const tensor::ObjectCall& call, const Grams& grams, std::int64_t n,
                  std::int64_t first, std::int64_t count, std::vector<std::int64_t>& found) {
   const std::int64_t widest = n == 1 ? 1 : std::min(call.attrs[kSkips].integer(), count) + 1;
   for (std::int64_t step = 1; step <= widest && step * (n - 1) < count; ++step)
@@ -135,7 +135,7 @@ void count_grams(const tensor::BoxedCall& call, const Grams& grams, std::int64_t
 void fill_row(std::span<const tensor::Attr> attrs, const std::vector<std::int64_t>& found,
               float* row) {
   const std::string& mode = attrs[kMode].text();
-  const std::vector<double>& weights = attrs[kWeights].reals();
+  const std::vector<double>& weights = attrs[kWeights].floats();
   for (std::size_t gram = 0; gram < found.size(); ++gram) {
     if (found[gram] == 0) continue;
     const auto count = static_cast<float>(found[gram]);
@@ -145,7 +145,7 @@ void fill_row(std::span<const tensor::Attr> attrs, const std::vector<std::int64_
   }
 }
 
-Expected<void> boxed(const tensor::BoxedCall& call) {
+Expected<void> run_objects(const tensor::ObjectCall& call) {
   Shape shape = call.tensor(0).shape();
   if (shape.rank() < 1 || shape.rank() > 2)
     return fail(Code::invalid_argument, "x has {} axes, must have 1 or 2", shape.rank());
@@ -157,7 +157,7 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   SCANLOOM_TRY(Tensor y, Tensor::zeros(DType::f32, shape));
   if (length == 0 || columns == 0) return call.give(0, std::move(y));
   std::vector<Grams> grams;
-  const std::int64_t least = call.attrs[kLeast].integer(), most = call.attrs[kMost].integer();
+  const std::int64_t least = call.attrs[kMin].integer(), most = call.attrs[kMax].integer();
   for (std::int64_t n = least; n <= most; ++n) grams.push_back(grams_of(call.attrs, n));
   std::vector<std::int64_t> found(call.attrs[kColumns].integers().size());
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -184,13 +184,13 @@ constinit const ir::OpDef tfidf_op{
     .attrs = {{"pool", tensor::AttrKind::tensor},
               {"starts", tensor::AttrKind::integers},
               {"columns", tensor::AttrKind::integers},
-              {"weights", tensor::AttrKind::reals},
+              {"weights", tensor::AttrKind::floats},
               {"least", tensor::AttrKind::integer},
               {"most", tensor::AttrKind::integer},
               {"skips", tensor::AttrKind::integer},
               {"mode", tensor::AttrKind::text}},
     .infer = infer,
-    .boxed = boxed,
+    .run_objects = run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -60,8 +60,8 @@ void make_grid(const tensor::Call& call) {
   const Operand &theta = call.in(0), &y = call.out(0);
   const bool align = call.attrs[kAlignCorners].integer() != 0;
   const int spatial = y.rank - 2;
-  const std::span places(y.dims, static_cast<std::size_t>(y.rank - 1));
-  tensor::for_each_index(places, [&](const Shape& index) {
+  const std::span positions(y.dims, static_cast<std::size_t>(y.rank - 1));
+  tensor::for_each_index(positions, [&](const Shape& index) {
     const T* const matrix = theta.data<const T>() + index[0] * theta.strides[0];
     T* const to = y.data<T>() + tensor::offset_of(index, y.strides);
     for (int row = 0; row < spatial; ++row) {

@@ -213,12 +213,12 @@ void resample(const tensor::Call& call, int axis) {
   const Coordinates coordinates(call, axis);
   const Slices slices(x, y, axis);
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
-    const double place = coordinates.at(o);
+    const double position = coordinates.at(o);
     T* const to = y.data<T>() + o * slices.to_step;
-    if (coordinates.is_outside(place))
+    if (coordinates.is_outside(position))
       fill_slice(slices, to, static_cast<T>(call.attrs[kExtrapolation].real()));
     else
-      filter_slice(slices, x.data<const T>(), to, Filter(call, place, x.dims[axis]));
+      filter_slice(slices, x.data<const T>(), to, Filter(call, position, x.dims[axis]));
   }
 }
 
@@ -238,12 +238,12 @@ void pick_nearest(const tensor::Call& call, int axis) {
   const Slices slices(x, y, axis);
   const std::string& mode = call.attrs[kMode].text();
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
-    const double place = coordinates.at(o);
-    if (coordinates.is_outside(place)) {
+    const double position = coordinates.at(o);
+    if (coordinates.is_outside(position)) {
       extrapolate(call, slices, o);
       continue;
     }
-    const std::int64_t i = nearest(mode, place, x.dims[axis]);
+    const std::int64_t i = nearest(mode, position, x.dims[axis]);
     tensor::copy_strided(
         x.dtype, slices.dims.dims(),
         tensor::advance(x.data<std::byte>(), x.dtype, i * slices.from_step), slices.from.data(),

@@ -27,16 +27,16 @@ using tensor::Subscripts;
 constexpr std::int64_t kManyRows = 16;
 // Below that depth a product of one row does hardly more than its result takes to write and read
 // again: compiled, the loop is up to a sixth faster with it.
-constexpr std::int64_t kLeastDepth = 16;
+constexpr std::int64_t kMinDepth = 16;
 /// Times as large as what it is computed from a result may be.
-constexpr std::int64_t kMostWidening = 16;
+constexpr std::int64_t kMaxWidening = 16;
 
 // Calling a kernel that has no plan of its own takes as long as sorting, summing or pooling 16 to
 // 64 elements; from 256 on nothing is left of that, and steps without a state have threads of their
 // own. A convolution is as fast in a step, but only that of all steps is shared among threads;
 // beyond 512 elements its results no longer stay in the cache until they are read.
-constexpr std::int64_t kMostOfCall = 256;
-constexpr std::int64_t kMostOfConvolution = 512;
+constexpr std::int64_t kMaxOfCall = 256;
+constexpr std::int64_t kMaxOfConvolution = 512;
 constexpr const ir::OpDef* kConvolutions[] = {&ops::conv_op, &ops::qlinear_conv_op};
 constexpr const ir::OpDef* kCalls[] = {
     &ops::average_pool_op, &ops::conv_transpose_op, &ops::cumprod_op,
@@ -86,7 +86,7 @@ bool takes_all_steps(const Module& module, NodeId loop) {
 }
 
 // The table of sizes is copied, so that a module that stays as it is keeps its own.
-StepCounts::StepCounts(const Module& module) : module_(module) {
+KnownTripCounts::KnownTripCounts(const Module& module) : module_(module) {
   std::vector<Type> arguments;
   for (const ValueId arg : module_.region(module_.top()).args)
     arguments.push_back(module_.value(arg).type);
@@ -95,14 +95,14 @@ StepCounts::StepCounts(const Module& module) : module_(module) {
   if (auto inference = infer(module_, arguments, dims)) known_ = std::move(inference->known);
 }
 
-std::vector<Dim> StepCounts::of(NodeId loop) const {
+std::vector<Dim> KnownTripCounts::of(NodeId loop) const {
   std::vector<Dim> counts;
   if (module_.node(loop).loop->has_trip_count) add(module_.node(loop).inputs[0], counts);
   return counts;
 }
 
 // What must be equal to the count is followed too: where it is not, the loop is not reached.
-void StepCounts::add(ValueId value, std::vector<Dim>& counts) const {
+void KnownTripCounts::add(ValueId value, std::vector<Dim>& counts) const {
   constexpr std::size_t kMaxFollowed = 64;
   std::vector<ValueId> pending{value};
   for (std::size_t i = 0; i < pending.size() && i < kMaxFollowed; ++i) {
@@ -147,11 +147,11 @@ bool may_gain_over_time(const ir::OpDef& op) {
 }
 
 bool gains_over_time(const Module& module, const Node& node, const std::vector<bool>& varies,
-                     bool side_by_side) {
+                     bool parallel_steps) {
   const std::int64_t results = known_elements(module.value(node.outputs[0]).type);
-  if (is_one_of(kConvolutions, *node.op)) return !side_by_side && results <= kMostOfConvolution;
+  if (is_one_of(kConvolutions, *node.op)) return !parallel_steps && results <= kMaxOfConvolution;
   if (is_one_of(kCalls, *node.op))
-    return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMostOfCall;
+    return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMaxOfCall;
   if (node.op != &ops::contract_op || varies[0] == varies[1]) return false;
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
   // Other types have no kernel that packs and blocks.
@@ -162,10 +162,10 @@ bool gains_over_time(const Module& module, const Node& node, const std::vector<b
                    &other = varies[0] ? einsum->b : einsum->a;
   const Type& type = varies[0] ? a : b;
   const std::int64_t rows = span_of(own, type, einsum->out, other, 1);
-  const std::int64_t depth = span_of(own, type, other, einsum->out, kLeastDepth);
+  const std::int64_t depth = span_of(own, type, other, einsum->out, kMinDepth);
   // All steps' results lie in memory at once.
   const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
-  return rows < kManyRows && depth >= kLeastDepth && width / depth <= kMostWidening;
+  return rows < kManyRows && depth >= kMinDepth && width / depth <= kMaxWidening;
 }
 
 std::optional<std::vector<std::int64_t>> increments_of(const Module& module, NodeId loop) {
@@ -178,7 +178,7 @@ std::optional<std::vector<std::int64_t>> increments_of(const Module& module, Nod
   return increments;
 }
 
-bool runs_side_by_side(const Module& module, NodeId loop) {
+bool runs_parallel_steps(const Module& module, NodeId loop) {
   return !is_in_loop(module, module.node(loop).parent) && increments_of(module, loop).has_value();
 }
 

@@ -15,10 +15,10 @@ namespace scanloom::passes {
 bool takes_all_steps(const ir::Module& module, ir::NodeId loop);
 
 /// The sizes that trip counts are known to be. Infers the module when first asked.
-class StepCounts {
+class KnownTripCounts {
  public:
   /// Infers the module as it is now.
-  explicit StepCounts(const ir::Module& module);
+  explicit KnownTripCounts(const ir::Module& module);
   /// All that are known for the loop's trip count; none where it has none.
   [[nodiscard]] std::vector<ir::Dim> of(ir::NodeId loop) const;
 
@@ -50,15 +50,15 @@ Expected<Lifted> scanned_sequence(ir::Builder& builder, ir::NodeId loop, std::si
 bool may_gain_over_time(const ir::OpDef& op);
 /// Whether it is worth that, when those of its operands vary from step to step: a product, one of
 /// whose operands is the same in all of them, or a kernel that computes little in a step. What only
-/// gains by threads does not where the steps run side by side.
+/// gains by threads does not where the steps run in parallel.
 bool gains_over_time(const ir::Module& module, const ir::Node& node,
-                     const std::vector<bool>& varies, bool side_by_side);
+                     const std::vector<bool>& varies, bool parallel_steps);
 
 /// What each step adds to the carried values, where all of them are counters (ops/loop_counters.h).
 std::optional<std::vector<std::int64_t>> increments_of(const ir::Module& module, ir::NodeId loop);
 /// Whether steps of the loop wait for no other ones and threads may take them as they are: as far
 /// as plan/bind/parallel_steps can see before sizes are known.
-bool runs_side_by_side(const ir::Module& module, ir::NodeId loop);
+bool runs_parallel_steps(const ir::Module& module, ir::NodeId loop);
 
 /// The product of those sizes that are numbers.
 std::int64_t known_elements(const ir::Type& type);

@@ -41,13 +41,13 @@ enum class Fate : std::uint8_t {
 /// One loop.
 class Batcher {
  public:
-  Batcher(Module& module, NodeId loop, const KnownSizes& sizes, StepCounts& counts,
+  Batcher(Module& module, NodeId loop, const KnownSizes& sizes, KnownTripCounts& counts,
           ir::ValueMap& results)
       : module_(module),
         loop_(loop),
         map_(results),
         body_(module.node(loop).regions[0]),
-        side_by_side_(runs_side_by_side(module, loop)),
+        parallel_steps_(runs_parallel_steps(module, loop)),
         sizes_(sizes),
         counts_(counts) {}
 
@@ -131,7 +131,8 @@ class Batcher {
   [[nodiscard]] bool is_worth(NodeId id, const std::vector<bool>& varies) {
     const Node& node = module_.node(id);
     return can_lift(module_, sizes_, id, varies) &&
-           (!may_gain_over_time(*node.op) || gains_over_time(module_, node, varies, side_by_side_));
+           (!may_gain_over_time(*node.op) ||
+            gains_over_time(module_, node, varies, parallel_steps_));
   }
 
   /// Marks what moves, what gains and what goes along with it; whether there is any.
@@ -267,9 +268,9 @@ class Batcher {
   const NodeId loop_;
   ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
-  const bool side_by_side_;
+  const bool parallel_steps_;
   const KnownSizes& sizes_;
-  StepCounts& counts_;
+  KnownTripCounts& counts_;
   std::vector<Course> courses_;
   bool lengths_agree_ = true;  ///< whether each scanned value surely has a slice for each step
   std::map<ValueId, int> course_;
@@ -295,7 +296,7 @@ bool has_work_in_loop(const Module& module) {
 Expected<Change> batch_over_time(ir::Module& module) {
   if (!has_work_in_loop(module)) return Change{};
   const KnownSizes sizes(module);
-  StepCounts counts(module);
+  KnownTripCounts counts(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
     return Batcher(module, loop, sizes, counts, map).run();
   });

@@ -140,17 +140,17 @@ Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operan
 
 // --- all of them
 
-struct Row {
+struct LiftRule {
   const ir::OpDef* op;
   CanLift* can;
   LiftNode* lift;
 };
 
-constexpr Row kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
+constexpr LiftRule kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
 // Of operators that may fail, only what fails where a step does can be lifted.
-constexpr Row kRows[] = {
-    {&ops::argmax_op, can_lift_arg_extreme, lift_arg_extreme},
-    {&ops::argmin_op, can_lift_arg_extreme, lift_arg_extreme},
+constexpr LiftRule kLiftRules[] = {
+    {&ops::argmax_op, can_lift_arg_min_max, lift_arg_min_max},
+    {&ops::argmin_op, can_lift_arg_min_max, lift_arg_min_max},
     {&ops::average_pool_op, can_lift_windows, lift_windows},
     {&ops::concat_op, can_lift_concat, lift_concat},
     {&ops::contract_op, can_lift_contract, lift_contract},
@@ -179,10 +179,10 @@ constexpr Row kRows[] = {
     {&ops::unsqueeze_op, can_lift_unsqueeze, lift_unsqueeze},
 };
 
-const Row* row_of(const Node& node) {
+const LiftRule* row_of(const Node& node) {
   if (node.op->scalar != nullptr) return &kPointwise;
-  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
-  return row != std::end(kRows) ? row : nullptr;
+  const LiftRule* row = std::ranges::find(kLiftRules, node.op, &LiftRule::op);
+  return row != std::end(kLiftRules) ? row : nullptr;
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ bool KnownSizes::has(const Module& module, ValueId value) const {
 bool can_lift(Module& module, const KnownSizes& sizes, ir::NodeId id,
               const std::vector<bool>& varies) {
   const Node& node = module.node(id);
-  const Row* row = row_of(node);
+  const LiftRule* row = row_of(node);
   if (row == nullptr) return false;
   const auto fits = [&](ValueId value) {
     return !value.valid() ||
@@ -287,7 +287,7 @@ bool broadcasts_for_sure(const Module& module, const Node& node) {
 
 Expected<Operands> lift(Builder& builder, ir::NodeId id, const Operands& operands) {
   const Node node = builder.module().node(id);  // by value: adding nodes may move it
-  builder.set_place(node.place);
+  builder.set_location(node.location);
   SCANLOOM_TRY(const Lifted first, row_of(node)->lift(builder, node, operands));
   Module& module = builder.module();
   const Node& made = module.node(module.value(first.value).producer);

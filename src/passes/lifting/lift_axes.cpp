@@ -104,12 +104,12 @@ Expected<Lifted> lift_along_axis(Builder& builder, const Node& node, const Opera
   return Lifted{builder.module().node(made).outputs[0], steps};
 }
 
-bool can_lift_arg_extreme(Module& module, const Node& node, const std::vector<bool>&) {
+bool can_lift_arg_min_max(Module& module, const Node& node, const std::vector<bool>&) {
   const auto axis = axis_of(module, node);
   return axis && type_of(module, node).dims[static_cast<std::size_t>(*axis)].is_constant();
 }
 
-Expected<Lifted> lift_arg_extreme(Builder& builder, const Node& node, const Operands& operands) {
+Expected<Lifted> lift_arg_min_max(Builder& builder, const Node& node, const Operands& operands) {
   SCANLOOM_TRY(Lifted lifted, lift_along_axis(builder, node, operands));
   const bool goes = attr_of(node, "keepdims").integer() == 0;
   if (goes && *axis_of(builder.module(), node) < lifted.axis) --lifted.axis;

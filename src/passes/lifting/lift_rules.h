@@ -21,9 +21,9 @@ CanLift can_lift_expand, can_lift_reshape, can_lift_slice, can_lift_squeeze, can
 LiftNode lift_expand, lift_reshape, lift_slice, lift_squeeze, lift_transpose, lift_unsqueeze;
 
 // What works along axes of its own.
-CanLift can_lift_along_axis, can_lift_arg_extreme, can_lift_cumulative, can_lift_quantization,
+CanLift can_lift_along_axis, can_lift_arg_min_max, can_lift_cumulative, can_lift_quantization,
     can_lift_reduce, can_lift_topk;
-LiftNode lift_along_axis, lift_arg_extreme, lift_cumulative, lift_reduce;
+LiftNode lift_along_axis, lift_arg_min_max, lift_cumulative, lift_reduce;
 
 // What moves elements.
 CanLift can_lift_concat, can_lift_gather, can_lift_pad, can_lift_tile;

@@ -37,7 +37,7 @@ using ir::ValueId;
 /// All values of a step may be that many times as large as what it reads of sequences and writes.
 constexpr std::int64_t kMaxRowGrowth = 4;
 /// Bytes of the values of all steps: more than caches hold would be written and read again.
-constexpr std::int64_t kMostBytes = 64 << 20;
+constexpr std::int64_t kMaxBytesOfMap = 64 << 20;
 
 std::int64_t known_bytes(const Type& type) {
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
@@ -48,7 +48,7 @@ std::int64_t known_bytes(const Type& type) {
 /// One loop.
 class Mapper {
  public:
-  Mapper(Module& module, NodeId loop, const KnownSizes& sizes, StepCounts& counts,
+  Mapper(Module& module, NodeId loop, const KnownSizes& sizes, KnownTripCounts& counts,
          ir::ValueMap& results)
       : module_(module),
         loop_(loop),
@@ -146,13 +146,13 @@ class Mapper {
   }
 
   [[nodiscard]] bool pays() const {
-    const bool side_by_side = runs_side_by_side(module_, loop_);
+    const bool parallel_steps = runs_parallel_steps(module_, loop_);
     bool gains = false;
     std::int64_t made = 0, kept = 0;
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
       if (!needed_.contains(id) || !varying_.contains(node.outputs[0])) continue;
-      const bool here = gains_over_time(module_, node, varies(node), side_by_side);
+      const bool here = gains_over_time(module_, node, varies(node), parallel_steps);
       if (!here && may_gain_over_time(*node.op) && node.op->access != ir::Access::contract)
         return false;
       gains |= here;
@@ -167,7 +167,8 @@ class Mapper {
     const ir::Dim steps = courses_.front().steps;
     const std::int64_t known_steps = steps.is_constant() ? steps.value() : 1;
     return gains && made / kMaxRowGrowth <= kept &&
-           checked_product(std::array{made, known_steps}).value_or(kMostBytes + 1) <= kMostBytes;
+           checked_product(std::array{made, known_steps}).value_or(kMaxBytesOfMap + 1) <=
+               kMaxBytesOfMap;
   }
 
   // --- building
@@ -273,7 +274,7 @@ class Mapper {
   ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
-  StepCounts& counts_;
+  KnownTripCounts& counts_;
   std::vector<Course> courses_;           ///< by scanned port
   std::vector<std::int64_t> increments_;  ///< by carried port
   bool backward_ = false;                 ///< whether the lifted steps stand from last to first
@@ -287,7 +288,7 @@ class Mapper {
 // Inner loops first: what takes the place of one may be lifted out of the next.
 Expected<Change> loop_to_map(ir::Module& module) {
   const KnownSizes sizes(module);
-  StepCounts counts(module);
+  KnownTripCounts counts(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
     return Mapper(module, loop, sizes, counts, map).run();
   });

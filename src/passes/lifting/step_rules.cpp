@@ -142,7 +142,7 @@ Expected<int> cumulate(const StepSite& s) {
   return s.axis(0);
 }
 
-Expected<int> arg_extreme(const StepSite& s) {
+Expected<int> arg_min_max(const StepSite& s) {
   SCANLOOM_TRY(const int axis, along_axis(s));
   if (attr_of(s.node, "keepdims").integer() != 0) return axis;
   return *axis_of(s, s.type(0).rank()) < axis ? axis - 1 : axis;
@@ -234,16 +234,16 @@ Expected<StepFlow> reshape(const StepSite& s) {
   return across("it mixes their axis with others");
 }
 
-struct Row {
+struct StepRule {
   const ir::OpDef* op;
   Expected<int> (*axis)(const StepSite&);
   bool any_operand = false;  ///< others than the first may have the steps
 };
 
-constexpr Row kPointwise{nullptr, pointwise, true};
-constexpr Row kRows[] = {
-    {&ops::argmax_op, arg_extreme},
-    {&ops::argmin_op, arg_extreme},
+constexpr StepRule kPointwise{nullptr, pointwise, true};
+constexpr StepRule kStepRules[] = {
+    {&ops::argmax_op, arg_min_max},
+    {&ops::argmin_op, arg_min_max},
     {&ops::average_pool_op, steps_of_pool},
     {&ops::bit_cast_op, bit_cast},
     {&ops::cholesky_op, steps_of_matrices},
@@ -325,8 +325,8 @@ Error across(std::string reason) { return fail(Code::unsupported, "{}", reason);
 
 Expected<StepFlow> flow_of_results(const StepSite& s) {
   const bool reshapes = s.node.op == &ops::reshape_op || s.node.op == &ops::flatten_op;
-  const Row* row = std::ranges::find(kRows, s.node.op, &Row::op);
-  if (row == std::end(kRows)) row = s.node.op->scalar != nullptr ? &kPointwise : nullptr;
+  const StepRule* row = std::ranges::find(kStepRules, s.node.op, &StepRule::op);
+  if (row == std::end(kStepRules)) row = s.node.op->scalar != nullptr ? &kPointwise : nullptr;
   if (row == nullptr && !reshapes)
     return across(fmt::format("'{}' has no rule for streams", s.node.op->name));
   const bool any_operand = !reshapes && row->any_operand;

@@ -37,11 +37,11 @@ using ir::ValueId;
 using tensor::Einsum;
 
 // Smaller sums stay in registers in the loop, and do not fill those of a large product.
-constexpr std::int64_t kLeastElements = 64;
+constexpr std::int64_t kMinElements = 64;
 // What the loop stacks in all is bounded, whatever for: what is stacked in one round of the
 // pipeline is there already in the next, which must not find room for more.
 /// Where its size is known.
-constexpr std::int64_t kMostStackedBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kMaxStackedBytesOfProduct = std::int64_t{64} << 20;
 /// Where it is not: times as much as the loop scans, which no sum adds to.
 constexpr std::int64_t kMaxScanGrowth = 4;
 
@@ -115,7 +115,7 @@ std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
 }
 
 /// How many steps a loop takes that none of its conditions ends.
-std::optional<Dim> steps_of(Module& module, NodeId loop, const StepCounts& counts) {
+std::optional<Dim> steps_of(Module& module, NodeId loop, const KnownTripCounts& counts) {
   const std::vector<Dim> counted = counts.of(loop);
   for (std::size_t i = 0; i < module.node(loop).loop->scanned.size(); ++i)
     if (const auto course = course_of(module, loop, i, counted)) return course->steps;
@@ -228,7 +228,7 @@ class Accumulation {
       moved = saturating_sum(moved, saturating_sum(elements, elements));
     }
     const std::int64_t sum = known_elements(type(product.outputs[0]));
-    if (sum < kLeastElements || moved > sum) return false;
+    if (sum < kMinElements || moved > sum) return false;
     if (!rows.empty() && !fits(all)) return false;
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     is_row_.insert(rows.begin(), rows.end());
@@ -237,7 +237,7 @@ class Accumulation {
   }
 
   [[nodiscard]] bool fits(const Stacked& all) const {
-    if (all.bytes > kMostStackedBytes) return false;
+    if (all.bytes > kMaxStackedBytesOfProduct) return false;
     return all.known || all.elements / kMaxScanGrowth <= scanned_;
   }
 
@@ -290,11 +290,11 @@ class Accumulation {
     const auto spec = over_steps(*einsum_of(module_, product));
     if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
     ir::Builder& builder = outside.builder();
-    builder.set_place(product.place);
+    builder.set_location(product.location);
     SCANLOOM_TRY(const ValueId all,
                  builder.op(ops::contract_op, {operands[0], operands[1]}, {{"spec", *spec}}));
     module_.value(all).name = module_.value(product.outputs[0]).name;
-    builder.set_place(sum.place);
+    builder.set_location(sum.location);
     const ValueId initial =
         module_.node(loop_).inputs[ports().first_carried_input() + each.carried];
     SCANLOOM_TRY(const ValueId result, builder.op(ops::add_op, {initial, all}));
@@ -345,7 +345,7 @@ bool has_accumulator(const Module& module) {
 Expected<Change> accumulate_as_product(ir::Module& module) {
   if (!has_accumulator(module)) return Change{};
   const KnownSizes sizes(module);
-  const StepCounts counts(module);
+  const KnownTripCounts counts(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
     if (!takes_all_steps(module, loop)) return Change{};
     const auto steps = steps_of(module, loop, counts);

@@ -36,16 +36,16 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Steps of a block: its values stay in the first cache, calls for it are a small part. Some other
+/// Steps of a block: its values stay in L1, calls for it are a small part. Some other
 /// number where that divides the steps, so that no rows have to be put behind each other.
-constexpr std::int64_t kBlock = 512, kLeastBlock = 256, kMostBlock = 1024;
+constexpr std::int64_t kBlock = 512, kMinBlock = 256, kMaxBlock = 1024;
 /// Sums of a block's positions are joined in so many lanes first; blocks are multiples of them.
 constexpr std::int64_t kSumLanes = 16;
 /// Fewer steps do not pay for the calls.
-constexpr std::int64_t kLeastSteps = 2048;
+constexpr std::int64_t kMinSteps = 2048;
 /// Bytes of all sequences and rows beyond which a step waits for memory: one step after the other
 /// overlaps that with what it computes (f64, 200,000 steps of 40 bytes: 1.9 ns, in blocks 3.4).
-constexpr std::int64_t kMostBytes = 4 << 20;
+constexpr std::int64_t kMaxBytesOfBlocks = 4 << 20;
 
 /// Picoseconds per step, as measured on cores of 3.8 GHz with AVX2 and with AVX-512: what a step
 /// waits for each operation between a state and the next one, and what takes its place.
@@ -56,7 +56,7 @@ constexpr std::int64_t kPassOfFloats = 80, kPassOfDoubles = 130;   ///< one oper
 /// The number of steps of a block.
 std::int64_t steps_of_block(std::int64_t steps) {
   std::int64_t best = kBlock;
-  for (std::int64_t block = kLeastBlock; block <= kMostBlock; block += kSumLanes)
+  for (std::int64_t block = kMinBlock; block <= kMaxBlock; block += kSumLanes)
     if (steps % block == 0 && (steps % best != 0 || block <= kBlock)) best = block;
   return best;
 }
@@ -97,7 +97,7 @@ class Blocks {
     const Node& node = module_.node(loop_);
     if (!runs_to_the_end(module_, node)) return false;
     const auto steps = known_steps(module_, node);
-    if (!steps || *steps < kLeastSteps) return false;
+    if (!steps || *steps < kMinSteps) return false;
     steps_ = *steps;
     block_ = steps_of_block(steps_);
     backward_ = ports_.scanned.front().stride < 0;
@@ -122,7 +122,7 @@ class Blocks {
       bytes += row_bytes(input(ports_.first_scanned_input() + i));
     for (std::size_t i = 0; i < ports_.stacked.size(); ++i)
       bytes += row_bytes(module_.node(loop_).outputs[ports_.carried + i]);
-    if (steps_ > kMostBytes / bytes) return false;
+    if (steps_ > kMaxBytesOfBlocks / bytes) return false;
     const auto nodes =
         static_cast<std::int64_t>(module_.region(module_.node(loop_).regions[0]).nodes.size());
     const std::int64_t waits = kWait * body_->longest_path();
@@ -147,7 +147,7 @@ class Blocks {
 
   Expected<void> build() {
     Builder builder(module_, parent_);
-    builder.set_place(module_.node(loop_).place);
+    builder.set_location(module_.node(loop_).location);
     std::optional<StepRows> first;
     if (first_steps() > 0) {
       SCANLOOM_TRY(first, rows_of_first_steps(builder));
@@ -203,7 +203,7 @@ class Blocks {
     for (std::size_t i = 0; i < ports.stacked.size(); ++i)
       results.push_back(Type::of(dtype_of_row(i), {tensor::Dim(blocks() * block_)}));
     const NodeId made = module_.add_node(parent_, ir::loop_op, inputs, {}, std::move(results),
-                                         module_.node(loop_).place);
+                                         module_.node(loop_).location);
     module_.node(made).loop = ports;
     const ir::RegionId region = module_.add_region(made);
     module_.node(made).regions = {region};
@@ -241,7 +241,7 @@ class Blocks {
       arguments.push_back(module_.add_argument(region, std::move(type)));
     }
     Builder builder(module_, region);
-    builder.set_place(module_.node(loop_).place);
+    builder.set_location(module_.node(loop_).location);
     SCANLOOM_TRY(const StepRows rows, body_->rows(builder, arguments, block_, backward_));
     std::vector<ValueId> yields;
     for (std::uint32_t i = 0; i < ports_.carried; ++i) {

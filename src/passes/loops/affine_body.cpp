@@ -31,7 +31,7 @@ bool is_elementwise(const Module& module, const Node& node) {
          std::ranges::all_of(node.inputs, fits);
 }
 
-bool is_real(const Module& module, ValueId value) {
+bool is_floating_point(const Module& module, ValueId value) {
   const DType dtype = module.value(value).type.dtype;
   return dtype == DType::f32 || dtype == DType::f64;
 }
@@ -62,7 +62,7 @@ bool AffineBody::find_needs(const Module& module) {
   const auto fits = [&](ValueId arg) { return is_element(module, arg); };
   if (!std::ranges::all_of(args_, fits)) return false;
   for (std::size_t i = 0; i < nexts_.size(); ++i) {
-    if (!is_real(module, argument_of(i))) return false;
+    if (!is_floating_point(module, argument_of(i))) return false;
     needs_[argument_of(i)] = {i};
   }
   for (const NodeId id : nodes_) {

@@ -8,8 +8,8 @@
 // asked here too, or the one could be slower than both.
 //
 // It stands behind the passes that move products out of bodies, and stack_growth, which makes
-// stacks; and before merge_loops, for a loop that has been merged with one that reads a final state
-// of its producer cannot be fused any more.
+// stacks; and before fuse_sibling_loops, for a loop that has been merged with one that reads a
+// final state of its producer cannot be fused any more.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -36,7 +36,7 @@ constexpr std::size_t kMaxFollowed = 32;
 constexpr std::size_t kMaxVisited = 1 << 20;
 
 /// Whether machine code is made of both bodies in the same way, and both take their steps in order,
-/// or neither does: others may be taken side by side, unless they stand in another loop.
+/// or neither does: others may be taken in parallel, unless they stand in another loop.
 bool are_alike(Module& module, NodeId a, NodeId b) {
   const Node &first = module.node(a), &second = module.node(b);
   if (first.loop->fixed_sizes != second.loop->fixed_sizes || !bodies_fit_together(module, a, b))
@@ -44,7 +44,7 @@ bool are_alike(Module& module, NodeId a, NodeId b) {
   const auto lanes = lanes_of(module, first.regions[0]);
   if (lanes != lanes_of(module, second.regions[0]) || crowds_registers(module, first, second))
     return false;
-  return lanes || runs_side_by_side(module, a) == runs_side_by_side(module, b);
+  return lanes || runs_parallel_steps(module, a) == runs_parallel_steps(module, b);
 }
 
 /// The loops of which the consumer may scan rows.

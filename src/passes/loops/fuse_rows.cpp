@@ -269,7 +269,7 @@ class Pair {
 
   Expected<ValueId> view(const ir::OpDef& op, ValueId value, std::int64_t axis) {
     ir::Builder builder(module_, producer().regions[0]);
-    builder.set_place(producer().place);
+    builder.set_location(producer().location);
     return builder.op(op, {value}, {{"axes", std::vector<std::int64_t>{axis}}});
   }
 

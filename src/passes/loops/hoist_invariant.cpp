@@ -125,7 +125,7 @@ class Hoister {
       std::vector<ir::Type> types;
       for (const ValueId output : node.outputs) types.push_back(module_.value(output).type);
       const NodeId copy = module_.add_node(parent, *node.op, std::move(inputs), node.attrs,
-                                           std::move(types), node.place);
+                                           std::move(types), node.location);
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const ValueId made = module_.node(copy).outputs[i];
         module_.value(made).name = module_.value(node.outputs[i]).name;

@@ -1,5 +1,5 @@
 // The rows of a batch that no step of a recurrence mixes are divided into groups, each of which
-// walks through all steps for itself: a loop over groups, whose steps threads take side by side
+// walks through all steps for itself: a loop over groups, whose steps threads take in parallel
 // without waiting for each other, around the loop as it was, over fewer rows. The state of a group
 // stays in the cache of one core.
 //
@@ -36,13 +36,13 @@ using ir::ValueId;
 using Kind = StepFlow::Kind;
 
 /// Rows from which a product computes about as fast, per row, as with more.
-constexpr std::int64_t kLeastRows = 16;
+constexpr std::int64_t kMinRows = 16;
 /// The same where the weights do not fit into the cache of a core: each group reads them anew.
-constexpr std::int64_t kLeastRowsOfLarge = 64;
+constexpr std::int64_t kMinRowsOfLarge = 64;
 /// Elements of weights that fit.
-constexpr std::int64_t kMostWeights = 512 * 1024;
+constexpr std::int64_t kMaxWeights = 512 * 1024;
 /// Multiplications of a group in a step, below which taking more steps costs more than it gains.
-constexpr std::int64_t kLeastProducts = 256 * 1024;
+constexpr std::int64_t kMinProducts = 256 * 1024;
 /// Each loop costs a walk over its body.
 constexpr std::size_t kMaxBatchedNodes = 512;
 
@@ -96,8 +96,8 @@ class Divider {
     const std::int64_t of_row = products_ / batch_;
     if (of_row == 0) return false;
     const std::int64_t least =
-        std::max({kLeastRows, weights_ > kMostWeights ? kLeastRowsOfLarge : kLeastRows,
-                  (kLeastProducts + of_row - 1) / of_row});
+        std::max({kMinRows, weights_ > kMaxWeights ? kMinRowsOfLarge : kMinRows,
+                  (kMinProducts + of_row - 1) / of_row});
     const auto rows = rows_of_group(batch_, least);
     rows_ = rows.value_or(0);
     return rows && yields_fit() && sizes_fit();
@@ -137,7 +137,7 @@ class Divider {
       results.push_back(with_size(module_.value(node.outputs[i]).type, axis, rows_));
     }
     const NodeId inner = module_.add_node(groups, ir::loop_op, std::move(inner_inputs), {},
-                                          std::move(results), node.place);
+                                          std::move(results), node.location);
     module_.node(inner).loop = ports;
     SCANLOOM_TRY(const std::optional<ir::RegionId> body, body_of_group(inner));
     if (!body) return false;
@@ -263,7 +263,7 @@ class Divider {
     const std::vector<NodeId> nodes = module_.region(from).nodes;
     for (const NodeId id : nodes) {
       const Node node = module_.node(id);  // by value: adding nodes may move it
-      builder.set_place(node.place);
+      builder.set_location(node.location);
       SCANLOOM_TRY(const std::vector<ValueId> outputs, copy(builder, node, copies));
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         copies[node.outputs[i].index] = outputs[i];
@@ -316,7 +316,7 @@ bool may_be_divided(const Module& module, NodeId id) {
 std::optional<Divider> division_of(Module& module, NodeId loop, const Facts& facts) {
   const Node& node = module.node(loop);
   for (const Dim size : module.value(node.inputs[node.loop->first_carried_input()]).type.dims) {
-    if (!size.is_constant() || size.value() < 2 * kLeastRows) continue;
+    if (!size.is_constant() || size.value() < 2 * kMinRows) continue;
     Divider divider(module, loop, facts, size.value());
     // A captured matrix may have that size by chance.
     for (const bool captured : {true, false})
@@ -339,7 +339,7 @@ bool has_batches(const Module& module) {
     const Node& node = module.node(id);
     const Type& state = module.value(node.inputs[node.loop->first_carried_input()]).type;
     const bool has_batch = std::ranges::any_of(
-        state.dims, [](Dim size) { return size.is_constant() && size.value() >= 2 * kLeastRows; });
+        state.dims, [](Dim size) { return size.is_constant() && size.value() >= 2 * kMinRows; });
     return has_batch &&
            std::ranges::any_of(module.region(node.regions[0]).nodes, [&](NodeId inner) {
              return module.node(inner).op == &ops::contract_op;

@@ -182,7 +182,7 @@ void absorb(Module& module, NodeId into, NodeId from) {
   ports.stacked.insert(ports.stacked.end(), theirs.stacked.begin(), theirs.stacked.end());
   body.nodes.insert(body.nodes.end(), other_body.nodes.begin(), other_body.nodes.end());
   own_everything(module, into);
-  module.node(into).place = module.merge_places(node.place, other.place);
+  module.node(into).location = module.merge_locations(node.location, other.location);
 }
 
 // No recursion: what a node waits for is on a stack.

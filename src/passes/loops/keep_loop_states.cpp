@@ -158,7 +158,7 @@ class StateKeeper {
   ValueId kept_or(ValueId kept, std::uint32_t is_kept, ValueId first, NodeId loop) {
     const NodeId branch =
         module_.add_node(module_.top(), ir::branch_op, {args()[is_kept], kept, first}, {}, {},
-                         module_.node(loop).place);
+                         module_.node(loop).location);
     for (std::size_t side = 0; side < 2; ++side) {
       const ir::RegionId region = module_.add_region(branch, side == 0 ? "kept" : "first");
       module_.node(branch).regions.push_back(region);
@@ -173,7 +173,7 @@ class StateKeeper {
   /// The zeros that a layer begins with; open sizes are those of inputs.
   Expected<ValueId> computed_zeros(const CarriedSite& site) {
     ir::Builder builder(module_, module_.top());
-    builder.set_place(module_.node(site.node).place);
+    builder.set_location(module_.node(site.node).location);
     ops::Composer c(builder);
     std::vector<ValueId> sizes;
     for (const Dim dim : site.type.dims) {

@@ -26,14 +26,14 @@ using ir::Type;
 using ir::ValueId;
 
 /// Rows that are kept take so many bytes at most: the loop may take fewer steps than that.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxBytesOfRing = std::int64_t{1} << 26;
 /// Where the number of steps is known, stacks of fewer bytes cost less than carrying rows does.
-constexpr std::int64_t kLeastBytes = 64 * 1024;
+constexpr std::int64_t kMinBytes = 64 * 1024;
 /// The most rows of sizes that are not known when loading.
-constexpr std::int64_t kMostOpenRows = 256;
+constexpr std::int64_t kMaxOpenRows = 256;
 
 /// So many nodes may compute with the rows of a stack before some of them are picked.
-constexpr std::size_t kMostNodes = 32;
+constexpr std::size_t kMaxNodes = 32;
 
 /// A node that picks rows of a stack, or of what nodes make of each of its rows.
 struct Reader {
@@ -80,17 +80,18 @@ std::optional<std::int64_t> steps_back(const RowRead& read, bool reverse,
                                        std::optional<std::int64_t> rows) {
   if (reverse) return read.first >= 0 ? std::optional(read.last + 1) : std::nullopt;
   if (rows) return *rows - read.first;
-  return read.first < 0 && read.first > -kMostBytes ? std::optional(-read.first) : std::nullopt;
+  return read.first < 0 && read.first > -kMaxBytesOfRing ? std::optional(-read.first)
+                                                         : std::nullopt;
 }
 
 /// Whether carrying rows of that type takes less than the stack.
 bool gains(const Type& row, std::int64_t count, std::optional<std::int64_t> rows) {
-  if (!row.is_static()) return count <= kMostOpenRows && (!rows || count <= *rows / 2);
+  if (!row.is_static()) return count <= kMaxOpenRows && (!rows || count <= *rows / 2);
   const auto elements = row.shape().checked_elements();
   if (!elements) return false;
   const std::int64_t bytes = *elements * static_cast<std::int64_t>(dtype_bytes(row.dtype));
-  if (count > kMostBytes / std::max<std::int64_t>(bytes, 1)) return false;
-  return !rows || (count <= *rows / 2 && *rows >= kLeastBytes / std::max<std::int64_t>(bytes, 1));
+  if (count > kMaxBytesOfRing / std::max<std::int64_t>(bytes, 1)) return false;
+  return !rows || (count <= *rows / 2 && *rows >= kMinBytes / std::max<std::int64_t>(bytes, 1));
 }
 
 /// The loops of one region.
@@ -193,7 +194,7 @@ class Keeper {
         kept.readers.push_back({id, *read, first->first == stack});
         continue;
       }
-      const auto axis = visited < kMostNodes ? axis_behind(node, axes, stack) : std::nullopt;
+      const auto axis = visited < kMaxNodes ? axis_behind(node, axes, stack) : std::nullopt;
       if (!axis) return std::nullopt;
       if (std::ranges::find(node.inputs, stack) != node.inputs.end()) kept.along.push_back(id);
       for (const ValueId output : node.outputs) {
@@ -310,7 +311,7 @@ class Keeper {
     const Node& node = module_.node(id);
     if (node.op != &ops::gather_op || constant_of(module_, node.inputs[1]) != nullptr) return;
     ir::Builder behind(module_, region_);
-    behind.set_place(node.place);
+    behind.set_location(node.location);
     const tensor::Shape shape = module_.value(node.inputs[1]).type.shape();
     const ValueId index = behind.constant(tensor::Tensor::of<std::int64_t>(shape, {{-1}}));
     module_.node(id).inputs[1] = index;
@@ -336,7 +337,7 @@ class Keeper {
   /// The same rows where only those from `first` on are left of so many.
   void renumber(const Reader& reader, std::int64_t rows, std::int64_t first) {
     ir::Builder behind(module_, region_);
-    behind.set_place(module_.node(reader.node).place);
+    behind.set_location(module_.node(reader.node).location);
     const std::vector<ValueId> inputs = module_.node(reader.node).inputs;
     if (module_.node(reader.node).op == &ops::gather_op) {
       const tensor::Tensor& indices = *constant_of(module_, inputs[1]);

@@ -30,17 +30,17 @@ constexpr std::size_t kPeepholes = 7;  // of lstm
 constexpr std::size_t kReset = 2;      // of gru
 
 /// Rows of a batch, and units, from which an LSTM is as fast as a loop.
-constexpr std::int64_t kLeastRowsOfLstm = 16;
-constexpr std::int64_t kLeastUnitsOfLstm = 64;
+constexpr std::int64_t kMinRowsOfLstm = 16;
+constexpr std::int64_t kMinUnitsOfLstm = 64;
 
 ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
 }
 
 /// One layer.
-class Layer {
+class LayerRewriter {
  public:
-  Layer(Rewriter& rewriter, const Node& node, const std::vector<std::uint32_t>& uses)
+  LayerRewriter(Rewriter& rewriter, const Node& node, const std::vector<std::uint32_t>& uses)
       : uses_(uses),
         rewriter_(rewriter),
         node_(node),
@@ -102,14 +102,14 @@ class Layer {
   }
 
   [[nodiscard]] bool can_be_written() const {
-    if (!is_real(x_.dtype) || dtype_bytes(x_.dtype) < 2 || !x_.ranked) return false;
+    if (!is_floating_point(x_.dtype) || dtype_bytes(x_.dtype) < 2 || !x_.ranked) return false;
     for (const std::size_t i : {kW, kR})
       if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
     if (!sizes_are_sure()) return false;
     if (!is_lstm()) return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
     const Dim batch = x_.dims[batch_first_ ? 0 : 1];
     const bool is_large =
-        batch.is_constant() && batch.value() >= kLeastRowsOfLstm && hidden_ >= kLeastUnitsOfLstm;
+        batch.is_constant() && batch.value() >= kMinRowsOfLstm && hidden_ >= kMinUnitsOfLstm;
     return is_large || !has_kernel();
   }
 
@@ -261,8 +261,9 @@ class Layer {
     std::vector<Type> results(initial.size(), state);
     results.push_back(Type::of(x_.dtype, batch_first_ ? std::vector<Dim>{batch, steps, hidden_}
                                                       : std::vector<Dim>{steps, batch, hidden_}));
-    const ir::NodeId loop = module.add_node(write_.builder().region(), ir::loop_op,
-                                            std::move(inputs), {}, std::move(results), node_.place);
+    const ir::NodeId loop =
+        module.add_node(write_.builder().region(), ir::loop_op, std::move(inputs), {},
+                        std::move(results), node_.location);
     ir::LoopPorts ports{.fixed_sizes = true,
                         .captured = static_cast<std::uint32_t>(captured.size()),
                         .carried = static_cast<std::uint32_t>(initial.size())};
@@ -290,7 +291,7 @@ class Layer {
       states.push_back(module.add_argument(body, Type::of(x_.dtype, {batch, hidden_})));
     const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
     Builder builder(module, body);
-    builder.set_place(node_.place);
+    builder.set_location(node_.location);
     Writer write(builder);
     CellWeights weights{arguments[0], arguments[1], arguments[2], arguments[3], {}};
     if (is_lstm() && operand(node_, kPeepholes).valid()) weights.peepholes = arguments[4];
@@ -371,7 +372,7 @@ Expected<Change> recurrent_to_loop(ir::Module& module) {
     const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
     if (node.op != &ops::gru_op && node.op != &ops::rnn_op && node.op != &ops::lstm_op)
       return false;
-    return Layer(rewriter, node, uses).rewrite();
+    return LayerRewriter(rewriter, node, uses).rewrite();
   });
 }
 

@@ -4,7 +4,7 @@
 // size can differ. And scatters by constant tuples of indices that name a window become scatters
 // of that, which knows no index per element. It stands behind slice_by_counter, which takes the
 // numbers of steps that it knows; small tensors of known sizes are left to what takes states apart
-// (split_states).
+// (scalarize_states).
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -29,7 +29,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// Tensors of fewer elements may become parts in registers.
-constexpr std::int64_t kLeastElements = 1024;
+constexpr std::int64_t kMinWindowElements = 1024;
 
 bool is_open_end(std::int64_t end, ir::Dim size) {
   return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40 ||
@@ -133,7 +133,7 @@ class Replacer {
   /// Not one that passes rather take apart.
   static bool is_large(const ir::Type& whole) {
     return whole.dtype != DType::string &&
-           (!whole.is_static() || whole.shape().elements() >= kLeastElements);
+           (!whole.is_static() || whole.shape().elements() >= kMinWindowElements);
   }
 
   /// Whether the window of `count` elements from start to end surely lies within the axis.
@@ -232,7 +232,7 @@ Expected<Change> replace_window(ir::Module& module) {
     return module.node(id).op != &ir::loop_op || !has_concat(module, id);
   });
   if (loops.empty()) return change;
-  const StepCounts counts(module);
+  const KnownTripCounts counts(module);
   for (const NodeId loop : loops) change.changed |= Replacer(module, loop, counts.of(loop)).run();
   return change;
 }

@@ -17,11 +17,11 @@ using ir::ValueId;
 /// In front of a region's nodes, which may all read it.
 ValueId constant_in_front(Module& module, ir::RegionId region, ValueId constant) {
   const ir::Node& outer = module.node(module.value(constant).producer);
-  const ir::PlaceId place = outer.place;
+  const ir::LocationId location = outer.location;
   std::vector<ir::Attr> attrs = outer.attrs;
   ir::Type type = ir::Type::of(attrs[0].tensor().dtype(), attrs[0].tensor().shape());
   const NodeId inner =
-      module.add_node(region, ir::constant_op, {}, std::move(attrs), {std::move(type)}, place);
+      module.add_node(region, ir::constant_op, {}, std::move(attrs), {std::move(type)}, location);
   return module.node(inner).outputs[0];
 }
 

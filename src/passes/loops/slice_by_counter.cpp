@@ -96,7 +96,7 @@ Expected<Change> slice_by_counter(ir::Module& module) {
     return module.node(id).op != &ir::loop_op || !has_gather(module, id);
   });
   if (loops.empty()) return Change{};
-  const StepCounts counts(module);
+  const KnownTripCounts counts(module);
   Change change;
   for (const NodeId loop : loops) change.changed |= Slicer(module, loop, counts.of(loop)).run();
   return change;

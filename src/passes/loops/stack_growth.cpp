@@ -101,7 +101,7 @@ class Stacker {
              const std::vector<NodeId>& readers) {
     // The list of the region ends before the loop.
     ir::Builder builder(module_, region_);
-    builder.set_place(module_.node(readers[0]).place);
+    builder.set_location(module_.node(readers[0]).location);
     const ValueId trip = module_.node(loop).inputs[0];
     const ValueId one = builder.constant(tensor::Tensor::scalar<std::int64_t>(1));
     const auto least = builder.op(ops::max_op, {trip, one});
@@ -168,7 +168,7 @@ class Stacker {
       const ValueId grown = node.outputs[i];
       const ValueId initial = node.inputs[node.loop->first_carried_input() + i];
       ir::Builder builder(module_, region_);
-      builder.set_place(node.place);
+      builder.set_location(node.location);
       const ir::StackedPort port{
           .axis = growth->axis, .reverse = growth->at_front, .insert = false};
       Type rows = module_.value(growth->row).type;

@@ -21,12 +21,12 @@ using ir::ValueId;
 using tensor::Tensor;
 
 /// Up to so many rows are states where all values of a step stay in registers.
-constexpr std::int64_t kMostStates = 16;
+constexpr std::int64_t kMaxTailStates = 16;
 /// Up to so many where a step copies each of them, and so many if they are small.
-constexpr std::int64_t kMostCopied = 2;
+constexpr std::int64_t kMaxCopied = 2;
 constexpr std::int64_t kSmallRow = 64;
 /// Constants of more bytes are made by the run.
-constexpr std::int64_t kMostConstantBytes = 1024;
+constexpr std::int64_t kMaxConstantBytes = 1024;
 
 ValueId yielded_row(const Module& module, ir::NodeId loop, std::size_t stacked) {
   const Node& node = module.node(loop);
@@ -94,7 +94,7 @@ Expected<ValueId> TailRows::zeros(Builder& builder, std::optional<std::int64_t> 
     if (rows) sizes.insert(0, *rows);
     const auto elements = sizes.checked_elements();
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(type_.dtype));
-    if (elements && *elements <= kMostConstantBytes / bytes) {
+    if (elements && *elements <= kMaxConstantBytes / bytes) {
       SCANLOOM_TRY(Tensor constant, Tensor::zeros(type_.dtype, sizes));
       return builder.constant(std::move(constant));
     }
@@ -123,8 +123,8 @@ std::optional<std::uint32_t> TailRows::port_that_hands_on(ValueId value, bool fu
 }
 
 bool TailRows::belong_into_ring() const {
-  if (count_ <= kMostCopied) return false;
-  if (count_ > kMostStates) return true;
+  if (count_ <= kMaxCopied) return false;
+  if (count_ > kMaxTailStates) return true;
   const bool is_small = type_.is_static() && type_.shape().elements() <= kSmallRow;
   return !is_small && !lanes_of(module_, module_.node(loop_).regions[0]);
 }
@@ -136,7 +136,7 @@ Expected<void> TailRows::carry(bool counts) {
 
 Expected<void> TailRows::carry_states() {
   Builder before(module_, region_);
-  before.set_place(module_.node(loop_).place);
+  before.set_location(module_.node(loop_).location);
   ValueId initial, value = row_;
   for (std::int64_t back = 1; back <= count_; ++back) {
     auto port = port_that_hands_on(value, back < count_);
@@ -156,13 +156,13 @@ Expected<void> TailRows::carry_states() {
 
 Expected<void> TailRows::carry_ring() {
   Builder before(module_, region_);
-  before.set_place(module_.node(loop_).place);
+  before.set_location(module_.node(loop_).location);
   SCANLOOM_TRY(const ValueId empty, zeros(before, count_));
   const NewState ring = add_state(empty), oldest = add_state(scalar_of(before, 0));
   ring_ = ring.last;
   oldest_ = oldest.last;
   Builder body(module_, module_.node(loop_).regions[0]);
-  body.set_place(module_.node(loop_).place);
+  body.set_location(module_.node(loop_).location);
   SCANLOOM_TRY(const ValueId tuple, body.op(ops::unsqueeze_op, {oldest.argument},
                                             {{"axes", std::vector<std::int64_t>{0}}}));
   SCANLOOM_TRY(const ValueId written,
@@ -181,7 +181,7 @@ Expected<void> TailRows::count_steps() {
   const Node& node = module_.node(loop_);
   const ir::LoopPorts& ports = *node.loop;
   Builder before(module_, region_);
-  before.set_place(node.place);
+  before.set_location(node.location);
   const bool has_count = ports.has_trip_count && !counts_without_end(module_, node);
   if (runs_to_the_end(module_, node) && has_count) {
     SCANLOOM_TRY(
@@ -202,7 +202,7 @@ Expected<void> TailRows::count_steps() {
   }
   const NewState counter = add_state(list_of(before, {0}));
   Builder body(module_, module_.node(loop_).regions[0]);
-  body.set_place(module_.node(loop_).place);
+  body.set_location(module_.node(loop_).location);
   SCANLOOM_TRY(const ValueId next, body.op(ops::add_op, {counter.argument, list_of(body, {1})}));
   set_next(counter, next);
   steps_ = counter.last;
@@ -217,7 +217,7 @@ std::optional<ValueId> TailRows::row(std::int64_t back) const {
 Expected<ValueId> TailRows::together() {
   if (together_.valid()) return together_;
   Builder behind(module_, region_);
-  behind.set_place(module_.node(loop_).place);
+  behind.set_location(module_.node(loop_).location);
   SCANLOOM_TRY(const ValueId rows, ring_.valid() ? ordered_ring(behind) : joined_states(behind));
   SCANLOOM_TRY(together_, rows_that_are_there(behind, rows));
   return together_;
@@ -226,7 +226,7 @@ Expected<ValueId> TailRows::together() {
 Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
   const ir::Node reader = module_.node(id);  // by value: adding nodes may move it
   Builder behind(module_, region_);
-  behind.set_place(reader.place);
+  behind.set_location(reader.location);
   const int rank = module_.value(reader.inputs[0]).type.rank();
   if (reader.op == &ops::dim_op) {
     const std::int64_t axis = attr_of(reader, "axis").integer();
@@ -267,9 +267,9 @@ Expected<ValueId> TailRows::ordered_ring(Builder& builder) {
     offsets[static_cast<std::size_t>(i)] = port_.reverse ? count_ - 1 - i : i;
   SCANLOOM_TRY(const ValueId ahead,
                builder.op(ops::add_op, {oldest_, list_of(builder, std::move(offsets))}));
-  SCANLOOM_TRY(const ValueId places,
+  SCANLOOM_TRY(const ValueId locations,
                builder.op(ops::mod_op, {ahead, scalar_of(builder, count_)}, {{"fmod", 0}}));
-  SCANLOOM_TRY(const ValueId rows, builder.op(ops::gather_op, {ring_, places}, {{"axis", 0}}));
+  SCANLOOM_TRY(const ValueId rows, builder.op(ops::gather_op, {ring_, locations}, {{"axis", 0}}));
   SCANLOOM_TRY(const ValueId moved,
                with_steps_along(builder, Lifted{rows, 0}, static_cast<int>(port_.axis)));
   if (port_.insert) return moved;

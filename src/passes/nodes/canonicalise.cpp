@@ -203,7 +203,7 @@ Replacement simplify_clip(Rewriter&, const Node& node) {
   return kStays;
 }
 
-constexpr std::size_t kMostParts = 16;
+constexpr std::size_t kMaxJoinedParts = 16;
 
 // Of an unknown rank the axis may be outside.
 Replacement simplify_concat(Rewriter& rewriter, const Node& node) {
@@ -218,7 +218,7 @@ Replacement simplify_concat(Rewriter& rewriter, const Node& node) {
     else
       parts.push_back(input);
   }
-  if (parts.size() == node.inputs.size() || parts.size() > kMostParts) return kStays;
+  if (parts.size() == node.inputs.size() || parts.size() > kMaxJoinedParts) return kStays;
   return rewriter.build().op(ops::concat_op, std::move(parts), {{"axis", attr_of(node, "axis")}});
 }
 
@@ -321,12 +321,12 @@ Replacement join_parts(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(ops::pad_op, {both, around}, {{"mode", "constant"}});
 }
 
-struct Row {
+struct Simplification {
   const ir::OpDef* op;
   Replacement (*simplify)(Rewriter&, const Node&);
 };
 
-constexpr Row kRows[] = {
+constexpr Simplification kSimplifications[] = {
     {&ops::add_op, join_parts},           {&ops::bit_not_op, twice_is_nothing},
     {&ops::cast_op, simplify_cast},       {&ops::check_equal_op, drop_certain_check},
     {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
@@ -403,8 +403,8 @@ Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
   if (node.op == &ops::lu_solve_op) return drop_matrix(rewriter, node, 3);
   if (node.op == &ops::lu_det_op) return drop_matrix(rewriter, node, 2);
   if (node.op == &ops::split_op) return split_to_slices(rewriter, node);
-  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
-  if (row == std::end(kRows)) return false;
+  const Simplification* row = std::ranges::find(kSimplifications, node.op, &Simplification::op);
+  if (row == std::end(kSimplifications)) return false;
   SCANLOOM_TRY(const ValueId replacement, row->simplify(rewriter, node));
   if (!replacement.valid()) return false;
   rewriter.replace(node.outputs[0], replacement);

@@ -137,12 +137,12 @@ class Folder {
   }
 
   void replace(NodeId id, ir::RegionId region, std::vector<Tensor> values) {
-    const ir::PlaceId place = module_.node(id).place;
+    const ir::LocationId location = module_.node(id).location;
     const std::vector<ValueId> outputs = module_.node(id).outputs;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       ir::Type type = ir::Type::of(values[i].dtype(), values[i].shape());
       const NodeId constant = module_.add_node(region, ir::constant_op, {}, {std::move(values[i])},
-                                               {std::move(type)}, place);
+                                               {std::move(type)}, location);
       map_.set(outputs[i], module_.node(constant).outputs[0]);
     }
   }

@@ -56,7 +56,7 @@ std::size_t hash_of(const ir::Attr& attr) {
       mix(hash, static_cast<std::size_t>(attr.dtype()));
       break;
     case tensor::AttrKind::real:  // compared by their bits; few nodes differ in them alone
-    case tensor::AttrKind::reals:
+    case tensor::AttrKind::floats:
       break;
   }
   return hash;
@@ -107,9 +107,10 @@ void merge(Module& module, NodeId kept, NodeId id, ir::ValueMap& map) {
   const Node& second = module.node(id);
   for (std::size_t i = 0; i < second.outputs.size(); ++i)
     map.set(second.outputs[i], first.outputs[i]);
-  const bool named = first.place.valid() && module.place(first.place).nodes.size() >= kMaxNames;
+  const bool named =
+      first.location.valid() && module.location(first.location).nodes.size() >= kMaxNames;
   if (!named && first.op != &ir::constant_op)
-    first.place = module.merge_places(first.place, second.place);
+    first.location = module.merge_locations(first.location, second.location);
 }
 
 Change merge_in(Module& module, ir::RegionId region, ir::ValueMap& map) {

@@ -23,12 +23,12 @@ using ir::ValueId;
 /// Of both sides together.
 constexpr std::size_t kMaxRegionNodes = 8;
 /// Of each value: computing them takes no longer than what a stepped node costs anyway.
-constexpr std::int64_t kMaxElements = 256;
+constexpr std::int64_t kMaxBranchElements = 256;
 
 bool is_small(const Type& type) {
   if (!type.is_tensor() || !type.is_static()) return false;
   const auto elements = type.shape().checked_elements();
-  return elements && *elements <= kMaxElements;
+  return elements && *elements <= kMaxBranchElements;
 }
 
 bool can_select(DType dtype) {
@@ -59,7 +59,7 @@ class Selector {
     const Node node = module_.node(branch_);  // by value: adding nodes may move it
     for (const ir::RegionId side : node.regions) move_here(side, node);
     ir::Builder builder(module_, node.parent);
-    builder.set_place(node.place);
+    builder.set_location(node.location);
     SCANLOOM_TRY(const ValueId condition, scalar_condition(builder, node.inputs[0]));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId a = yielded(node, 0, i), b = yielded(node, 1, i);

@@ -131,7 +131,7 @@ Expected<ValueId> lower(Builder& builder, ir::NodeId id, const StepsOfNode& step
                         std::vector<ValueId> operands) {
   const Node node = builder.module().node(id);  // by value: adding nodes may move it
   const Type result = builder.module().value(node.outputs[0]).type;
-  builder.set_place(node.place);
+  builder.set_location(node.location);
   if (node.op->scalar != nullptr) {
     SCANLOOM_CHECK_OK(drop_step_axes(builder, result, steps, operands));
     return builder.op(*node.op, std::move(operands), attrs_of(node));

@@ -15,7 +15,7 @@ Outside::Outside(ir::Module& module, NodeId loop)
       before_(module.region(region_).nodes.size()),
       builder_(module, region_) {
   const Node& node = module.node(loop);
-  builder_.set_place(node.place);
+  builder_.set_location(node.location);
   for (std::size_t i = 0; i < node.loop->captured; ++i)
     set(module.region(node.regions[0]).args[i],
         {node.inputs[node.loop->first_captured_input() + i]});
@@ -56,7 +56,7 @@ NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {
   std::vector<ir::Type> types;
   for (const ValueId output : node.outputs) types.push_back(module_.value(output).type);
   const NodeId made = module_.add_node(region_, *node.op, std::move(inputs), node.attrs,
-                                       std::move(types), node.place);
+                                       std::move(types), node.location);
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     module_.value(module_.node(made).outputs[i]).name = module_.value(node.outputs[i]).name;
   return made;

@@ -27,7 +27,7 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
   std::optional<Error> error;
   for (const ir::NodeId node : nodes) {
     map_.apply(module_.node(node).inputs);
-    builder.set_place(module_.node(node).place);
+    builder.set_location(module_.node(node).location);
     bool replaced = false;
     if (!error) {
       auto result = rule(*this, node);

@@ -81,11 +81,11 @@ class Levels {
     std::int64_t used = 0, end = 0;                // the most of all moments below
     std::int64_t used_by_all = 0, end_of_all = 0;  // of buffers that live through all of them
   };
-  struct Place {
+  struct TreeNode {
     std::size_t node;
     std::int32_t first, last;
-    [[nodiscard]] Place left() const { return {2 * node, first, first + (last - first) / 2}; }
-    [[nodiscard]] Place right() const {
+    [[nodiscard]] TreeNode left() const { return {2 * node, first, first + (last - first) / 2}; }
+    [[nodiscard]] TreeNode right() const {
       return {2 * node + 1, first + (last - first) / 2 + 1, last};
     }
     [[nodiscard]] bool outside(std::int32_t born, std::int32_t dies) const {
@@ -97,7 +97,8 @@ class Levels {
   };
 
   // These three recurse as deep as the tree is high: 31 at most.
-  void add(Place at, std::int32_t born, std::int32_t dies, std::int64_t bytes, std::int64_t end) {
+  void add(TreeNode at, std::int32_t born, std::int32_t dies, std::int64_t bytes,
+           std::int64_t end) {
     if (at.outside(born, dies)) return;
     Node& node = nodes_[at.node];
     node.end = std::max(node.end, end);
@@ -111,14 +112,14 @@ class Levels {
     add(at.right(), born, dies, bytes, end);
     node.used = node.used_by_all + std::max(nodes_[2 * at.node].used, nodes_[2 * at.node + 1].used);
   }
-  [[nodiscard]] std::int64_t most_used(Place at, std::int32_t born, std::int32_t dies) const {
+  [[nodiscard]] std::int64_t most_used(TreeNode at, std::int32_t born, std::int32_t dies) const {
     if (at.outside(born, dies)) return 0;
     const Node& node = nodes_[at.node];
     if (at.inside(born, dies)) return node.used;
     return node.used_by_all +
            std::max(most_used(at.left(), born, dies), most_used(at.right(), born, dies));
   }
-  [[nodiscard]] std::int64_t end(Place at, std::int32_t born, std::int32_t dies) const {
+  [[nodiscard]] std::int64_t end(TreeNode at, std::int32_t born, std::int32_t dies) const {
     if (at.outside(born, dies)) return 0;
     const Node& node = nodes_[at.node];
     if (at.inside(born, dies)) return node.end;
@@ -157,9 +158,9 @@ std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t
 
 /// Places that many buffers of one size take one after the other, so that finding one for the next
 /// does not look at all that live beside it. Buffers come in the order of their births.
-class Places {
+class EqualSlots {
  public:
-  Places(std::int64_t bytes, const Levels& larger) : bytes_(bytes), others_(larger) {}
+  EqualSlots(std::int64_t bytes, const Levels& larger) : bytes_(bytes), others_(larger) {}
 
   /// The lowest place that is free by then and that nothing but its own buffers comes near.
   std::optional<std::int64_t> take(std::int32_t born, std::int32_t dies) {
@@ -257,22 +258,22 @@ Expected<void> ArenaPlanner::place() {
   Timeline placed(now_);
   Levels levels(now_);
   std::vector<Taken> taken;
-  std::optional<Places> places;
+  std::optional<EqualSlots> equal;
   for (auto next = order.begin(), end_of_size = next; next != order.end(); ++next) {
     const BufferId id = *next;
     Buffer& buffer = at(id);
     if (next == end_of_size) {
       end_of_size = std::find_if(next, order.end(),
                                  [&](BufferId other) { return at(other).bytes != buffer.bytes; });
-      places.reset();
-      if (end_of_size - next >= kManyEqual) places.emplace(buffer.bytes, levels);
+      equal.reset();
+      if (end_of_size - next >= kManyEqual) equal.emplace(buffer.bytes, levels);
     }
-    const auto free = places ? places->take(buffer.born, buffer.dies) : std::nullopt;
+    const auto free = equal ? equal->take(buffer.born, buffer.dies) : std::nullopt;
     if (free) {
       buffer.offset = *free;
     } else {
       buffer.offset = find_offset(buffer, levels, placed, taken);
-      if (places) places->add(buffer.born, buffer.dies, buffer.offset);
+      if (equal) equal->add(buffer.born, buffer.dies, buffer.offset);
     }
     const auto end = checked_sum(buffer.offset, buffer.bytes);
     if (!end) return fail(Code::limit_reached, "the values of a run need more than 2^63 bytes");

@@ -12,7 +12,7 @@
 #include "ir/op_def.h"
 #include "ir/scan_window.h"
 #include "ir/walk.h"
-#include "kernels/contract_beside.h"
+#include "kernels/pipelined_projection.h"
 #include "opmath/contraction.h"
 #include "opmath/reduction.h"
 #include "ops/ops.h"
@@ -72,8 +72,8 @@ class Finder {
          const std::vector<std::uint32_t>& uses)
       : module_(module), inference_(inference), uses_(uses) {
     const std::vector<ir::NodeId>& nodes = module_.region(module_.top()).nodes;
-    place_.resize(module_.node_count());
-    for (std::size_t i = 0; i < nodes.size(); ++i) place_[nodes[i].index] = i;
+    position_.resize(module_.node_count());
+    for (std::size_t i = 0; i < nodes.size(); ++i) position_[nodes[i].index] = i;
   }
 
   /// The loop's rows that are made in blocks; no ports: none are.
@@ -94,15 +94,15 @@ class Finder {
       if (pipelined && !makes_next && can_make_next(*makers)) {
         makes_next = true;
       } else {
-        least = std::max(least, makers->least_steps);
+        least = std::max(least, makers->min_steps);
         if (pipelined) least = std::max(least, kMinStepsPipelined);
       }
       plan.ports.push_back(*std::move(makers));
     }
     if (plan.ports.empty()) return plan;
     if (makes_next) {
-      plan.steps =
-          kernels::steps_of_blocks_beside(plan.rows, std::max(least, kBlockBytesPipelined / bytes));
+      plan.steps = kernels::steps_of_pipelined_blocks(
+          plan.rows, std::max(least, kBlockBytesPipelined / bytes));
       return plan;
     }
     const std::int64_t usual = std::max(least, kBlockBytes / bytes);
@@ -117,7 +117,7 @@ class Finder {
     RowsOf rows;
     std::uint32_t readers = 1;
   };
-  using WantedByPlace = std::map<std::pair<std::size_t, std::uint32_t>, Wanted, std::greater<>>;
+  using WantedByPosition = std::map<std::pair<std::size_t, std::uint32_t>, Wanted, std::greater<>>;
 
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
     return inference_.types[id.index];
@@ -172,11 +172,11 @@ class Finder {
 
   /// Counts a reader. False: the value is read along another axis already, and cannot lie in two
   /// places.
-  [[nodiscard]] bool count_reader(const RowsOf& rows, WantedByPlace& wanted) const {
+  [[nodiscard]] bool count_reader(const RowsOf& rows, WantedByPosition& wanted) const {
     const ir::NodeId producer = module_.value(rows.value).producer;
     const bool is_here = producer.valid() && module_.node(producer).parent == module_.top();
-    const std::size_t place = is_here ? place_[producer.index] + 1 : 0;
-    const auto [at, is_new] = wanted.try_emplace({place, rows.value.index}, Wanted{rows});
+    const std::size_t position = is_here ? position_[producer.index] + 1 : 0;
+    const auto [at, is_new] = wanted.try_emplace({position, rows.value.index}, Wanted{rows});
     if (!is_new) ++at->second.readers;
     return at->second.rows.axis == rows.axis;
   }
@@ -192,7 +192,7 @@ class Finder {
                      ir::scan_window(slices, rows).count == rows;
     if (!all || rows < 1) return std::nullopt;
     RowMakers makers{.port = port, .backwards = slices.stride < 0};
-    WantedByPlace wanted;
+    WantedByPosition wanted;
     std::vector<ir::ValueId> whole;
     bool agree = count_reader({scanned, axis}, wanted);
     // Readers are seen before what they read, so all of a value's are counted when it is taken.
@@ -231,7 +231,7 @@ class Finder {
     if (op != &ops::contract_op || elements == 0) return;
     const std::int64_t last = made.axis == dims.rank() - 1 ? 1 : dims[dims.rank() - 1];
     const std::int64_t products = elements / last;  // rows of a matrix that one step has
-    makers.least_steps = std::max(makers.least_steps, (kMinProductRows + products - 1) / products);
+    makers.min_steps = std::max(makers.min_steps, (kMinProductRows + products - 1) / products);
   }
 
   /// Whether steps are likely to make the rows beside their own products (pipelined_projection.h),
@@ -248,8 +248,8 @@ class Finder {
     return std::ranges::any_of(body.nodes, [&](ir::NodeId id) {
       const ir::Node& node = module_.node(id);
       return is_product(id) &&
-             kernels::may_be_beside(elements(node.inputs[0]), elements(node.inputs[1]),
-                                    elements(node.outputs[0]));
+             kernels::can_be_pipelined(elements(node.inputs[0]), elements(node.inputs[1]),
+                                       elements(node.outputs[0]));
     });
   }
 
@@ -274,7 +274,7 @@ class Finder {
   const ir::Module& module_;
   const ir::Inference& inference_;
   const std::vector<std::uint32_t>& uses_;
-  std::vector<std::size_t> place_;  ///< of the nodes of the top region, in their order
+  std::vector<std::size_t> position_;  ///< of the nodes of the top region, in their order
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct RowMakers {
   std::vector<RowsOf> made;       ///< the scanned value first
   std::vector<RowsOf> read;       ///< made by others
   std::int64_t row_bytes = 0;     ///< of what is made
-  std::int64_t least_steps = 1;   ///< of a block
+  std::int64_t min_steps = 1;     ///< of a block
 };
 
 /// All of one loop.

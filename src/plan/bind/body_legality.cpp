@@ -78,11 +78,11 @@ class BodyCheck {
   std::vector<Spot> spots;           ///< all that it reads and makes
   std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
   std::vector<SlotId> state_buffers;
-  std::int64_t inner_steps = 0, steps_between_polls = 0, most_inner_trips = 0;
+  std::int64_t inner_steps = 0, steps_between_polls = 0, max_inner_trips = 0;
   bool decides_late = false;
   bool polls = false;  ///< holds loops that poll limits themselves
   std::size_t calls = 0;
-  std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
+  std::int64_t charged = 0;  ///< ns that are counted, by both sides of branches
 
   [[nodiscard]] bool has_loops() const { return steps_between_polls > 0; }
 
@@ -112,8 +112,8 @@ class BodyCheck {
         return std::nullopt;
       case Op::loop_begin:
         return enter(at, binding_.loops[instruction.index]);
-      case Op::spend:
-        spent += instruction.index;
+      case Op::charge:
+        charged += instruction.index;
         return std::nullopt;
       case Op::loop_end:
       case Op::jump:
@@ -125,14 +125,14 @@ class BodyCheck {
       case Op::object_call:
         return holds(binding_.object_calls[instruction.index].node,
                      "which reads or makes a sequence, an optional or a string");
-      case Op::fault:
+      case Op::trap:
         return "holds a part that cannot run";
       case Op::dynamic_call:
         return holds(binding_.dynamic_calls[instruction.index].call.node,
                      "whose sizes depend on data");
       case Op::check_sizes:
-      case Op::look:
-      case Op::section:
+      case Op::poll:
+      case Op::outlined_region:
       case Op::end:
         break;
     }
@@ -168,7 +168,7 @@ class BodyCheck {
     if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
     decides_late |= loop.may_become_whole();
     polls |= !counted;
-    if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
+    if (counted) max_inner_trips = std::max(max_inner_trips, loop.trip_count);
     if (steps_between_polls > kMaxInnerSteps)
       return Refusal(fmt::format("holds loops of more than {} steps", kMaxInnerSteps), loop.node);
     repeats_.push_back({loop.exit, counted ? loop.trip_count : 1, counted});
@@ -259,27 +259,27 @@ void keep_buffers(BindingBuilder& builder, const BodyCheck& check, std::uint32_t
 }
 
 /// Instructions [first, last) of the body as a region, where that may become code and pays.
-void add_section(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index, std::uint32_t first,
-                 std::uint32_t last) {
+void add_outlined_region(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index,
+                         std::uint32_t first, std::uint32_t last) {
   BodyCheck check(builder.binding());
   if (check.look_through(first, last) || check.calls < kMinCallsOfSection) return;
   const BytesOfCode bytes = bytes_of_code(builder, check, loop);
-  std::vector<std::uint32_t>& own = loop.per_step.sections;
-  if (own.size() == kMaxSections || bytes.all > bytes.max) return;
+  std::vector<std::uint32_t>& own = loop.per_step.outlined_regions;
+  if (own.size() == kMaxOutlinedRegions || bytes.all > bytes.max) return;
   keep_buffers(builder, check, last);
-  std::vector<BoundSection>& sections = builder.binding().sections;
-  own.push_back(static_cast<std::uint32_t>(sections.size()));
-  sections.push_back({.loop = index,
-                      .first = first,
-                      .last = last,
-                      .inner_steps = check.inner_steps,
-                      .most_inner_trips = check.most_inner_trips,
-                      .spent = check.spent});
+  std::vector<OutlinedRegion>& outlined_regions = builder.binding().outlined_regions;
+  own.push_back(static_cast<std::uint32_t>(outlined_regions.size()));
+  outlined_regions.push_back({.loop = index,
+                              .first = first,
+                              .last = last,
+                              .inner_steps = check.inner_steps,
+                              .max_inner_trips = check.max_inner_trips,
+                              .charged = check.charged});
 }
 
 /// The longest runs of instructions that may become code, between those that may not. A branch that
 /// may not is one of these, except for what its regions hold; a loop looks after itself.
-void find_sections(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index) {
+void find_outlined_regions(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index) {
   const Binding& binding = builder.binding();
   std::vector<CodeRange> ranges{{loop.body, builder.next()}};
   while (!ranges.empty()) {
@@ -289,14 +289,14 @@ void find_sections(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
       next = end_of_block(binding, at);
       if (BodyCheck check(binding); !check.look_through(at, next) && !check.polls) continue;
-      add_section(builder, loop, index, begin, at);
+      add_outlined_region(builder, loop, index, begin, at);
       begin = next;
       if (binding.code[at].op != Op::branch) continue;
-      const BranchSides sides = sides_of(binding, at);
+      const BranchRegions sides = regions_of(binding, at);
       ranges.push_back(sides.then);
       ranges.push_back(sides.otherwise);
     }
-    add_section(builder, loop, index, begin, range.last);
+    add_outlined_region(builder, loop, index, begin, range.last);
   }
 }
 
@@ -315,7 +315,7 @@ void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, st
   BodyCheck check(ctx.builder.binding());
   found.refusal = check.look_through(loop.body, last);
   if (!found.refusal) found.refusal = why_not_over_values(*ctx.plan, loop);
-  if (found.refusal) return find_sections(ctx.builder, loop, index);
+  if (found.refusal) return find_outlined_regions(ctx.builder, loop, index);
   if (const BytesOfCode bytes = bytes_of_code(ctx.builder, check, loop); bytes.all > bytes.max) {
     found.refusal = Refusal(fmt::format(
         "has operands of {} bytes, {} are the most of a compiled body", bytes.all, bytes.max));
@@ -328,7 +328,7 @@ void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, st
   found.inner_steps = check.inner_steps;
   found.steps_between_polls = check.steps_between_polls;
   found.decides_late = check.decides_late;
-  found.max_inner_trips = check.most_inner_trips;
+  found.max_inner_trips = check.max_inner_trips;
 }
 
 }  // namespace scanloom::plan

@@ -117,7 +117,7 @@ void finish_region_of_branch(BindContext& ctx, RegionFrame& frame) {
   if (!is_only && ctx.builder.loop_depth() > 0)
     if (const double nanoseconds = uncharged_nanoseconds(ctx.builder.binding(), frame.first);
         nanoseconds >= kMinChargeOfRegion)
-      ctx.builder.emit_spend(nanoseconds);
+      ctx.builder.emit_charge(nanoseconds);
   if (frame.kind == RegionKind::else_region)
     ctx.builder.binding().code[frame.jump].index = ctx.builder.next();
 }

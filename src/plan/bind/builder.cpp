@@ -154,9 +154,9 @@ std::uint32_t BindingBuilder::emit_call(BoundCall call, const std::vector<Locati
       if (location.spot.present()) elements += layout(location.spot).dims.elements();
   if (loop_depth_ > 0) {
     const double nanoseconds = max_nanoseconds(*out_, out_->calls[index]);
-    if (nanoseconds >= kMinChargeOfCall) emit_spend(nanoseconds);
+    if (nanoseconds >= kMinChargeOfCall) emit_charge(nanoseconds);
   } else if (elements >= kMinElementsToPoll) {
-    emit(Op::look, out_->calls[index].node.index);
+    emit(Op::poll, out_->calls[index].node.index);
   }
   return index;
 }
@@ -170,7 +170,7 @@ void BindingBuilder::emit_dynamic_call(DynamicCall dynamic, const std::vector<Lo
   out_->dynamic_calls.push_back(std::move(dynamic));
 }
 
-void BindingBuilder::emit_object_call(ObjectCall call, const std::vector<Location>& inputs,
+void BindingBuilder::emit_object_call(BoundObjectCall call, const std::vector<Location>& inputs,
                                       const std::vector<Location>& outputs) {
   InstructionScope instruction(*this, Op::object_call, out_->object_calls.size());
   call.first_operand = instruction.operands(inputs, outputs);
@@ -179,9 +179,9 @@ void BindingBuilder::emit_object_call(ObjectCall call, const std::vector<Locatio
   out_->object_calls.push_back(std::move(call));
 }
 
-void BindingBuilder::emit_spend(double nanoseconds) {
-  constexpr double kMost = 4e9;
-  emit(Op::spend, static_cast<std::uint32_t>(std::min(nanoseconds, kMost)));
+void BindingBuilder::emit_charge(double nanoseconds) {
+  constexpr double kMax = 4e9;
+  emit(Op::charge, static_cast<std::uint32_t>(std::min(nanoseconds, kMax)));
 }
 
 void BindingBuilder::open_loop(const std::vector<BufferId>& used) {

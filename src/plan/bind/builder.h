@@ -93,10 +93,10 @@ class BindingBuilder {
                           const std::vector<Location>& outputs);
   void emit_dynamic_call(DynamicCall dynamic, const std::vector<Location>& inputs,
                          const std::vector<Location>& outputs);
-  void emit_object_call(ObjectCall call, const std::vector<Location>& inputs,
+  void emit_object_call(BoundObjectCall call, const std::vector<Location>& inputs,
                         const std::vector<Location>& outputs);
   /// Charges an estimate, in nanoseconds.
-  void emit_spend(double nanoseconds);
+  void emit_charge(double nanoseconds);
 
   /// After the instruction of the loop, before its body; its steps use these buffers.
   void open_loop(const std::vector<BufferId>& used);

@@ -16,38 +16,38 @@ bool pays_now(const BoundLoop& loop) {
 }
 
 /// Whether its steps run in code of a part of a loop around it.
-bool is_in_section(const Binding& binding, const BoundLoop& loop) {
-  return std::ranges::any_of(binding.sections, [&](const BoundSection& section) {
-    return section.code.code.run != nullptr && section.first < loop.body &&
-           loop.exit <= section.last;
+bool is_in_outlined_region(const Binding& binding, const BoundLoop& loop) {
+  return std::ranges::any_of(binding.outlined_regions, [&](const OutlinedRegion& outlined) {
+    return outlined.code.code.run != nullptr && outlined.first < loop.body &&
+           loop.exit <= outlined.last;
   });
 }
 
 /// Has the regions of a body compiled where its steps are known to pay for that.
-void compile_sections(BindContext& ctx, BoundLoop& loop) {
+void compile_outlined_regions(BindContext& ctx, BoundLoop& loop) {
   Binding& binding = ctx.builder.binding();
   double nanoseconds = 0;
   std::size_t instructions = 0;
-  for (const std::uint32_t index : loop.per_step.sections) {
-    const BoundSection& section = binding.sections[index];
-    nanoseconds += nanoseconds_of(binding, section.first, section.last) *
-                   (1 + static_cast<double>(section.inner_steps));
-    instructions += section.last - section.first;
+  for (const std::uint32_t index : loop.per_step.outlined_regions) {
+    const OutlinedRegion& outlined = binding.outlined_regions[index];
+    nanoseconds += nanoseconds_of(binding, outlined.first, outlined.last) *
+                   (1 + static_cast<double>(outlined.inner_steps));
+    instructions += outlined.last - outlined.first;
   }
   if (!ctx.plan->options.always_compile)
     loop.per_step.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
-  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.per_step.sections.clear();
+  if (nanoseconds > kMaxNanosecondsBetweenPolls) loop.per_step.outlined_regions.clear();
   if (!pays_now(loop)) return;
-  for (const std::uint32_t index : loop.per_step.sections) {
-    BoundSection& section = binding.sections[index];
-    Expected<BodyCode> code = compile_section(*ctx.plan, binding, section, ctx.may_go_on);
+  for (const std::uint32_t index : loop.per_step.outlined_regions) {
+    OutlinedRegion& outlined = binding.outlined_regions[index];
+    Expected<BodyCode> code = compile_outlined_region(*ctx.plan, binding, outlined, ctx.may_go_on);
     if (!code && is_of_limits(code.error())) {
       ctx.stopped = std::move(code).error().at(ctx.module.describe(loop.node));
       return;
     }
     if (!code) continue;
-    section.code = *std::move(code);
-    loop.notes.strategy = "compiled in parts: " + section.code.code.target;
+    outlined.code = *std::move(code);
+    loop.notes.strategy = "compiled in outlined regions: " + outlined.code.code.target;
   }
 }
 
@@ -59,7 +59,7 @@ void compile_bodies(BindContext& ctx) {
   std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : binding.loops) {
     if (loop.is_compiled_whole()) continue;
-    if (loop.exit <= end || is_in_section(binding, loop)) {
+    if (loop.exit <= end || is_in_outlined_region(binding, loop)) {
       // Its steps run in the code of the loop around it, except for those of that loop's first
       // step.
       if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
@@ -67,8 +67,8 @@ void compile_bodies(BindContext& ctx) {
       continue;
     }
     if (ctx.stopped) return;
-    if (!loop.per_step.sections.empty()) {
-      compile_sections(ctx, loop);
+    if (!loop.per_step.outlined_regions.empty()) {
+      compile_outlined_regions(ctx, loop);
       continue;
     }
     if (!pays_now(loop) || loop.per_step.decides_late) continue;
@@ -80,7 +80,7 @@ void compile_bodies(BindContext& ctx) {
     if (!body) continue;  // describe_strategy says why
     end = loop.exit;
     loop.per_step.code = *std::move(body);
-    loop.notes.strategy = "compiled step by step: " + loop.per_step.code.code.target;
+    loop.notes.strategy = "compiled per step: " + loop.per_step.code.code.target;
   }
 }
 

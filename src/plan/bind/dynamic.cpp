@@ -31,14 +31,14 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
 namespace {
 
 /// Words of one input's elements in a key: sizes, axes, beginnings and ends fit.
-constexpr std::int64_t kMostValueWords = 32;
+constexpr std::int64_t kMaxValueWords = 32;
 
 bool append_values(const tensor::Operand& operand, CallKey& key) {
   constexpr std::int64_t kWord = sizeof(std::int64_t);
   const std::int64_t bytes =
       operand.elements() * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
   const std::int64_t words = (bytes + kWord - 1) / kWord;
-  if (!operand.contiguous || words > kMostValueWords) return false;
+  if (!operand.contiguous || words > kMaxValueWords) return false;
   const std::size_t at = key.size();
   key.resize(at + static_cast<std::size_t>(words), 0);
   if (bytes != 0)
@@ -84,8 +84,8 @@ class SizeInference {
     return *std::move(inferred);
   }
   /// Of what infer() made last.
-  [[nodiscard]] Expected<void> check_sizes_told(const ir::NodeTypes& inferred) const {
-    return ir::check_sizes_told(*node_.op, type_pointers_, inferred.types, dims_);
+  [[nodiscard]] Expected<void> check_reported_sizes(const ir::NodeTypes& inferred) const {
+    return ir::check_reported_sizes(*node_.op, type_pointers_, inferred.types, dims_);
   }
 
  private:
@@ -115,7 +115,7 @@ Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId id,
     return sizes_of(*inferred, deciding);
   auto inferred = inference.infer(~DecidingValues{0});
   if (!inferred) return std::move(inferred).error().at(plan.module.describe_call(id));
-  if (auto told = inference.check_sizes_told(*inferred); !told)
+  if (auto told = inference.check_reported_sizes(*inferred); !told)
     return std::move(told).error().at(plan.module.describe_call(id));
   // Inference also asks for values that it only hands on.
   DecidingValues needed = inferred->values_asked;
@@ -182,10 +182,10 @@ Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId l
   return shapes;
 }
 
-Expected<void> run_object(const Plan& plan, ir::NodeId id, std::span<tensor::BoxRef> inputs,
-                          std::span<tensor::BoxRef> outputs, tensor::MemoryAccount& memory) {
+Expected<void> run_object(const Plan& plan, ir::NodeId id, std::span<tensor::ObjectRef> inputs,
+                          std::span<tensor::ObjectRef> outputs, tensor::MemoryAccount& memory) {
   const ir::Node& node = plan.module.node(id);
-  Expected<void> done = ir::run_boxed(*node.op, {inputs, outputs, node.attrs, memory});
+  Expected<void> done = ir::run_on_objects(*node.op, {inputs, outputs, node.attrs, memory});
   if (!done) return std::move(done).error().at(plan.module.describe(id));
   return done;
 }

@@ -11,8 +11,8 @@
 #include "ir/op_def.h"
 #include "kernels/kernel.h"
 #include "plan/binding.h"
-#include "tensor/boxed.h"
 #include "tensor/call.h"
+#include "tensor/object.h"
 #include "tensor/shape.h"
 
 namespace scanloom::plan {
@@ -20,9 +20,9 @@ namespace scanloom::plan {
 /// The operand as a Tensor: over the same memory where it is row-major, otherwise a copy.
 Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand);
 
-/// Runs a node on boxed values. Errors name the node.
-Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::BoxRef> inputs,
-                          std::span<tensor::BoxRef> outputs, tensor::MemoryAccount& memory);
+/// Runs a node on dynamic tensors. Errors name the node.
+Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::ObjectRef> inputs,
+                          std::span<tensor::ObjectRef> outputs, tensor::MemoryAccount& memory);
 
 /// The sizes of all outputs of `node` for these inputs, whose values are looked at where sizes do
 /// not follow from types and the values `deciding`. Thread safe. Errors name the node.

@@ -27,18 +27,18 @@ class Order {
     std::optional<std::size_t> last;                         // whose place among its like matters
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
       const Node& node = module.node(nodes_[at]);
-      place_.emplace(nodes_[at].index, at);
+      position_.emplace(nodes_[at].index, at);
       for (const ValueId input : node.inputs)
         if (const auto made = made_at.find(input.index); input.valid() && made != made_at.end())
           after_[made->second].push_back(at);
       for (const ValueId output : node.outputs) made_at.emplace(output.index, at);
-      if (!keeps_place(node, inference)) continue;
+      if (!keeps_memory(node, inference)) continue;
       if (last) after_[*last].push_back(at);
       last = at;
     }
   }
 
-  [[nodiscard]] std::size_t place_of(NodeId id) const { return place_.at(id.index); }
+  [[nodiscard]] std::size_t position_of(NodeId id) const { return position_.at(id.index); }
 
   /// Adds that each first one comes before its second; false, and nothing added, where no order
   /// has that.
@@ -60,7 +60,7 @@ class Order {
 
  private:
   /// Objects are handed over to their last reader, as the region has it.
-  static bool keeps_place(const Node& node, const ir::Inference& inference) {
+  static bool keeps_memory(const Node& node, const ir::Inference& inference) {
     const auto is_object = [&](ValueId id) {
       if (!id.valid()) return false;
       const tensor::Type& type = inference.types[id.index];
@@ -92,7 +92,7 @@ class Order {
 
   const std::vector<NodeId>& nodes_;
   std::vector<std::vector<std::size_t>> after_;
-  std::unordered_map<std::uint32_t, std::size_t> place_;
+  std::unordered_map<std::uint32_t, std::size_t> position_;
   bool moved_ = false;
   int tried_ = 0;
 };
@@ -209,7 +209,7 @@ class Finder {
       if (!earliest) continue;
       if (writer == writers.end()) {
         if (*earliest < writers.size())
-          pairs.emplace_back(order.place_of(id), order.place_of(writers[*earliest]));
+          pairs.emplace_back(order.position_of(id), order.position_of(writers[*earliest]));
         if (!copies(node))
           for (const ValueId output : node.outputs) seen.emplace(output.index, *earliest);
         continue;

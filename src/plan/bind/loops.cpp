@@ -123,7 +123,7 @@ std::uint32_t emit_begin(BindContext& ctx, BoundLoop loop, const std::vector<ir:
 void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
   PerStepCode& code = loop.per_step;
   const double step = step_nanoseconds(ctx.builder.binding(), loop);
-  if (step > kMaxNanosecondsBetweenLooks && !code.refusal)
+  if (step > kMaxNanosecondsBetweenPolls && !code.refusal)
     code.refusal = code.steps_between_polls > 0
                        ? "holds loops that take too long between two looks at limits"
                        : "holds parts that take too long between two looks at limits";
@@ -146,7 +146,7 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
       });
   if (groups)
     loop.notes.remarks = fmt::format("; its steps are groups of {}", loop.scanned[0].slices.part);
-  loop.notes.remarks += "; its steps are taken side by side where they are long";
+  loop.notes.remarks += "; its steps are taken in parallel where they are long";
   loop.notes.strategy += loop.notes.remarks;
   loop.parallel = ParallelSteps{.carried = *std::move(roles),
                                 .nanoseconds = whole_step_nanoseconds(ctx.builder.binding(), loop)};
@@ -168,7 +168,7 @@ Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
   LoopForm form = choose_form(ctx, loop, initial, slices);
   loop.whole = std::move(form.whole);
   loop.notes.strategy = std::move(form.strategy);
-  loop.notes.why_not_whole = std::move(form.refusal);
+  loop.notes.why_not_whole_loop = std::move(form.refusal);
   if (loop.is_compiled_whole()) {
     emit_whole(ctx, std::move(loop), form.captured, initial, slices, blocks);
     return {};

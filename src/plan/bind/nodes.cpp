@@ -233,7 +233,7 @@ Expected<void> bind_dynamic(BindContext& ctx, ir::NodeId id) {
     dynamic.program = std::make_shared<const tensor::ScalarProgram>(
         ops::pointwise_program(*node.op, input_dtypes(inputs), node.attrs));
   ctx.builder.emit_dynamic_call(std::move(dynamic), inputs, outputs);
-  if (ctx.builder.loop_depth() == 0) ctx.builder.emit(Op::look, id.index);
+  if (ctx.builder.loop_depth() == 0) ctx.builder.emit(Op::poll, id.index);
   return {};
 }
 

@@ -11,12 +11,12 @@ bool touches_objects(const BindContext& ctx, const ir::Node& node) {
 
 Expected<void> bind_object(BindContext& ctx, ir::NodeId id) {
   const ir::Node& node = ctx.module.node(id);
-  if (node.op->boxed == nullptr && node.op->reference == nullptr)
+  if (node.op->run_objects == nullptr && node.op->reference == nullptr)
     return fail(Code::unsupported, "{}: operator '{}' has no kernel", ctx.module.describe(id),
                 node.op->name);
   const std::vector<Location> inputs = ctx.values.of_inputs(node);
   std::vector<Location> outputs;
-  ObjectCall call{.node = id};
+  BoundObjectCall call{.node = id};
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     call.moved.push_back(ctx.values.hands_over(id, i));
   for (const ir::ValueId output : node.outputs) {
@@ -31,7 +31,7 @@ Expected<void> bind_object(BindContext& ctx, ir::NodeId id) {
     ctx.values.set(output, outputs.back());
   }
   ctx.builder.emit_object_call(std::move(call), inputs, outputs);
-  if (ctx.builder.loop_depth() == 0) ctx.builder.emit(Op::look, id.index);
+  if (ctx.builder.loop_depth() == 0) ctx.builder.emit(Op::poll, id.index);
   return {};
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/contract_beside.h"
+#include "kernels/pipelined_projection.h"
 #include "ops/ops.h"
 #include "plan/bind/parallel_steps.h"
 #include "plan/bind/projection.h"
@@ -33,7 +33,7 @@ struct KernelQuestion {
   }
 };
 
-void run_by(BoundCall& call, const kernels::BesideCall& with) {
+void run_by(BoundCall& call, const kernels::PipelinedCall& with) {
   call.run = with.run;
   call.prepared = with.prepared;
   call.pipelined.products = with.products;
@@ -159,18 +159,18 @@ class ProjectionPipeline {
     return nullptr;
   }
 
-  std::optional<kernels::BesideCalls> ask_kernel(std::size_t port,
-                                                 const ProjectionCalls& projection,
-                                                 const std::vector<std::uint32_t>& products,
-                                                 std::int64_t rows, std::int64_t steps) const {
+  std::optional<kernels::PipelinedCalls> ask_kernel(std::size_t port,
+                                                    const ProjectionCalls& projection,
+                                                    const std::vector<std::uint32_t>& products,
+                                                    std::int64_t rows, std::int64_t steps) const {
     std::vector<KernelQuestion> asked;
     for (const std::uint32_t index : products) asked.push_back(question_of(index));
     std::vector<kernels::PrepareCtx> ctxs;
     for (const KernelQuestion& question : asked) ctxs.push_back(question.ctx());
     const KernelQuestion of_all = question_of(projection.product);
     const BoundScanned& walk = loop_.scanned[port];
-    return kernels::contract_beside(of_all.ctx(), projection.bias,
-                                    {walk.first_bytes, walk.step_bytes, rows, steps}, ctxs);
+    return kernels::pipelined_projection(of_all.ctx(), projection.bias,
+                                         {walk.first_bytes, walk.step_bytes, rows, steps}, ctxs);
   }
 
   bool pipeline(std::size_t port, const ProjectionCalls& projection) {
@@ -221,7 +221,7 @@ class ProjectionPipeline {
   }
 
   /// Where the rows are made: before that, their memory may be another value's.
-  void make_first_rows(const ProjectionCalls& projection, const kernels::BesideCall& with,
+  void make_first_rows(const ProjectionCalls& projection, const kernels::PipelinedCall& with,
                        const Location& whole, const Location& rows) {
     BoundCall& product = binding_.calls[projection.product];
     BoundCall& first = binding_.calls[projection.sum.value_or(projection.product)];

@@ -1,5 +1,5 @@
 // The input projection of a recurrent loop, pipelined with the products of its state
-// (kernels/contract_beside.h): the rows that the loop scans are made by its steps, some steps
+// (kernels/pipelined_projection.h): the rows that the loop scans are made by its steps, some steps
 // ahead, instead of all before it. They are stored where they would be anyway.
 #pragma once
 

@@ -78,10 +78,10 @@ double call_nanoseconds(const Binding& binding, const BoundCall& call) {
   const CallWork work = work_of(binding, call);
   if (work.products > 0) return kNanosecondsPerCall + work.products * kNanosecondsPerProduct;
   const Spot* const spots = binding.operands.data() + call.first_operand;
-  const bool of_halves =
-      std::any_of(spots, spots + call.inputs + call.outputs,
-                  [](const Spot& spot) { return spot.present() && tensor::is_half(spot.dtype); });
-  return kNanosecondsPerCall + work.elements * nanoseconds_per_element(of_halves ? 1 : 0);
+  const bool of_f16 = std::any_of(spots, spots + call.inputs + call.outputs, [](const Spot& spot) {
+    return spot.present() && tensor::is_half(spot.dtype);
+  });
+  return kNanosecondsPerCall + work.elements * nanoseconds_per_element(of_f16 ? 1 : 0);
 }
 
 double max_nanoseconds(const Binding& binding, const BoundCall& call) {

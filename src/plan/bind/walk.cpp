@@ -13,9 +13,9 @@ namespace {
 
 /// Reaching this point of the region is the error.
 void trap_region(BindContext& ctx, Error error) {
-  std::vector<Error>& faults = ctx.builder.binding().faults;
-  faults.push_back(std::move(error));
-  ctx.builder.emit(Op::fault, static_cast<std::uint32_t>(faults.size() - 1));
+  std::vector<Error>& traps = ctx.builder.binding().traps;
+  traps.push_back(std::move(error));
+  ctx.builder.emit(Op::trap, static_cast<std::uint32_t>(traps.size() - 1));
   ctx.frames.back().trapped = true;
 }
 

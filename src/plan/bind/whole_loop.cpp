@@ -94,7 +94,7 @@ std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states
   if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
     return Refusal(fmt::format("{} operations, {} are the most that are compiled at once", size,
                                kMaxCompiledInstructions));
-  if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenLooks)
+  if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenPolls)
     return "a step takes too long between two looks at limits";
   if (const std::size_t registers = jit::vector_registers(active_isa());
       states > kMaxStatesOfRegister * registers)
@@ -212,19 +212,21 @@ std::string work_of_body(const ir::Region& body, std::int64_t lanes) {
 std::string when_compiled(const PlanOptions& options, const BoundLoop& loop, const WholeLoop& whole,
                           bool pays, const std::string& work) {
   if (loop.trip_count >= 0 && !pays)
-    return fmt::format("stepped: {}; compiled after {} steps", kFewSteps, whole.steps_to_whole);
+    return fmt::format("stepped: {}; compiled after {} steps", kFewSteps,
+                       whole.steps_to_whole_loop);
   const bool has_keep_going = whole.source->has_keep_going;
   const bool may_end_early = has_keep_going && !options.always_compile;
   const bool has_open_end = loop.trip_count < 0 && loop.has_trip_count;
   if (!may_end_early && !has_open_end) return {};
   return has_keep_going
-             ? fmt::format("compiled once it has taken {} steps: {}", least_steps(options), work)
+             ? fmt::format("compiled once it has taken {} steps: {}", min_steps(options), work)
              : fmt::format("compiled from {} on, stepped before: {}",
                            counted(whole.steps_at_once, "step"), work);
 }
 
 /// Has the code made now.
-std::optional<Refusal> compile_whole(BindContext& ctx, const BoundLoop& loop, WholeLoop& whole) {
+std::optional<Refusal> compile_whole_loop(BindContext& ctx, const BoundLoop& loop,
+                                          WholeLoop& whole) {
   if (ctx.stopped) return Refusal(ctx.stopped->text());
   const Expected<jit::CompiledLoop> code = compile_loop(*ctx.plan, *whole.source, ctx.may_go_on);
   if (!code && is_of_limits(code.error()))
@@ -247,14 +249,14 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
   BodyProgram built(ctx.module, ctx.inference);
   if (auto refusal = built.build(body, ports.captured)) return refusal;
   if (auto refusal = why_too_large(built, ports.carried)) return refusal;
-  const StepsThatPay pay(built, body.nodes.size(), ports.carried, least_steps(options));
+  const StepsThatPay pay(built, body.nodes.size(), ports.carried, min_steps(options));
   const bool always = options.always_compile, is_inner = ctx.builder.loop_depth() > 0;
   WholeLoop whole;
   // A loop inside of others is run again and again; else one execution has to win it back.
   whole.steps_at_once = always ? 1 : is_inner ? pay.at_once : pay.in_all;
-  whole.steps_to_whole = always ? 1 : pay.in_all;
+  whole.steps_to_whole_loop = always ? 1 : pay.in_all;
   const bool pays = always || loop.trip_count >= whole.steps_at_once ||
-                    loop.trip_count + loop.stepped->load() >= whole.steps_to_whole;
+                    loop.trip_count + loop.stepped->load() >= whole.steps_to_whole_loop;
   // Loops inside of others are counted in the code of these.
   if (loop.trip_count >= 0 && !pays && (is_inner || loop.trip_count == 0)) return std::nullopt;
   if (ports.has_keep_going && built.lanes != 1)
@@ -270,8 +272,8 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
   whole.source = std::make_shared<const jit::LoopSource>(std::move(source));
   form.strategy = when_compiled(options, loop, whole, pays, whole.work);
   if (form.strategy.empty()) {
-    if (auto refusal = compile_whole(ctx, loop, whole)) return refusal;
-    form.strategy = "compiled: " + whole.work + ", " + whole.code.target;
+    if (auto refusal = compile_whole_loop(ctx, loop, whole)) return refusal;
+    form.strategy = "compiled as a whole loop: " + whole.work + ", " + whole.code.target;
   }
   form.whole = std::move(whole);
   return std::nullopt;
@@ -288,7 +290,7 @@ LoopForm choose_form(BindContext& ctx, const BoundLoop& loop, const std::vector<
   return form;
 }
 
-std::int64_t least_steps(const PlanOptions& options) {
+std::int64_t min_steps(const PlanOptions& options) {
   return options.always_compile ? 1 : kMinStepsToCompile;
 }
 

@@ -24,9 +24,10 @@ Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const 
   return compile_source(plan, std::move(body), may_go_on);
 }
 
-Expected<BodyCode> compile_section(const Plan& plan, const Binding& binding,
-                                   const BoundSection& section, const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(Body body, describe_section(plan, binding, section));
+Expected<BodyCode> compile_outlined_region(const Plan& plan, const Binding& binding,
+                                           const OutlinedRegion& outlined,
+                                           const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_outlined_region(plan, binding, outlined));
   return compile_source(plan, std::move(body), may_go_on);
 }
 

@@ -63,7 +63,7 @@ class BodyMaker {
   }
 
   /// Of instructions [first, last) alone. What others touch, too, stays in memory.
-  Expected<Body> make_section(std::uint32_t first, std::uint32_t last) {
+  Expected<Body> make_outlined_region(std::uint32_t first, std::uint32_t last) {
     const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
     const auto is_buffer = [&](std::int32_t slot) {
       return is_in_arena(slot) && !touched[static_cast<std::size_t>(slot)];
@@ -152,7 +152,7 @@ class BodyMaker {
         case Op::branch:
           add_branch(at, parts);
           break;
-        case Op::spend:
+        case Op::charge:
           parts.push_back(part_of_charge(instruction.index));
           break;
         case Op::loop_begin:
@@ -167,9 +167,9 @@ class BodyMaker {
         case Op::dynamic_call:
         case Op::object_call:
         case Op::check_sizes:
-        case Op::fault:
-        case Op::look:
-        case Op::section:
+        case Op::trap:
+        case Op::poll:
+        case Op::outlined_region:
         case Op::end:
           SCANLOOM_ASSERT(!"find_body_code lets no such instruction pass");
       }
@@ -225,8 +225,8 @@ class BodyMaker {
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
     part.origins = {origin_of(view.node_id())};
-    if (const ir::NodeId beside = binding_.calls[index].pipelined.node; beside.valid())
-      part.origins.push_back(origin_of(beside));
+    if (const ir::NodeId pipelined = binding_.calls[index].pipelined.node; pipelined.valid())
+      part.origins.push_back(origin_of(pipelined));
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);
     for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)
@@ -304,7 +304,7 @@ class BodyMaker {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
     block.reads.push_back(use_of(block.statement.condition, {}));
     std::vector<Part> inner, otherwise;
-    const BranchSides sides = sides_of(binding_, at);
+    const BranchRegions sides = regions_of(binding_, at);
     add_range(sides.then.first, sides.then.last, true, inner);
     add_range(sides.otherwise.first, sides.otherwise.last, true, otherwise);
     block.statement.inner = close_block(std::move(inner), block);
@@ -417,10 +417,10 @@ Expected<Body> describe_body(const Plan& plan, const Binding& binding, const Bou
   return BodyMaker(plan, binding, loop).make();
 }
 
-Expected<Body> describe_section(const Plan& plan, const Binding& binding,
-                                const BoundSection& section) {
-  return BodyMaker(plan, binding, binding.loops[section.loop])
-      .make_section(section.first, section.last);
+Expected<Body> describe_outlined_region(const Plan& plan, const Binding& binding,
+                                        const OutlinedRegion& outlined) {
+  return BodyMaker(plan, binding, binding.loops[outlined.loop])
+      .make_outlined_region(outlined.first, outlined.last);
 }
 
 }  // namespace scanloom::plan

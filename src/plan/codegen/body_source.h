@@ -25,7 +25,7 @@ struct Body {
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop);
 
 /// A part of such a body, as the body of a loop that takes one step.
-Expected<Body> describe_section(const Plan& plan, const Binding& binding,
-                                const BoundSection& section);
+Expected<Body> describe_outlined_region(const Plan& plan, const Binding& binding,
+                                        const OutlinedRegion& outlined);
 
 }  // namespace scanloom::plan

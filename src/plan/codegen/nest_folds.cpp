@@ -43,7 +43,7 @@ ReducedBy reduced_by(tensor::Reduction::Fold fold) {
   return {loopnest::Reduction::Kind::sum};
 }
 
-bool is_extreme(loopnest::Reduction::Kind kind) {
+bool is_min_max(loopnest::Reduction::Kind kind) {
   return kind == loopnest::Reduction::Kind::max || kind == loopnest::Reduction::Kind::min;
 }
 
@@ -149,11 +149,11 @@ std::optional<Nest> reduction_nest(const CallView& call) {
   if (named == nullptr) return std::nullopt;
   const ReducedBy reduction = reduced_by(named->fold);
   const bool only_reduces = !reduction.each && named->finish == tensor::Reduction::Finish::none;
-  if (!is_real(dtype) && (!only_reduces || dtype_bytes(dtype) < 4))
+  if (!is_floating_point(dtype) && (!only_reduces || dtype_bytes(dtype) < 4))
     return std::nullopt;  // computed in another type
   DividedAxes axes = reduced_axes(call);
   if (axes.count == 0 ||
-      (is_extreme(reduction.kind) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+      (is_min_max(reduction.kind) && axes.kept.empty() && axes.count > kMaxMinMaxOfNest))
     return std::nullopt;
   Nest nest;
   add_named(nest, *named, axes, dtype);
@@ -162,13 +162,13 @@ std::optional<Nest> reduction_nest(const CallView& call) {
   return nest;
 }
 
-std::optional<Nest> arg_extreme_nest(const CallView& call) {
+std::optional<Nest> arg_min_max_nest(const CallView& call) {
   const std::vector<tensor::Attr>& attrs = call.node().attrs;
   const int chosen = ops::checked_axis(attrs[0], call.layout(call.spot(0)).dims.rank());
   DividedAxes axes =
       divide_axes(call, attrs[1].integer() != 0, [&](int axis) { return axis == chosen; });
   // One line is searched faster by the kernel.
-  if (axes.kept.empty() && axes.count > kMaxExtremeOfNest) return std::nullopt;
+  if (axes.kept.empty() && axes.count > kMaxMinMaxOfNest) return std::nullopt;
   loopnest::Reduction reduction =
       plain_reduction(call.node().op == &ops::argmax_op ? loopnest::Reduction::Kind::argmax
                                                         : loopnest::Reduction::Kind::argmin,

@@ -13,7 +13,7 @@ using loopnest::Nest;
 using tensor::ScalarOp;
 
 /// A kernel that takes tuples of more indices, block by block, is as fast.
-constexpr std::int64_t kMostIndices = 3;
+constexpr std::int64_t kMaxIndices = 3;
 
 /// Axes of the nest in the making, each with what the operands move by along it.
 struct Axis {
@@ -95,7 +95,7 @@ std::vector<Nest> gathered_tuples(const CallView& call) {
   const Layout& to = call.layout(call.output());
   const int batch = static_cast<int>(call.node().attrs[0].integer()), outer = at.dims.rank() - 1;
   const std::int64_t length = at.dims[outer];
-  if (length < 1 || length > kMostIndices) return {};
+  if (length < 1 || length > kMaxIndices) return {};
   std::vector<Axis> axes;
   for (int i = 0; i < to.dims.rank(); ++i) {
     Axis& own = axes.emplace_back(Axis{.size = to.dims[i], .write = to.strides[i]});
@@ -156,7 +156,7 @@ std::vector<Nest> scattered_tuples(const CallView& call) {
   const Layout& to = call.layout(call.output());
   const int outer = at.dims.rank() - 1;
   const std::int64_t length = at.dims[outer];
-  if (length < 1 || length > kMostIndices) return {};
+  if (length < 1 || length > kMaxIndices) return {};
   std::vector<Axis> axes;
   for (int i = 0; i < from.dims.rank(); ++i) {
     Axis& own = axes.emplace_back(Axis{.size = from.dims[i], .read = from.strides[i]});

@@ -40,7 +40,7 @@ Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
 
 Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
   const DType from = ctx.dtype(kElements);
-  const DType difference = is_real(from)            ? DType::f32
+  const DType difference = is_floating_point(from)  ? DType::f32
                            : dtype_bytes(from) <= 2 ? DType::i32
                                                     : DType::i64;
   Reg x = ctx.as(kElements, difference);
@@ -54,7 +54,7 @@ Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
 std::optional<Nest> quantization_nest(const CallView& call) {
   const Layout &from = call.layout(call.spot(kElements)), &to = call.layout(call.output());
   const DType x = call.spot(kElements).dtype, y = call.output().dtype;
-  if (!is_real(x) && !is_integer(x)) return std::nullopt;
+  if (!is_floating_point(x) && !is_integer(x)) return std::nullopt;
   const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
   Nest nest;
   Access read = first_element(call.spot(kElements)), write = first_element(call.output());

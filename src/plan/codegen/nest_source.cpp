@@ -71,7 +71,7 @@ const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpD
 }
 
 /// Levels of greater ones of two that are looked at: each doubles what there is to see.
-constexpr int kMostLevels = 4;
+constexpr int kMaxLevels = 4;
 
 /// Whether in x - `greatest` no element is more than 0: what stands beside each element of x is the
 /// greatest of some numbers of which it is one. Both operands of a difference are broadcast alike,
@@ -79,7 +79,7 @@ constexpr int kMostLevels = 4;
 /// put back where they were, has x's rank, so that lists of axes which are equal mean the same
 /// ones, also those counted from the end.
 bool is_never_less(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
-                   int levels = kMostLevels) {
+                   int levels = kMaxLevels) {
   if (const ir::Node* const greater = maker(module, greatest, ops::max_op))
     return levels > 0 && std::ranges::any_of(greater->inputs, [&](ir::ValueId operand) {
              return operand == x || is_never_less(module, operand, x, levels - 1);
@@ -292,7 +292,8 @@ bool is_index_of_first_axis(const CallView& call) {
 std::optional<SlicedNest> written_nest(const CallView& call) {
   const Spot &data = call.spot(0), &updates = call.spot(2);
   const std::string& reduction = call.node().attrs[0].text();
-  const bool adds = reduction == "add" && (is_real(data.dtype) || data.dtype == DType::i64);
+  const bool adds =
+      reduction == "add" && (is_floating_point(data.dtype) || data.dtype == DType::i64);
   if ((reduction != "none" && !adds) || !is_index_of_first_axis(call) ||
       !updates_in_place(call.node().op, data, call.output()))
     return std::nullopt;
@@ -362,7 +363,7 @@ std::vector<Nest> nests_of(const CallView& call) {
   const ir::OpDef* const op = call.node().op;
   if (op->scalar != nullptr) return pointwise_nests(call);
   if (op == &ops::reduce_op) return alone(reduction_nest(call));
-  if (op == &ops::argmax_op || op == &ops::argmin_op) return alone(arg_extreme_nest(call));
+  if (op == &ops::argmax_op || op == &ops::argmin_op) return alone(arg_min_max_nest(call));
   if (op == &ops::contract_op) return alone(product_nest(call));
   if (op == &ops::quantize_linear_op || op == &ops::dequantize_linear_op)
     return alone(quantization_nest(call));

@@ -56,7 +56,7 @@ std::vector<loopnest::Nest> nests_of(const CallView& call);
 
 // The same for single operators, in files of their own.
 std::optional<loopnest::Nest> reduction_nest(const CallView& call);
-std::optional<loopnest::Nest> arg_extreme_nest(const CallView& call);
+std::optional<loopnest::Nest> arg_min_max_nest(const CallView& call);
 std::optional<loopnest::Nest> product_nest(const CallView& call);
 std::optional<loopnest::Nest> quantization_nest(const CallView& call);
 std::vector<loopnest::Nest> concat_nests(const CallView& call);

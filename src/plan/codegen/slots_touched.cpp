@@ -37,10 +37,10 @@ class Toucher {
         break;
       case Op::loop_end:
       case Op::jump:
-      case Op::fault:
-      case Op::look:
-      case Op::spend:
-      case Op::section:
+      case Op::trap:
+      case Op::poll:
+      case Op::charge:
+      case Op::outlined_region:
       case Op::end:
         break;
     }

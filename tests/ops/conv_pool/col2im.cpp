@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 std::vector<Sample> col2im_samples() {
   return {
-      {.name = "blocks_side_by_side",
+      {.name = "interleaved_blocks",
        .inputs = {f32({1, 5, 5}, {0,  -1, 4,  1, 4,  2,  1,  0, -3, 2,  3,  2, -1,
                                   -4, 2,  -4, 3, -3, -2, -3, 0, -3, -2, -4, 4}),
                   i64({2}, {5, 5}), i64({2}, {1, 5})},

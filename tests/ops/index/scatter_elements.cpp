@@ -44,7 +44,7 @@ std::vector<Sample> scatter_elements_first_part() {
        .inputs = {u8({2}, {250, 3}), i64({2}, {0, 1}), u8({2}, {10, 100})},
        .attrs = {{"axis", 0}, {"reduction", "mul"}},
        .outputs = {u8({2}, {196, 44})}},
-      {.name = "signed_extremes",
+      {.name = "signed_min_max",
        .inputs = {integers(DType::i8, {2}, {-5, 3}), i64({3}, {0, 0, 1}),
                   integers(DType::i8, {3}, {-7, 2, 9})},
        .attrs = {{"axis", 0}, {"reduction", "min"}},

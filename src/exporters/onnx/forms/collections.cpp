@@ -78,7 +78,7 @@ void tfidf(NodeEmitter& node) {
   else
     attributes.push_back(
         attribute("pool_int64s", tensor::to_integers(pool).value_or(std::vector<std::int64_t>())));
-  if (!node.attr("weights").reals().empty())
+  if (!node.attr("weights").floats().empty())
     attributes.push_back(node.attribute_as("weights", "weights"));
   node.finish("TfIdfVectorizer", attributes);
 }

@@ -96,7 +96,7 @@ void log1p(NodeEmitter& node) {
 /// zero has the sign of b.
 void mod(NodeEmitter& node) {
   const DType dtype = node.dtype();
-  if (!is_real(dtype) || node.attr("fmod").integer() != 0)
+  if (!is_floating_point(dtype) || node.attr("fmod").integer() != 0)
     return node.finish("Mod", node.attributes());
   const std::string &a = node.in(0), &b = node.in(1), zero = node.number(0, dtype);
   const std::string rest = node.op("Mod", {a, b}, {attribute("fmod", std::int64_t{1})});
@@ -109,7 +109,7 @@ void mod(NodeEmitter& node) {
 
 /// Of unsigned numbers by wrapping, as other integers do.
 void neg(NodeEmitter& node) {
-  if (is_real(node.dtype()) || is_signed(node.dtype())) return node.finish("Neg");
+  if (is_floating_point(node.dtype()) || is_signed(node.dtype())) return node.finish("Neg");
   node.emit("Sub", {node.number(0, node.dtype()), node.in(0)}, node.outputs());
 }
 

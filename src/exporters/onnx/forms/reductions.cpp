@@ -164,9 +164,9 @@ void reduce(NodeEmitter& node) {
   if (node.has(1) && !(empty_is_all.present() && empty_is_all.integer() != 0))
     attributes.push_back(attribute("noop_with_empty_axes", std::int64_t{1}));
   const DType dtype = node.dtype();
-  const bool is_extreme = kind == "max" || kind == "min";
-  const bool has_form = is_extreme && (dtype == DType::i8 || dtype == DType::u8);
-  if (is_extreme && dtype == DType::boolean) node.need_opset(20);
+  const bool is_min_max = kind == "max" || kind == "min";
+  const bool has_form = is_min_max && (dtype == DType::i8 || dtype == DType::u8);
+  if (is_min_max && dtype == DType::boolean) node.need_opset(20);
   finish_in(node, has_form ? dtype : summed_in(dtype), kReductions.at(kind), attributes, 1);
 }
 

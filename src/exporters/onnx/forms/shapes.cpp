@@ -38,7 +38,7 @@ void pad(NodeEmitter& node) {
 /// ONNX counts in five types; others are counted in the next wider one.
 void range(NodeEmitter& node) {
   const DType dtype = node.dtype();
-  const bool is_narrow = is_real(dtype) && dtype_bytes(dtype) < 4;
+  const bool is_narrow = is_floating_point(dtype) && dtype_bytes(dtype) < 4;
   const bool has_form = dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i16 ||
                         dtype == DType::i32 || dtype == DType::i64;
   const DType wide = has_form ? dtype : is_narrow ? DType::f32 : DType::i64;

@@ -90,7 +90,7 @@ void lp_pool(NodeEmitter& node) {
 /// Integers of 16 and 32 bits go through f64, which holds them all.
 void max_pool(NodeEmitter& node) {
   const DType dtype = node.dtype();
-  const bool has_form = is_real(dtype) || dtype_bytes(dtype) == 1;
+  const bool has_form = is_floating_point(dtype) || dtype_bytes(dtype) == 1;
   if (!has_form && dtype_bytes(dtype) > 4)
     return node.refuse("of " + std::string(dtype_name(dtype)));
   Attributes attributes = pool_attributes(node);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kSize = 1, kScale = 2, kRegion = 3;
 
 /// Elements of a matrix of weights.
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxWeights = std::int64_t{1} << 24;
 
 class Resampling {
  public:
@@ -58,13 +58,13 @@ class Resampling {
         tensor::Attr(-1.0);
     SCANLOOM_TRY(const Tensor picked,
                  made_of(Tensor::of<double>({in_, 1}, numbers), {to_, 1}, std::move(attrs)));
-    NodeWriter::Ints places;
+    NodeWriter::Ints positions;
     std::vector<std::uint8_t> inside;
-    for (const double place : picked.as<double>()) {
-      places.push_back(static_cast<std::int64_t>(std::max(place, 0.0)));
-      inside.push_back(place >= 0 ? 1 : 0);
+    for (const double position : picked.as<double>()) {
+      positions.push_back(static_cast<std::int64_t>(std::max(position, 0.0)));
+      inside.push_back(position >= 0 ? 1 : 0);
     }
-    Output y = out_.gather(out_.in(0), out_.list(places), axis_, dtype_);
+    Output y = out_.gather(out_.in(0), out_.list(positions), axis_, dtype_);
     if (has_extrapolation()) {
       NodeWriter::Ints sizes(static_cast<std::size_t>(out_.type(0).rank()), 1);
       sizes[static_cast<std::size_t>(axis_)] = to_;
@@ -142,7 +142,7 @@ void write_filters(NodeWriter& out) {
   if (!x.dims[axis].is_constant() || !y.dims[axis].is_constant())
     return out.refuse("the size of its axis is not known, and no layer has its mode");
   const std::int64_t in = x.dims[axis].value(), to = y.dims[axis].value();
-  if (in == 0 || to == 0 || in > kMostWeights / std::max(in, to))
+  if (in == 0 || to == 0 || in > kMaxWeights / std::max(in, to))
     return out.refuse("there are no weights, or more than 2^24");
   if (const Expected<void> done = Resampling(out, static_cast<int>(axis), in, to).write(); !done)
     out.refuse(done.error().message());

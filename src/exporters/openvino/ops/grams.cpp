@@ -12,7 +12,7 @@ using tensor::Tensor;
 namespace {
 
 /// Distances between the elements of a gram that are tried.
-constexpr std::int64_t kMostSteps = 256;
+constexpr std::int64_t kMaxSteps = 256;
 
 class GramWriter {
  public:
@@ -22,7 +22,7 @@ class GramWriter {
     const tensor::Type& type = out_.type(0);
     if (!type.ranked) return out_.refuse("x has an unknown number of axes");
     if (dtype_ == DType::string) return out_.refuse("an IR compares no strings");
-    if (out_.integer("skips") >= kMostSteps)
+    if (out_.integer("skips") >= kMaxSteps)
       return out_.refuse("grams over 256 elements that are left out, or more, have no form");
     const bool is_row = type.rank() == 1;
     x_ = is_row ? out_.unsqueeze(out_.in(0), {0}, dtype_) : out_.in(0);
@@ -90,11 +90,11 @@ class GramWriter {
 
   /// [grams, columns]: what one occurrence adds where. Of equal grams the first alone counts.
   [[nodiscard]] Tensor columns() const {
-    const NodeWriter::Ints& places = out_.attr("columns").integers();
-    const std::vector<double>& weights = out_.attr("weights").reals();
-    const std::int64_t count = *std::ranges::max_element(places) + 1;
+    const NodeWriter::Ints& positions = out_.attr("columns").integers();
+    const std::vector<double>& weights = out_.attr("weights").floats();
+    const std::int64_t count = *std::ranges::max_element(positions) + 1;
     const NodeWriter::Ints all = *tensor::to_integers(pool());
-    std::vector<float> values(places.size() * static_cast<std::size_t>(count), 0.0F);
+    std::vector<float> values(positions.size() * static_cast<std::size_t>(count), 0.0F);
     std::map<NodeWriter::Ints, bool> known;
     std::size_t gram = 0;
     for (std::int64_t n = 1; n <= static_cast<std::int64_t>(starts().size()); ++n)
@@ -102,10 +102,10 @@ class GramWriter {
         const auto first = all.begin() + at;
         if (!known.emplace(NodeWriter::Ints(first, first + n), true).second) continue;
         const bool is_weighted = out_.text("mode") != "TF" && !weights.empty();
-        values[gram * static_cast<std::size_t>(count) + static_cast<std::size_t>(places[gram])] =
+        values[gram * static_cast<std::size_t>(count) + static_cast<std::size_t>(positions[gram])] =
             is_weighted ? static_cast<float>(weights[gram]) : 1.0F;
       }
-    return Tensor::of<float>({static_cast<std::int64_t>(places.size()), count}, values);
+    return Tensor::of<float>({static_cast<std::int64_t>(positions.size()), count}, values);
   }
 
   NodeWriter& out_;
@@ -116,11 +116,11 @@ class GramWriter {
 }  // namespace
 
 void write_tfidf(NodeWriter& out) {
-  constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+  constexpr std::int64_t kMaxWeights = std::int64_t{1} << 24;
   const NodeWriter::Ints& columns = out.attr("columns").integers();
   if (columns.empty()) return out.refuse("it has no grams");
   const auto grams = static_cast<std::int64_t>(columns.size());
-  if (*std::ranges::max_element(columns) >= kMostWeights / grams)
+  if (*std::ranges::max_element(columns) >= kMaxWeights / grams)
     return out.refuse("there are more than 2^24 pairs of grams and columns");
   GramWriter(out).write();
 }

@@ -63,8 +63,8 @@ void write_affine_grid(NodeWriter& out) {
   std::vector<Output> columns;
   for (int axis = spatial - 1; axis >= 0; --axis) columns.push_back(coordinate(axis));
   columns.push_back(as_column(out.scalar(1, f64)));
-  const Output places = out.concat(std::move(columns), 1, f64);
-  const Output made = out.layer("MatMul", 1, {places, out.convert(out.in(0), f64)}, f64,
+  const Output positions = out.concat(std::move(columns), 1, f64);
+  const Output made = out.layer("MatMul", 1, {positions, out.convert(out.in(0), f64)}, f64,
                                 {{"transpose_a", "false"}, {"transpose_b", "true"}});
   const Output shape =
       out.concat({out.size_of(out.in(0), 0, true), sizes, out.list({spatial})}, 0, i64);

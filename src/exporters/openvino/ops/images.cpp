@@ -120,11 +120,11 @@ Output kept_boxes(NodeWriter& out, Output rows) {
 }  // namespace
 
 void write_non_max_suppression(NodeWriter& out) {
-  constexpr std::size_t kMost = 2, kOverlap = 3, kScore = 4;
+  constexpr std::size_t kMax = 2, kOverlap = 3, kScore = 4;
   const auto scalar = [&](std::size_t i) {
     return out.reshape(out.in(i), out.list({}), out.dtype(i));
   };
-  std::vector<Output> inputs{out.in(0), out.in(1), out.has(kMost) ? scalar(kMost) : out.number(0)};
+  std::vector<Output> inputs{out.in(0), out.in(1), out.has(kMax) ? scalar(kMax) : out.number(0)};
   inputs.push_back(out.has(kOverlap) ? scalar(kOverlap) : out.scalar(0, DType::f32));
   constexpr double kLowest = -3.4028234663852886e38;
   inputs.push_back(out.has(kScore) ? scalar(kScore) : out.scalar(kLowest, DType::f32));

@@ -40,16 +40,16 @@ Pads all_pads(NodeWriter& out, int rank) {
   const NodeWriter::Ints padded = *tensor::to_integers(*axes);
   const auto count = static_cast<std::int64_t>(padded.size());
   // An axis that is not named has the pad behind all others, which is 0.
-  NodeWriter::Ints places(static_cast<std::size_t>(rank), 2 * count);
+  NodeWriter::Ints positions(static_cast<std::size_t>(rank), 2 * count);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t axis = padded[static_cast<std::size_t>(i)];
-    places[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = i;
+    positions[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = i;
   }
   const Output with_zero = out.concat({given, out.list({0})}, 0, DType::i64);
-  const Output begin = out.gather(with_zero, out.list(places), 0, DType::i64);
-  for (std::int64_t& place : places)
-    if (place < count) place += count;
-  return Pads{begin, out.gather(with_zero, out.list(places), 0, DType::i64)};
+  const Output begin = out.gather(with_zero, out.list(positions), 0, DType::i64);
+  for (std::int64_t& position : positions)
+    if (position < count) position += count;
+  return Pads{begin, out.gather(with_zero, out.list(positions), 0, DType::i64)};
 }
 
 /// Axis by axis, element i is that with number i - begin, counted round.
@@ -62,9 +62,9 @@ Output wrapped(NodeWriter& out, const Pads& pads, int rank) {
     const Output end = out.gather(pads.end, out.number(axis), 0, i64);
     const Output first = out.binary("Subtract", out.number(0), begin, i64);
     const Output last = out.binary("Add", size, end, i64);
-    const Output places =
+    const Output positions =
         out.layer("Range", 4, {first, last, out.number(1)}, i64, {{"output_type", "i64"}});
-    x = out.gather(x, out.binary("FloorMod", places, size, i64), axis, out.dtype());
+    x = out.gather(x, out.binary("FloorMod", positions, size, i64), axis, out.dtype());
   }
   return x;
 }

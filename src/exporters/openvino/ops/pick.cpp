@@ -148,7 +148,7 @@ Output reversed(NodeWriter& out, Output x, std::int64_t axis, DType dtype) {
   return out.slice(x, axis, out.list({-1}), out.list({kBeforeAll}), -1, dtype);
 }
 
-void write_extreme(NodeWriter& out, bool largest) {
+void write_min_max(NodeWriter& out, bool largest) {
   const std::int64_t axis = out.integer("axis");
   const bool last = out.flag("select_last_index");
   const Output x = last ? reversed(out, out.in(0), axis, out.dtype()) : out.in(0);
@@ -165,8 +165,8 @@ void write_extreme(NodeWriter& out, bool largest) {
 
 }  // namespace
 
-void write_argmax(NodeWriter& out) { write_extreme(out, true); }
-void write_argmin(NodeWriter& out) { write_extreme(out, false); }
+void write_argmax(NodeWriter& out) { write_min_max(out, true); }
+void write_argmin(NodeWriter& out) { write_min_max(out, false); }
 
 void write_topk(NodeWriter& out) {
   const Output count = out.reshape(out.in(1), out.list({}), out.dtype(1));
@@ -206,10 +206,10 @@ void write_label_encode(NodeWriter& out) {
     const std::vector<Output> found =
         out.layers("TopK", 11, {out.convert(equal, DType::i32), out.number(1)},
                    {DType::i32, DType::i64}, topk_data(-1, true));
-    const Output place = out.squeeze(found[1], {-1}, DType::i64);
+    const Output position = out.squeeze(found[1], {-1}, DType::i64);
     const Output is_found = out.layer("ReduceLogicalOr", 1, {equal, out.list({-1})}, DType::boolean,
                                       {{"keep_dims", "false"}});
-    const Output value = out.gather(out.constant(values), place, 0, dtype);
+    const Output value = out.gather(out.constant(values), position, 0, dtype);
     return out.set(out.layer("Select", 1, {is_found, value, result}, dtype));
   }
   out.set(out.broadcast(result, out.shape_of(out.in(0)), dtype));

@@ -26,7 +26,7 @@ void write_cast(NodeWriter& out) {
   const DType from = out.dtype(), to = out.result_type().dtype;
   const double most = greatest_of_8_bits(to);
   Output x = out.in(0);
-  if (most != 0 && is_real(from) && dtype_file_bits(from) > 8) {
+  if (most != 0 && is_floating_point(from) && dtype_file_bits(from) > 8) {
     const Output inside =
         out.layer("Clamp", 1, {x}, from, {{"min", real_text(-most)}, {"max", real_text(most)}});
     const Output is_nan = out.layer("IsNaN", 10, {x}, DType::boolean);
@@ -45,7 +45,8 @@ void write_clip(NodeWriter& out) {
 /// Quotients of integers are cut off.
 void write_div(NodeWriter& out) {
   Data data;
-  if (!is_real(out.dtype())) data = {{"auto_broadcast", "numpy"}, {"m_pythondiv", "false"}};
+  if (!is_floating_point(out.dtype()))
+    data = {{"auto_broadcast", "numpy"}, {"m_pythondiv", "false"}};
   out.set(out.layer("Divide", 1, {out.in(0), out.in(1)}, out.dtype(), std::move(data)));
 }
 
@@ -56,7 +57,7 @@ void write_mod(NodeWriter& out) {
 /// The layer takes one type for both. An integer to a real power is rounded towards zero.
 void write_pow(NodeWriter& out) {
   const DType result = out.dtype(0), exponent = out.dtype(1);
-  if (is_real(result) || !is_real(exponent)) {
+  if (is_floating_point(result) || !is_floating_point(exponent)) {
     const Output y = result == exponent ? out.in(1) : out.convert(out.in(1), result);
     return out.set(out.binary("Power", out.in(0), y, result));
   }

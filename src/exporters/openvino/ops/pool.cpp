@@ -93,8 +93,8 @@ Output first_axis_fastest(NodeWriter& out, Output numbers, int rank) {
   // From the last axis on; `before` is how many elements the axes before it have together.
   for (int axis = rank - 1; axis >= 2; --axis) {
     before = out.binary("Divide", before, size(axis), i64);
-    const Output place = out.binary("FloorMod", rest, size(axis), i64);
-    result = out.binary("Add", result, out.binary("Multiply", place, before, i64), i64);
+    const Output position = out.binary("FloorMod", rest, size(axis), i64);
+    result = out.binary("Add", result, out.binary("Multiply", position, before, i64), i64);
     rest = out.binary("Divide", rest, size(axis), i64);
   }
   return result;

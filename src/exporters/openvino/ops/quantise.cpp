@@ -35,7 +35,7 @@ void write_quantize_linear(NodeWriter& out) {
   if (!scale.valid() || !zero.valid())
     return out.refuse("its scale and zero point have an unknown number of axes");
   const Output scaled = out.binary("Divide", as_f32(out, 0), scale, f32);
-  if (is_real(to)) return out.set(out.convert(scaled, to));
+  if (is_floating_point(to)) return out.set(out.convert(scaled, to));
   if (dtype_file_bits(to) > 32) return out.refuse("results of 64 bits have no form in an IR");
   if (dtype_file_bits(to) <= 16) return out.set(quantised(out, scaled, zero, to));
   // Sums of 32 bits are exact in f64 alone.
@@ -48,7 +48,7 @@ void write_quantize_linear(NodeWriter& out) {
 /// Differences of integers are taken exactly: in f32 those of up to 16 bits, in i64 the others.
 void write_dequantize_linear(NodeWriter& out) {
   const DType f32 = DType::f32, result = out.result_type().dtype, given = out.dtype();
-  const bool is_wide = !is_real(given) && dtype_file_bits(given) > 16;
+  const bool is_wide = !is_floating_point(given) && dtype_file_bits(given) > 16;
   const DType middle = is_wide && out.has(kZero) ? DType::i64 : f32;
   Output x = out.convert(out.in(0), middle);
   if (out.has(kZero)) {

@@ -99,8 +99,8 @@ Output log_sum_exp(NodeWriter& out, Output x, Reduction by, DType dtype) {
 Output composed(NodeWriter& out, std::string_view kind, const Reduction& by) {
   const DType dtype = out.dtype();
   const DType whole = dtype == DType::u64 ? dtype : DType::i64;
-  const DType sums = is_real(dtype) ? ops::at_least_f32(dtype) : whole;
-  const DType logs = is_real(dtype) ? sums : DType::f64;
+  const DType sums = is_floating_point(dtype) ? ops::at_least_f32(dtype) : whole;
+  const DType logs = is_floating_point(dtype) ? sums : DType::f64;
   const auto as = [&](Output value, DType from, DType to) {
     return from == to ? value : out.convert(value, to);
   };
@@ -183,7 +183,7 @@ Output around_axis(NodeWriter& out, Output x, DType dtype) {
 void write_cumprod(NodeWriter& out) {
   const tensor::Tensor* const known = out.constant_in(1);
   const DType dtype = out.dtype(), i64 = DType::i64;
-  const DType wide = is_real(dtype) ? ops::at_least_f32(dtype) : dtype;
+  const DType wide = is_floating_point(dtype) ? ops::at_least_f32(dtype) : dtype;
   const bool is_plain = known != nullptr && out.type(0).ranked;
   Output x = wide == dtype ? out.in(0) : out.convert(out.in(0), wide);
   std::int64_t axis = is_plain ? tensor::to_integers(*known)->front() : 1;

@@ -130,7 +130,7 @@ ValueId soft_capped(Composer& c, ValueId scores) {
 ValueId probabilities(Composer& c, ValueId scores, ValueId bias) {
   const DType dtype = c.dtype(scores);
   const DType precision = c.dtype_attribute("softmax_precision", dtype);
-  if (!is_real(precision))
+  if (!is_floating_point(precision))
     c.refuse(invalid_model("attribute 'softmax_precision' is {}", dtype_onnx_name(precision)));
   const ValueId soft =
       c.cast(c.op(ops::softmax_op, {c.cast(scores, precision)}, {{"axis", -1}}), dtype);

@@ -129,12 +129,13 @@ void BatchedScan::enter_batch(NodeCtx& ctx, const BatchedOperands& operands,
   if (operands.lengths.valid()) scanned.push_back(operands.lengths);
   inputs.insert(inputs.end(), scanned.begin(), scanned.end());
   ports.scanned.assign(scanned.size(), {});
-  outer_ = module.add_node(ctx.builder().region(), ir::loop_op, inputs, {}, {}, ctx.site().place);
+  outer_ =
+      module.add_node(ctx.builder().region(), ir::loop_op, inputs, {}, {}, ctx.site().location);
   module.node(outer_).loop = std::move(ports);
   const ir::RegionId region = module.add_region(outer_, "batch");
   module.node(outer_).regions.push_back(region);
   builder_ = std::make_shared<ir::Builder>(module, region);
-  builder_->set_place(ctx.site().place);
+  builder_->set_location(ctx.site().location);
   const auto argument = [&](Type type) { return module.add_argument(region, std::move(type), {}); };
   for (const ValueId outside : captures.operands())
     captured_.push_back(argument(ctx.type(outside)));
@@ -179,7 +180,7 @@ void BatchedScan::add_steps(NodeCtx& ctx) {
   for (const std::int64_t direction : directions_)
     ports.scanned.push_back({.start = direction == 1 ? -1 : 0, .stride = direction == 1 ? -1 : 1});
   inner_ = ctx.module().add_node(builder_->region(), ir::loop_op, std::move(inputs), {}, {},
-                                 ctx.site().place);
+                                 ctx.site().location);
   ctx.module().node(inner_).loop = std::move(ports);
 }
 

@@ -34,7 +34,7 @@ Expected<ValueId> of_bits(NodeCtx& ctx, DType dtype, std::uint8_t bits) {
 
 Expected<void> emit_overflowing_cast(NodeCtx& ctx, ValueId x, const Overflow& overflow) {
   const DType own = ctx.type(x).dtype;
-  const bool is_wide = is_real(own) && dtype_bytes(own) > 1;
+  const bool is_wide = is_floating_point(own) && dtype_bytes(own) > 1;
   SCANLOOM_TRY(const ValueId value, ctx.cast(x, is_wide ? own : DType::f32));
   SCANLOOM_TRY(const ValueId limit, ctx.scalar(overflow.limit, ctx.type(value).dtype));
   SCANLOOM_TRY(const ValueId zero, ctx.scalar(0, ctx.type(value).dtype));

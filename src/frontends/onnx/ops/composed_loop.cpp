@@ -29,7 +29,7 @@ OpenedLoop open_loop(NodeCtx& ctx, const ComposedLoop& loop, std::string_view na
   ports.fixed_sizes = true;
   OpenedLoop opened;
   opened.node = module.add_node(ctx.builder().region(), ir::loop_op, std::move(operands), {}, {},
-                                ctx.site().place);
+                                ctx.site().location);
   module.node(opened.node).loop = std::move(ports);
   opened.region = module.add_region(opened.node, std::string(name));
   module.node(opened.node).regions.push_back(opened.region);
@@ -67,7 +67,7 @@ std::vector<ValueId> make_loop(
   ir::Module& module = c.ctx().module();
   const OpenedLoop opened = open_loop(c.ctx(), loop, name);
   ir::Builder builder(module, opened.region);
-  builder.set_place(c.ctx().site().place);
+  builder.set_location(c.ctx().site().location);
   Composer inside(c.ctx(), builder);
   const ComposedLoop::Yields yields = body(inside, opened.step);
   if (Expected<void> done = inside.done(); !done) {

@@ -22,7 +22,7 @@ Expected<Tensor> texts_of(const Shape& shape, const std::vector<std::string_view
 
 constexpr std::pair<std::string_view, AttributeKind> kForms[] = {
     {"value", AttributeKind::tensor},      {"sparse_value", AttributeKind::sparse_tensor},
-    {"value_float", AttributeKind::real},  {"value_floats", AttributeKind::reals},
+    {"value_float", AttributeKind::real},  {"value_floats", AttributeKind::floats},
     {"value_int", AttributeKind::integer}, {"value_ints", AttributeKind::integers},
     {"value_string", AttributeKind::text}, {"value_strings", AttributeKind::texts},
 };
@@ -39,8 +39,8 @@ Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, Attribu
       return Tensor::scalar<float>(attribute.real);
     case AttributeKind::integer:
       return Tensor::scalar<std::int64_t>(attribute.integer);
-    case AttributeKind::reals:
-      return list_of(attribute.reals);
+    case AttributeKind::floats:
+      return list_of(attribute.floats);
     case AttributeKind::integers:
       return list_of(attribute.integers);
     case AttributeKind::text:

@@ -77,7 +77,7 @@ Expected<void> convert_col2im(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId image, ctx.in(1));
   SCANLOOM_TRY(const ValueId block, ctx.in(2));
-  if (is_real(ctx.type(x).dtype)) {
+  if (is_floating_point(ctx.type(x).dtype)) {
     SCANLOOM_TRY(x, ctx.cast(x, ops::at_least_f32(ctx.type(x).dtype)));
   }
   std::vector<ir::NamedAttr> attrs;

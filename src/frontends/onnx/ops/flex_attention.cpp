@@ -88,7 +88,7 @@ Expected<void> convert_flex_attention(NodeCtx& ctx) {
     if (const int rank = c.rank(i, c.in(i), 4); c.ok() && rank != 4)
       return invalid_model("{} has {} axes, not 4", ctx.describe_input(i), rank);
   const DType precision = c.dtype_attribute("softmax_precision", at_least_f32(c.dtype(query)));
-  if (!is_real(precision))
+  if (!is_floating_point(precision))
     return invalid_model("attribute 'softmax_precision' is {}", dtype_onnx_name(precision));
   const ValueId scale = root_of_scale(c, query);
   const ValueId scores = c.cast(

@@ -39,7 +39,7 @@ Expected<void> convert_grid_sample(NodeCtx& ctx) {
                          padding);
   const DType dtype = ctx.type(x).dtype;
   const bool moves = mode == "nearest";
-  if (!moves && !is_real(dtype) && !is_integer(dtype))
+  if (!moves && !is_floating_point(dtype) && !is_integer(dtype))
     return invalid_model("{} has elements of type {}, which cannot be interpolated",
                          ctx.describe_input(0), dtype_onnx_name(dtype));
   SCANLOOM_TRY(grid, ctx.cast(grid, ops::real_that_holds(ctx.type(grid).dtype)));

@@ -43,7 +43,8 @@ Expected<void> convert_group_normalization(NodeCtx& ctx) {
   if (groups < 1 || (channels >= 0 && channels % groups != 0))
     return invalid_model("attribute 'num_groups' is {}, {} has {} channels", groups,
                          ctx.describe_input(0), channels);
-  if (!is_real(stash)) return invalid_model("attribute 'stash_type' is {}", dtype_onnx_name(stash));
+  if (!is_floating_point(stash))
+    return invalid_model("attribute 'stash_type' is {}", dtype_onnx_name(stash));
   const ValueId count = c.number(groups);
   const ValueId grouped_shape =
       c.join({c.dim(x, 0), count, c.div(c.dim(x, 1), count), c.shape(x, 2)});

@@ -58,7 +58,7 @@ Expected<void> convert_if(NodeCtx& ctx) {
   std::vector<ir::ValueId> operands = {condition};
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
   const ir::NodeId branch = ctx.module().add_node(ctx.builder().region(), ir::branch_op,
-                                                  std::move(operands), {}, {}, ctx.site().place);
+                                                  std::move(operands), {}, {}, ctx.site().location);
   auto open = std::make_unique<OpenIf>(branch);
   for (const Body* const body : {&then_body, &else_body}) {
     BodyRequest request = request_body(ctx, *body, branch);

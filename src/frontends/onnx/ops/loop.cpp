@@ -207,7 +207,7 @@ Expected<void> convert_loop(NodeCtx& ctx) {
   }
   ports.carried = static_cast<std::uint32_t>(carried + (counts ? 1 : 0));
   const ir::NodeId loop = ctx.module().add_node(ctx.builder().region(), ir::loop_op,
-                                                std::move(operands), {}, {}, ctx.site().place);
+                                                std::move(operands), {}, {}, ctx.site().location);
   ctx.module().node(loop).loop = ports;
   BodyRequest request = request_body(ctx, body, loop);
   captures.enter(ctx, body, request);

@@ -12,7 +12,7 @@ using tensor::Tensor;
 namespace {
 
 /// A list of reals as a tensor of f32.
-ValueId reals_value(Composer& c, const std::vector<double>& values) {
+ValueId floats_value(Composer& c, const std::vector<double>& values) {
   const std::vector<float> narrow(values.begin(), values.end());
   const Shape shape = {static_cast<std::int64_t>(narrow.size())};
   Tensor made = c.take(Tensor::copy_of(DType::f32, shape, narrow.data()));
@@ -37,10 +37,10 @@ Expected<void> convert_scaler(NodeCtx& ctx) {
   const ValueId x = c.in(0);
   const DType wide = wide_enough(c.dtype(x));
   ValueId y = c.cast(x, wide);
-  if (const auto offset = c.take(ctx.reals("offset")); !offset.empty())
-    y = c.sub(y, c.cast(reals_value(c, offset), wide));
-  if (const auto scale = c.take(ctx.reals("scale")); !scale.empty())
-    y = c.mul(y, c.cast(reals_value(c, scale), wide));
+  if (const auto offset = c.take(ctx.floats("offset")); !offset.empty())
+    y = c.sub(y, c.cast(floats_value(c, offset), wide));
+  if (const auto scale = c.take(ctx.floats("scale")); !scale.empty())
+    y = c.mul(y, c.cast(floats_value(c, scale), wide));
   return c.emit(c.cast(y, DType::f32));
 }
 
@@ -68,7 +68,7 @@ Expected<void> convert_imputer(NodeCtx& ctx) {
   } else {
     const double replaced = c.real("replaced_value_float", 0);
     missing = replaced == replaced ? c.equal(x, c.like(replaced, x)) : c.op(ops::is_nan_op, {x});
-    value = reals_value(c, c.take(ctx.reals("imputed_value_floats")));
+    value = floats_value(c, c.take(ctx.floats("imputed_value_floats")));
   }
   for (const char* name : {"imputed_value_int64s", "imputed_value_floats", "replaced_value_int64",
                            "replaced_value_float"})
@@ -81,8 +81,8 @@ Expected<void> convert_linear_regressor(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);
   const std::int64_t targets = c.integer("targets", 1);
-  const auto coefficients = c.take(ctx.reals("coefficients"));
-  const auto intercepts = c.take(ctx.reals("intercepts"));
+  const auto coefficients = c.take(ctx.floats("coefficients"));
+  const auto intercepts = c.take(ctx.floats("intercepts"));
   const std::string transform = c.text("post_transform", "NONE");
   const auto count = static_cast<std::int64_t>(coefficients.size());
   if (targets < 1 || count % targets != 0)
@@ -91,9 +91,9 @@ Expected<void> convert_linear_regressor(NodeCtx& ctx) {
     return invalid_model("attribute 'intercepts' has {} entries for {} targets", intercepts.size(),
                          targets);
   const ValueId matrix =
-      c.reshape(reals_value(c, coefficients), c.list({targets, count / targets}));
+      c.reshape(floats_value(c, coefficients), c.list({targets, count / targets}));
   ValueId y = c.contract(c.cast(x, DType::f32), matrix, "nf,tf->nt");
-  if (!intercepts.empty()) y = c.add(y, reals_value(c, intercepts));
+  if (!intercepts.empty()) y = c.add(y, floats_value(c, intercepts));
   if (transform == "SOFTMAX") return c.emit(c.op(ops::softmax_op, {y}, {{"axis", 1}}));
   if (transform == "LOGISTIC") return c.emit(c.op(ops::sigmoid_op, {y}));
   if (transform == "NONE") return c.emit(y);

@@ -30,10 +30,10 @@ Expected<QuantizeParameters> parameters(NodeCtx& ctx) {
 Expected<ValueId> spread_blocks(NodeCtx& ctx, ValueId x, ValueId of_blocks,
                                 const QuantizeParameters& parameters) {
   SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", parameters.axis}}));
-  SCANLOOM_TRY(const ValueId places,
+  SCANLOOM_TRY(const ValueId positions,
                ctx.op(ops::range_op, {ctx.integer_value(0), size, ctx.integer_value(1)}));
   SCANLOOM_TRY(const ValueId blocks,
-               ctx.op(ops::div_op, {places, ctx.integer_value(parameters.block)}));
+               ctx.op(ops::div_op, {positions, ctx.integer_value(parameters.block)}));
   return ctx.op(ops::gather_op, {of_blocks, blocks}, {{"axis", parameters.axis}});
 }
 
@@ -106,7 +106,7 @@ Expected<void> convert_quantize_linear(NodeCtx& ctx) {
     SCANLOOM_TRY(const ValueId shape, ctx.op(ops::shape_op, {scale}, {{"start", 0}}));
     SCANLOOM_TRY(zero, ctx.op(ops::expand_op, {zero, shape}));
   }
-  if (saturate == 0 && zero.valid() && is_real(ctx.type(zero).dtype))
+  if (saturate == 0 && zero.valid() && is_floating_point(ctx.type(zero).dtype))
     return fail(Code::unsupported, "quantising to {} without saturation",
                 dtype_onnx_name(ctx.type(zero).dtype));
   if (given.block == 0)

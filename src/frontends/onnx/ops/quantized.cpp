@@ -71,7 +71,7 @@ Expected<ValueId> scale_in(NodeCtx& ctx, int i, bool per_row) {
 Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   const DType dtype = ctx.type(given).dtype;
-  if (dtype != DType::u8 && dtype != DType::i8 && !is_real(dtype))
+  if (dtype != DType::u8 && dtype != DType::i8 && !is_floating_point(dtype))
     return invalid_model("{} has elements of type {}", ctx.describe_input(0),
                          dtype_onnx_name(dtype));
   const DType computed = is_integer(dtype) ? DType::i32 : DType::f32;

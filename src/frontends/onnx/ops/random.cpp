@@ -37,7 +37,7 @@ ValueId given_shape(Composer& c) {
 /// The element type that attribute dtype asks for, a real one.
 DType real_dtype(Composer& c, DType fallback) {
   const DType dtype = c.dtype_attribute("dtype", fallback);
-  if (c.ok() && !is_real(dtype))
+  if (c.ok() && !is_floating_point(dtype))
     c.refuse(
         invalid_model("attribute 'dtype' is {}, a real type is needed", dtype_onnx_name(dtype)));
   return dtype;

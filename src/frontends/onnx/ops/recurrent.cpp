@@ -39,8 +39,8 @@ Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
 /// there are none.
 Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   SCANLOOM_TRY(const auto names, ctx.texts("activations"));
-  SCANLOOM_TRY(auto alpha, ctx.reals("activation_alpha"));
-  SCANLOOM_TRY(auto beta, ctx.reals("activation_beta"));
+  SCANLOOM_TRY(auto alpha, ctx.floats("activation_alpha"));
+  SCANLOOM_TRY(auto beta, ctx.floats("activation_beta"));
   if (names.empty()) return std::string();
   if (names.size() != count)
     return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),

@@ -67,7 +67,7 @@ Expected<void> convert_reduce(NodeCtx& ctx) {
   return ctx.emit(ops::reduce_op, {x, axes.operand}, std::move(attrs));
 }
 
-Expected<void> convert_arg_extreme(NodeCtx& ctx) {
+Expected<void> convert_arg_min_max(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", 0));
   SCANLOOM_TRY(const std::int64_t keep, ctx.integer("keepdims", 1));

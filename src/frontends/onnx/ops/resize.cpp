@@ -47,7 +47,7 @@ Expected<ValueId> size_of(NodeCtx& ctx, ValueId x, std::int64_t axis) {
   return ctx.op(ops::dim_op, {x}, {{"axis", axis}});
 }
 
-std::optional<std::vector<double>> known_reals(const tensor::Tensor* tensor) {
+std::optional<std::vector<double>> known_floats(const tensor::Tensor* tensor) {
   if (tensor == nullptr || tensor->dtype() != DType::f32) return std::nullopt;
   const auto values = tensor->as<float>();
   return std::vector<double>(values.begin(), values.end());
@@ -88,7 +88,7 @@ Expected<ValueId> quotient(NodeCtx& ctx, ValueId size, ValueId x, std::int64_t a
 Expected<std::vector<AxisPlan>> plans_of_factors(NodeCtx& ctx, ValueId x, const Axes& axes,
                                                  int input) {
   SCANLOOM_TRY(const ValueId factors, ctx.in(input));
-  const auto known = known_reals(ctx.constant(input));
+  const auto known = known_floats(ctx.constant(input));
   if (known && known->size() != axes.size())
     return invalid_model("{} has {} scales for {} axes", ctx.describe_input(input), known->size(),
                          axes.size());
@@ -155,10 +155,10 @@ Expected<void> add_regions(NodeCtx& ctx, std::size_t axes, std::vector<AxisPlan>
   if (is_missing(ctx, 1)) return invalid_model("{} has no elements", ctx.describe_input(1));
   SCANLOOM_TRY(regions, ctx.cast(regions, DType::f64));
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const std::int64_t places[] = {static_cast<std::int64_t>(i),
-                                   static_cast<std::int64_t>(i + axes)};
+    const std::int64_t positions[] = {static_cast<std::int64_t>(i),
+                                      static_cast<std::int64_t>(i + axes)};
     SCANLOOM_TRY(plans[i].region,
-                 ctx.op(ops::gather_op, {regions, ctx.integers_value(places)}, {{"axis", 0}}));
+                 ctx.op(ops::gather_op, {regions, ctx.integers_value(positions)}, {{"axis", 0}}));
     plans[i].is_same = false;
   }
   return {};
@@ -175,7 +175,7 @@ Expected<void> resample_axes(NodeCtx& ctx, ValueId x, const Axes& axes,
                              const std::vector<AxisPlan>& plans, const Settings& settings) {
   const DType dtype = ctx.type(x).dtype;
   const bool nearest = settings.mode.starts_with("nearest_");
-  if (!nearest && !is_real(dtype) && !is_integer(dtype))
+  if (!nearest && !is_floating_point(dtype) && !is_integer(dtype))
     return invalid_model("{} has elements of type {}, which cannot be interpolated",
                          ctx.describe_input(0), dtype_onnx_name(dtype));
   ValueId y = x;
@@ -293,7 +293,7 @@ Expected<void> convert_upsample(NodeCtx& ctx) {
     SCANLOOM_TRY(plans, plans_of_factors(ctx, x, axes, 1));
     return resample_axes(ctx, x, axes, plans, settings);
   }
-  SCANLOOM_TRY(auto scales, ctx.reals("scales"));
+  SCANLOOM_TRY(auto scales, ctx.floats("scales"));
   if (ctx.version() < 7) {
     SCANLOOM_TRY(const double height, ctx.real("height_scale", 1));
     SCANLOOM_TRY(const double width, ctx.real("width_scale", 1));

@@ -204,7 +204,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
                              .squeeze = true});
   }
   const ir::NodeId loop = ctx.module().add_node(ctx.builder().region(), ir::loop_op,
-                                                std::move(operands), {}, {}, ctx.site().place);
+                                                std::move(operands), {}, {}, ctx.site().location);
   ctx.module().node(loop).loop = std::move(ports);
 
   BodyRequest request = request_body(ctx, body, loop);

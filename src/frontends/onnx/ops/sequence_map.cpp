@@ -1,6 +1,6 @@
 // SequenceMap: a loop over the items of its sequences, which must be equally many; the results are
 // carried sequences that grow by one item per step. Other inputs are the same in every step. Steps
-// of such loops may be taken side by side: plan/bind/parallel_steps.h.
+// of such loops may be taken in parallel: plan/bind/parallel_steps.h.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"
@@ -123,7 +123,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
   ports.captured = static_cast<std::uint32_t>(captures.operands().size() + inputs.size());
   ports.carried = 1;
   const ir::NodeId loop = ctx.module().add_node(ctx.builder().region(), ir::loop_op,
-                                                std::move(operands), {}, {}, ctx.site().place);
+                                                std::move(operands), {}, {}, ctx.site().location);
   ctx.module().node(loop).loop = ports;
   BodyRequest request = request_body(ctx, body, loop);
   captures.enter(ctx, body, request);
@@ -132,7 +132,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
   for (const ValueId input : inputs)
     arguments.push_back(ctx.module().add_argument(region, ctx.type(input)));
   const ValueId step = ctx.module().add_argument(region, Type::scalar(DType::i64));
-  request.builder->set_place(ctx.site().place);
+  request.builder->set_location(ctx.site().location);
   for (std::size_t i = 0; i < arguments.size(); ++i)
     SCANLOOM_CHECK_OK(bind_formal(ctx, body, request, i, arguments[i], step));
   auto open = std::make_unique<OpenSequenceMap>(loop, step);

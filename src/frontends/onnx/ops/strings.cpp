@@ -23,8 +23,8 @@ Expected<Tensor> number_list(const std::vector<T>& values) {
 }
 
 Expected<Tensor> real_list(NodeCtx& ctx, std::string_view name) {
-  SCANLOOM_TRY(const std::vector<double> reals, ctx.reals(name));
-  return number_list(std::vector<float>(reals.begin(), reals.end()));
+  SCANLOOM_TRY(const std::vector<double> floats, ctx.floats(name));
+  return number_list(std::vector<float>(floats.begin(), floats.end()));
 }
 
 Expected<Tensor> integer_list(NodeCtx& ctx, std::string_view name) {
@@ -73,12 +73,12 @@ Expected<void> convert_classes(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(Tensor classes, text_list(ctx, "classes_strings"));
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < classes.elements(); ++i) numbers.push_back(i);
-  SCANLOOM_TRY(Tensor places, number_list(numbers));
+  SCANLOOM_TRY(Tensor positions, number_list(numbers));
   const bool from_text = ctx.type(x).dtype == DType::string;
   SCANLOOM_TRY(Tensor fallback, default_label(ctx, from_text ? DType::i64 : DType::string));
   return ctx.emit(ops::label_encode_op, {x},
-                  {{"keys", from_text ? classes : places},
-                   {"values", from_text ? std::move(places) : std::move(classes)},
+                  {{"keys", from_text ? classes : positions},
+                   {"values", from_text ? std::move(positions) : std::move(classes)},
                    {"default", std::move(fallback)}});
 }
 
@@ -133,7 +133,7 @@ Expected<void> convert_tfidf_vectorizer(NodeCtx& ctx) {
                texts ? text_list(ctx, "pool_strings") : integer_list(ctx, "pool_int64s"));
   SCANLOOM_TRY(std::vector<std::int64_t> starts, ctx.integers("ngram_counts"));
   SCANLOOM_TRY(std::vector<std::int64_t> columns, ctx.integers("ngram_indexes"));
-  SCANLOOM_TRY(std::vector<double> weights, ctx.reals("weights"));
+  SCANLOOM_TRY(std::vector<double> weights, ctx.floats("weights"));
   SCANLOOM_TRY(const std::int64_t least, ctx.required_integer("min_gram_length"));
   SCANLOOM_TRY(const std::int64_t most, ctx.required_integer("max_gram_length"));
   SCANLOOM_TRY(const std::int64_t skips, ctx.required_integer("max_skip_count"));

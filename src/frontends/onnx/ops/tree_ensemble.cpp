@@ -30,14 +30,14 @@ struct Trees {
 };
 
 /// The numbers of a tensor attribute.
-Expected<std::vector<double>> tensor_reals(NodeCtx& ctx, std::string_view name) {
+Expected<std::vector<double>> tensor_floats(NodeCtx& ctx, std::string_view name) {
   SCANLOOM_TRY(const AttributeProto* const found, ctx.attribute(name, AttributeKind::tensor));
   std::vector<double> values;
   if (found == nullptr || found->tensors.empty()) return values;
   SCANLOOM_TRY(const Tensor tensor, ctx.reading().tensors.read(found->tensors.front()));
   const DType dtype = tensor.dtype();
   const auto* const data = static_cast<const std::byte*>(tensor.data());
-  const bool known = is_integer(dtype) || is_real(dtype);
+  const bool known = is_integer(dtype) || is_floating_point(dtype);
   for (std::int64_t i = 0; known && i < tensor.elements(); ++i) {
     tensor::ScalarProgram program{.inputs = {dtype}};
     program.append({.op = tensor::ScalarOp::cast, .dtype = DType::f64, .args = {0, -1, -1}});
@@ -165,8 +165,8 @@ Expected<Trees> read_trees(NodeCtx& ctx) {
   const std::size_t nodes = trees.features.size();
   for (const std::int64_t feature : trees.features)
     if (feature < 0) return invalid_model("attribute 'nodes_featureids' has feature {}", feature);
-  SCANLOOM_TRY(const std::vector<double> modes, tensor_reals(ctx, "nodes_modes"));
-  SCANLOOM_TRY(trees.splits, tensor_reals(ctx, "nodes_splits"));
+  SCANLOOM_TRY(const std::vector<double> modes, tensor_floats(ctx, "nodes_modes"));
+  SCANLOOM_TRY(trees.splits, tensor_floats(ctx, "nodes_splits"));
   SCANLOOM_CHECK_OK(check_count("nodes_modes", modes.size(), nodes));
   SCANLOOM_CHECK_OK(check_count("nodes_splits", trees.splits.size(), nodes));
   for (const double mode : modes) {
@@ -178,7 +178,7 @@ Expected<Trees> read_trees(NodeCtx& ctx) {
   if (trees.missing.empty()) trees.missing.assign(nodes, 0);
   SCANLOOM_CHECK_OK(check_count("nodes_missing_value_tracks_true", trees.missing.size(), nodes));
   SCANLOOM_TRY(trees.targets, ctx.integers("leaf_targetids"));
-  SCANLOOM_TRY(trees.weights, tensor_reals(ctx, "leaf_weights"));
+  SCANLOOM_TRY(trees.weights, tensor_floats(ctx, "leaf_weights"));
   SCANLOOM_CHECK_OK(check_count("leaf_weights", trees.weights.size(), trees.targets.size()));
   const auto inner = static_cast<std::int64_t>(nodes);
   const auto leaves = static_cast<std::int64_t>(trees.targets.size());
@@ -189,13 +189,13 @@ Expected<Trees> read_trees(NodeCtx& ctx) {
   for (const std::int64_t root : trees.roots)
     if (root < 0 || root >= inner)
       return invalid_model("attribute 'tree_roots' has node {} of {}", root, inner);
-  SCANLOOM_TRY(const std::vector<double> members, tensor_reals(ctx, "membership_values"));
+  SCANLOOM_TRY(const std::vector<double> members, tensor_floats(ctx, "membership_values"));
   SCANLOOM_CHECK_OK(expand_members(trees, members));
   append_leaves(trees);
   return trees;
 }
 
-ValueId reals_of(Composer& c, const std::vector<double>& values, DType dtype) {
+ValueId floats_of(Composer& c, const std::vector<double>& values, DType dtype) {
   Tensor made = c.take(
       Tensor::copy_of(DType::f64, {static_cast<std::int64_t>(values.size())}, values.data()));
   return c.ok() ? c.cast(c.ctx().builder().constant(std::move(made)), dtype) : ValueId{};
@@ -209,7 +209,7 @@ ValueId reached_leaves(Composer& c, const Trees& trees, ValueId x, std::int64_t 
   const DType dtype = c.dtype(x);
   loop.captured = {x,
                    c.list(trees.features),
-                   reals_of(c, trees.splits, dtype),
+                   floats_of(c, trees.splits, dtype),
                    c.list(trees.modes),
                    c.list(trees.when_true),
                    c.list(trees.when_false),
@@ -248,7 +248,7 @@ Expected<ValueId> aggregate(Composer& c, const Trees& trees, ValueId leaves, std
   if (how < 0 || how > 3)
     return invalid_model("attribute 'aggregate_function' is {}, not 0 to 3", how);
   const ValueId index = c.sub(leaves, c.number(trees.inner));
-  const ValueId weight = c.unsqueeze(c.gather(reals_of(c, trees.weights, dtype), index, 0), {2});
+  const ValueId weight = c.unsqueeze(c.gather(floats_of(c, trees.weights, dtype), index, 0), {2});
   const ValueId target = c.unsqueeze(c.gather(c.list(trees.targets), index, 0), {2});
   const ValueId hits = c.equal(target, c.count_up(c.number(targets)));
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

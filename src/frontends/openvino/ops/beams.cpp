@@ -31,7 +31,7 @@ ValueId Backtrace::made(ValueId tokens, ValueId parents, ValueId lengths, ValueI
   if (!c_.ok()) return {};
   const std::vector<ValueId> operands = {lengths, end, own, last, tokens, parents};
   const ir::NodeId loop = module().add_node(c_.builder().region(), ir::loop_op, operands, {}, {},
-                                            c_.ctx().site().place);
+                                            c_.ctx().site().location);
   const ir::RegionId body = module().add_region(loop, "backtrace");
   module().node(loop).regions.push_back(body);
   ir::LoopPorts ports;
@@ -47,7 +47,7 @@ ValueId Backtrace::made(ValueId tokens, ValueId parents, ValueId lengths, ValueI
     in.push_back(module().add_argument(body, std::move(type)));
   }
   ir::Builder builder(module(), body);
-  builder.set_place(c_.ctx().site().place);
+  builder.set_location(c_.ctx().site().location);
   ops::Composer c(builder);
   const auto picked = [&](ValueId row) {
     return c.op(ops::gather_elements_op, {row, in[2]}, {{"axis", 1}});

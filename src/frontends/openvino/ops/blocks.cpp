@@ -161,14 +161,14 @@ Expected<Ints> block_shape(LayerCtx& ctx, int rank) {
 
 /// Input i, crops or pads at one end of each axis: none along the batch.
 Expected<ValueId> ends_of_axes(LayerCtx& ctx, int i, int rank) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
   SCANLOOM_TRY(const ValueId list, index_list(ctx, i));
   if (ctx.constant(i) == nullptr) return list;
   SCANLOOM_TRY(const Ints sizes, ctx.constant_integers(i));
   if (static_cast<int>(sizes.size()) != rank)
     return invalid_model("input {} has {} elements, input 0 has {} axes", i, sizes.size(), rank);
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    const std::int64_t most = axis == 0 ? 0 : kMost;
+    const std::int64_t most = axis == 0 ? 0 : kMax;
     if (sizes[axis] < 0 || sizes[axis] > most)
       return invalid_model("input {} has {} for axis {}, outside [0, {}]", i, sizes[axis], axis,
                            most);

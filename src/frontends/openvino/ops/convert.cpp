@@ -33,7 +33,7 @@ Expected<void> convert_convert_like(LayerCtx& ctx) {
 namespace {
 
 /// Kinds in the order in which they win: booleans, integers, reals.
-int kind_order(DType dtype) { return is_real(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
+int kind_order(DType dtype) { return is_floating_point(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
 bool is_signed_integer(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int; }
 
@@ -51,7 +51,7 @@ struct Promoted {
 Expected<DType> common_type(LayerCtx& ctx, const Promoted& a, const Promoted& b) {
   if (a.order() != b.order()) return a.order() > b.order() ? a.dtype : b.dtype;
   const Promoted& wider = a.bits() > b.bits() ? a : b;
-  if (is_real(a.dtype)) return a.bits() == b.bits() ? DType::f32 : wider.dtype;
+  if (is_floating_point(a.dtype)) return a.bits() == b.bits() ? DType::f32 : wider.dtype;
   if (is_signed_integer(a.dtype) == is_signed_integer(b.dtype)) return wider.dtype;
   const Promoted& with_sign = is_signed_integer(a.dtype) ? a : b;
   const Promoted& without = &with_sign == &a ? b : a;
@@ -64,7 +64,8 @@ Expected<DType> common_type(LayerCtx& ctx, const Promoted& a, const Promoted& b)
 /// Whether OpenVINO counts the promotion as one that loses nothing.
 bool is_safe(const Promoted& a, const Promoted& b, DType result, bool yields) {
   for (const Promoted& from : {a, b}) {
-    if (is_real(result) && is_integer(from.dtype) && 2 * from.bits() > dtype_file_bits(result))
+    if (is_floating_point(result) && is_integer(from.dtype) &&
+        2 * from.bits() > dtype_file_bits(result))
       return false;
     if (!yields || !from.is_scalar || from.order() != kind_order(result)) continue;
     const bool loses_sign = is_signed_integer(from.dtype) && !is_signed_integer(result);

@@ -131,11 +131,11 @@ Kept kept_inside(LayerComposer& c, const DeformedAxis& along, const Windows& win
   const ValueId windows_at = c.mul(c.count_up(out), c.number(along.stride));
   const ValueId spread = along.axis == 2 ? c.unsqueeze(windows_at, {1}) : windows_at;
   const ValueId base = c.cast(c.add(c.unsqueeze(taps, {1, 2}), spread), c.dtype(offset));
-  const ValueId place = c.add(base, offset), zero = c.like(0, offset);
+  const ValueId coordinate = c.add(base, offset), zero = c.like(0, offset);
   const ValueId limit = c.cast(size, c.dtype(offset));
   const ValueId last = c.sub(limit, c.like(1, offset));
-  return {c.sub(c.max(c.min(place, last), zero), base),
-          c.both(c.less_equal(zero, place), c.less(place, limit))};
+  return {c.sub(c.max(c.min(coordinate, last), zero), base),
+          c.both(c.less_equal(zero, coordinate), c.less(coordinate, limit))};
 }
 
 /// Without interpolation into the padding: what lies outside of x is 0, and between its last

@@ -31,10 +31,10 @@ Decoded decode(ops::Composer& c, ValueId scores, ValueId lengths, ValueId blank,
   const ValueId sums =
       c.op(ops::cumsum_op, {ones, c.number(1)}, {{"exclusive", 1}, {"reverse", 0}});
   // What is not kept is written behind the result.
-  const ValueId places = c.where(kept, sums, steps);
+  const ValueId positions = c.where(kept, sums, steps);
   const ValueId room = c.expand(none, c.join({c.dim(best, 0), c.add(steps, c.number(1))}));
   const ValueId written =
-      c.op(ops::scatter_elements_op, {room, places, best}, {{"axis", 1}, {"reduction", "none"}});
+      c.op(ops::scatter_elements_op, {room, positions, best}, {{"axis", 1}, {"reduction", "none"}});
   return {c.slice(written, 1, c.number(0), steps), c.squeeze(c.reduce(ones, "sum", {1}), {1})};
 }
 

@@ -30,13 +30,13 @@ Expected<void> convert_region_yolo(LayerCtx& ctx) {
   SCANLOOM_TRY(const Ints mask, ctx.attributes.integers("mask"));
   const bool soft = c.flag("do_softmax", true);
   SCANLOOM_CHECK_OK(c.done());
-  constexpr std::int64_t kMost = 1 << 20;
+  constexpr std::int64_t kMax = 1 << 20;
   const std::int64_t used = soft ? regions : static_cast<std::int64_t>(mask.size());
   if (rank != 4) return invalid_model("input 0 has {} axes, 4 are needed", rank);
-  if (coords < 2 || classes < 1 || used < 1 || coords > kMost || classes > kMost || used > kMost)
+  if (coords < 2 || classes < 1 || used < 1 || coords > kMax || classes > kMax || used > kMax)
     return invalid_model(
         "{} coordinates, {} classes and {} regions: at least 2, 1 and 1 are needed, at most {}",
-        coords, classes, used, kMost);
+        coords, classes, used, kMax);
   const ValueId split = c.join(
       {c.dim(x, 0), c.number(used), c.number(coords + 1 + classes), c.dim(x, 2), c.dim(x, 3)});
   const ValueId cells = c.reshape(x, split);
@@ -66,10 +66,10 @@ Expected<void> convert_reorg_yolo(LayerCtx& ctx) {
   const int rank = c.rank(0, x, 4);
   SCANLOOM_TRY(const Ints strides, ctx.attributes.integers("stride"));
   SCANLOOM_CHECK_OK(c.done());
-  constexpr std::int64_t kMost = 1 << 15;
-  if (rank != 4 || strides.empty() || strides[0] < 1 || strides[0] > kMost)
+  constexpr std::int64_t kMax = 1 << 15;
+  if (rank != 4 || strides.empty() || strides[0] < 1 || strides[0] > kMax)
     return invalid_model("input 0 has {} axes and the stride is {}: 4 and 1 to {} are needed", rank,
-                         strides.empty() ? 0 : strides[0], kMost);
+                         strides.empty() ? 0 : strides[0], kMax);
   const ValueId side = c.number(strides[0]), square = c.mul(side, side);
   const ValueId batch = c.dim(x, 0), channels = c.dim(x, 1), height = c.dim(x, 2);
   const ValueId width = c.dim(x, 3), fewer = c.div(channels, square);
@@ -137,7 +137,7 @@ Expected<void> convert_topk_rois(LayerCtx& ctx) {
 
 namespace {
 
-ValueId reals_of(LayerComposer& c, const std::vector<double>& values) {
+ValueId floats_of(LayerComposer& c, const std::vector<double>& values) {
   std::vector<ValueId> parts;
   for (const double value : values) parts.push_back(c.unsqueeze(c.scalar(value, DType::f32), {0}));
   return c.concat(std::move(parts), 0);
@@ -145,11 +145,11 @@ ValueId reals_of(LayerComposer& c, const std::vector<double>& values) {
 
 /// The variances of all boxes, by box and corner.
 ValueId variances(LayerComposer& c, ValueId shape) {
-  std::vector<double> given = c.take(c.ctx().attributes.reals("variance"));
+  std::vector<double> given = c.take(c.ctx().attributes.floats("variance"));
   if (given.empty()) given = {0.1};
   if (c.ok() && given.size() != 1 && given.size() != 4)
     c.refuse(invalid_model("attribute 'variance' has {} numbers, not 1 or 4", given.size()));
-  return c.expand(reals_of(c, given), shape);
+  return c.expand(floats_of(c, given), shape);
 }
 
 }  // namespace
@@ -157,8 +157,8 @@ ValueId variances(LayerComposer& c, ValueId shape) {
 // Boxes of given widths and heights around each cell, in parts of the image, and their variances.
 Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
   LayerComposer c(ctx);
-  SCANLOOM_TRY(const std::vector<double> widths, ctx.attributes.reals("width"));
-  SCANLOOM_TRY(const std::vector<double> heights, ctx.attributes.reals("height"));
+  SCANLOOM_TRY(const std::vector<double> widths, ctx.attributes.floats("width"));
+  SCANLOOM_TRY(const std::vector<double> heights, ctx.attributes.floats("height"));
   if (widths.empty() || widths.size() != heights.size())
     return invalid_model("attributes 'width' and 'height' have {} and {} numbers", widths.size(),
                          heights.size());
@@ -176,7 +176,7 @@ Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
     const ValueId between = apart != 0 ? number(apart) : c.div(size, c.cast(count, DType::f32));
     const ValueId middle =
         c.mul(c.add(c.cast(c.count_up(count), DType::f32), number(offset)), between);
-    const ValueId half = c.div(reals_of(c, lengths), number(2)), at = c.unsqueeze(middle, {1});
+    const ValueId half = c.div(floats_of(c, lengths), number(2)), at = c.unsqueeze(middle, {1});
     return std::pair(c.div(c.sub(at, half), size), c.div(c.add(at, half), size));
   };
   const auto rows = corners(0, "step_h", heights), columns = corners(1, "step_w", widths);

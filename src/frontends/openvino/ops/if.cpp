@@ -15,7 +15,7 @@ using ir::ValueId;
 namespace {
 
 /// One side: the inputs of the layer that its Parameters stand for, and its Results by output.
-struct Side {
+struct BranchRegion {
   std::unique_ptr<Body> body;
   std::vector<const Layer*> results;  // by output of the layer
   VariableScope variables;
@@ -48,30 +48,31 @@ Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx,
 }
 
 /// Reads the side with the values of variables as further arguments. False: reported already.
-bool run_side(LayerCtx& ctx, Side& side, const std::vector<VariableUses::Use>& variables) {
+bool run_region(LayerCtx& ctx, BranchRegion& region,
+                const std::vector<VariableUses::Use>& variables) {
   Reading& reading = ctx.reading();
   for (const VariableUses::Use& use : variables) {
     const tensor::Type type = ctx.type(reading.scopes.back().entered.at(use.id));
-    side.variables.entered[use.id] =
-        ctx.module().add_argument(side.body->builder().region(), type, use.id);
+    region.variables.entered[use.id] =
+        ctx.module().add_argument(region.body->builder().region(), type, use.id);
   }
-  reading.scopes.push_back(std::move(side.variables));
-  const bool done = side.body->run();
-  side.variables = std::move(reading.scopes.back());
+  reading.scopes.push_back(std::move(region.variables));
+  const bool done = region.body->run();
+  region.variables = std::move(reading.scopes.back());
   reading.scopes.pop_back();
   return done;
 }
 
 /// What the side that runs has assigned, or left as it was, is assigned in the graph around.
-Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, Side (&sides)[2],
+Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, BranchRegion (&regions)[2],
                                const std::vector<VariableUses::Use>& variables) {
   ir::Module& module = ctx.module();
   for (const VariableUses::Use& use : variables) {
     if (!use.is_assigned) continue;
     ValueId values[2];
-    for (int side = 0; side < 2; ++side) {
-      values[side] = left_value(sides[side].variables, use.id);
-      module.region(sides[side].body->builder().region()).yields.push_back(values[side]);
+    for (int which = 0; which < 2; ++which) {
+      values[which] = left_value(regions[which].variables, use.id);
+      module.region(regions[which].body->builder().region()).yields.push_back(values[which]);
     }
     const ValueId value =
         module.add_output(branch, ir::join(ctx.type(values[0]), ctx.type(values[1]), module.dims));
@@ -80,9 +81,9 @@ Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, Side (&sides)[2
   return {};
 }
 
-Expected<void> enter_side(LayerCtx& ctx, Side& side, const LayerPorts& ports,
-                          const std::map<std::size_t, std::size_t>& captured) {
-  Body& body = *side.body;
+Expected<void> enter_branch_region(LayerCtx& ctx, BranchRegion& region, const LayerPorts& ports,
+                                   const std::map<std::size_t, std::size_t>& captured) {
+  Body& body = *region.body;
   std::vector<ValueId> arguments;
   for (const auto& [position, operand] : captured) {
     SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
@@ -102,14 +103,14 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side, const LayerPorts& ports,
       SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(std::make_shared<const tensor::Tensor>(
                                                   *ctx.constant(static_cast<int>(position))))));
   }
-  side.results.assign(ctx.layer().outputs.size(), nullptr);
+  region.results.assign(ctx.layer().outputs.size(), nullptr);
   const bool are_outputs = ports.are_outputs(body.part());
   for (std::size_t i = 0; i < body.part().outputs.size(); ++i) {
     const PortEntry& port = body.part().outputs[i];
     const std::string entry = fmt::format("{} output {}", body.part().role, i);
     SCANLOOM_TRY(const std::size_t position,
                  ports.output_of_part(are_outputs, entry, port.external_port));
-    SCANLOOM_TRY(side.results[position], body.result_layer(entry, port.internal_layer));
+    SCANLOOM_TRY(region.results[position], body.result_layer(entry, port.internal_layer));
   }
   return {};
 }
@@ -137,22 +138,22 @@ Expected<void> convert_if(LayerCtx& ctx) {
   }
   ir::Module& module = ctx.module();
   const ir::NodeId branch = module.add_node(ctx.builder().region(), ir::branch_op,
-                                            std::move(operands), {}, {}, ctx.site().place);
-  Side sides[2];
+                                            std::move(operands), {}, {}, ctx.site().location);
+  BranchRegion regions[2];
   for (int i = 0; i < 2; ++i) {
-    sides[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
-    sides[i].body->enter();
-    if (Expected<void> entered = enter_side(ctx, sides[i], ports, captured); !entered) {
-      sides[i].body->run_unbound();
+    regions[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
+    regions[i].body->enter();
+    if (Expected<void> entered = enter_branch_region(ctx, regions[i], ports, captured); !entered) {
+      regions[i].body->run_unbound();
       return entered;
     }
-    if (!run_side(ctx, sides[i], variables)) return ctx.poison_outputs(), Expected<void>();
+    if (!run_region(ctx, regions[i], variables)) return ctx.poison_outputs(), Expected<void>();
   }
   for (std::size_t i = 0; i < ctx.layer().outputs.size(); ++i) {
     ValueId values[2];
-    for (int side = 0; side < 2; ++side) {
-      SCANLOOM_TRY(values[side], sides[side].body->result_value(*sides[side].results[i]));
-      module.region(sides[side].body->builder().region()).yields.push_back(values[side]);
+    for (int which = 0; which < 2; ++which) {
+      SCANLOOM_TRY(values[which], regions[which].body->result_value(*regions[which].results[i]));
+      module.region(regions[which].body->builder().region()).yields.push_back(values[which]);
     }
     if (ctx.type(values[0]).dtype != ctx.type(values[1]).dtype)
       return invalid_model("output {} is {} in then_body and {} in else_body", i,
@@ -161,7 +162,7 @@ Expected<void> convert_if(LayerCtx& ctx) {
                    Binding::of(module.add_output(
                        branch, ir::join(ctx.type(values[0]), ctx.type(values[1]), module.dims))));
   }
-  return leave_variables(ctx, branch, sides, variables);
+  return leave_variables(ctx, branch, regions, variables);
 }
 
 }  // namespace scanloom::openvino

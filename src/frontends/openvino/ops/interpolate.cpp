@@ -114,7 +114,7 @@ Targets targets_of(LayerComposer& c, std::size_t axes) {
   const std::int64_t count = c.known_size(targets.list, 0);
   if (c.ok() && count >= 0 && count != static_cast<std::int64_t>(axes))
     c.refuse(invalid_model("input {} has {} elements for {} axes", input, count, axes));
-  if (c.ok() && is_real(c.dtype(targets.list)) != targets.are_factors)
+  if (c.ok() && is_floating_point(c.dtype(targets.list)) != targets.are_factors)
     c.refuse(invalid_model("input {} is {}, not {}", input, dtype_name(c.dtype(targets.list)),
                            targets.are_factors ? "real" : "an integer"));
   return targets;
@@ -170,10 +170,10 @@ Expected<void> convert_interpolate(LayerCtx& ctx) {
   const LayerComposer::Ints axes = resized_axes(c, rank);
   const Targets targets = targets_of(c, axes.size());
   const bool moves = sampling.mode.starts_with("nearest_");
-  if (c.ok() && !moves && !is_real(dtype) && !is_integer(dtype))
+  if (c.ok() && !moves && !is_floating_point(dtype) && !is_integer(dtype))
     return invalid_model("input 0 is {}, which cannot be interpolated", dtype_name(dtype));
   ValueId y = padded(c, given, rank);
-  const bool exact = is_real(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
+  const bool exact = is_floating_point(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
   if (!moves) y = c.cast(y, exact ? DType::f32 : DType::f64);
   for (std::size_t i = 0; i < axes.size() && c.ok(); ++i) {
     const AxisPlan plan = plan_of(c, y, axes[i], targets, static_cast<std::int64_t>(i), sampling);

@@ -96,8 +96,8 @@ Expected<void> convert_non_max_suppression(LayerCtx& ctx) {
   ctx.set_output(0, kept);
   if (ctx.version() < 5) return {};
   const ValueId score = c.unsqueeze(scores_of(rows), {1});
-  const ValueId places = c.cast(c.slice(rows, 1, 0, 2), c.dtype(score));
-  ctx.set_output(1, c.concat({places, score}, 1));
+  const ValueId positions = c.cast(c.slice(rows, 1, 0, 2), c.dtype(score));
+  ctx.set_output(1, c.concat({positions, score}, 1));
   ctx.set_output(2, c.cast(c.reshape(c.dim(rows, 0), c.list({1})), dtype));
   return c.done();
 }

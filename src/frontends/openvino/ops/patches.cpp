@@ -97,7 +97,7 @@ Expected<void> convert_col2im(LayerCtx& ctx) {
   SCANLOOM_CHECK_OK(c.done());
   if (rank > 3) return invalid_model("input 0 has {} axes, not 2 or 3", rank);
   const DType dtype = c.dtype(given);
-  ValueId x = is_real(dtype) ? c.wide_in(0) : given;
+  ValueId x = is_floating_point(dtype) ? c.wide_in(0) : given;
   if (rank == 2) x = c.unsqueeze(x, {0});
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   std::vector<ir::NamedAttr> attrs = windows.attributes();

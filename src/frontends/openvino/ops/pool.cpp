@@ -141,7 +141,7 @@ ValueId under_windows(ops::Composer& c, ValueId what, int axis, int rank) {
 /// The number of outputs per axis behind the first two. Errors: not as many as there are axes, x
 /// is not real.
 ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
-  if (c.ok() && !is_real(c.dtype(x)))
+  if (c.ok() && !is_floating_point(c.dtype(x)))
     c.refuse(invalid_model("input 0 is {}, which is not real", dtype_name(c.dtype(x))));
   const std::int64_t count = c.known_size(c.in(1), 0);
   if (c.ok() && count >= 0 && count != rank - 2)

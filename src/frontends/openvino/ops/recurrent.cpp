@@ -25,8 +25,8 @@ Expected<RecurrentAttributes> recurrent_attributes(LayerCtx& ctx,
   if (names.size() != usual.size())
     return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),
                          usual.size());
-  SCANLOOM_TRY(const auto alpha, ctx.attributes.reals("activations_alpha"));
-  SCANLOOM_TRY(const auto beta, ctx.attributes.reals("activations_beta"));
+  SCANLOOM_TRY(const auto alpha, ctx.attributes.floats("activations_alpha"));
+  SCANLOOM_TRY(const auto beta, ctx.attributes.floats("activations_beta"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     CellActivation one{.name = lowered(names[i])};
     attrs.is_usual = attrs.is_usual && one.name == usual[i];

@@ -13,7 +13,7 @@ Expected<void> convert_grid_sample(LayerCtx& ctx) {
   const std::string padding = c.choice("padding_mode", "zeros", {"zeros", "border", "reflection"});
   const DType dtype = c.dtype(x);
   const bool moves = mode == "nearest";
-  if (c.ok() && !moves && !is_real(dtype))
+  if (c.ok() && !moves && !is_floating_point(dtype))
     return invalid_model("input 0 is {}, which cannot be interpolated", dtype_name(dtype));
   const ValueId y = c.op(ops::grid_sample_op, {moves ? x : c.wide_in(0), grid},
                          {{"mode", moves                ? mode
@@ -50,8 +50,8 @@ namespace {
 
 /// The places along one axis that `count` cells of regions from `low` to `high` are sampled at, by
 /// region and cell; corners are parts of the axis, whose first and last elements are its ends.
-ValueId sampled_places(LayerComposer& c, ValueId low, ValueId high, std::int64_t count,
-                       ValueId size) {
+ValueId sampled_positions(LayerComposer& c, ValueId low, ValueId high, std::int64_t count,
+                          ValueId size) {
   const ValueId last = c.sub(size, c.like(1, size));
   if (count == 1) return c.unsqueeze(c.mul(c.mul(c.add(low, high), c.like(0.5, low)), last), {1});
   const ValueId step = c.div(c.mul(c.sub(high, low), last), c.like(double(count - 1), low));
@@ -64,16 +64,18 @@ ValueId pool_between(LayerComposer& c, ValueId x, ValueId rois, std::int64_t hei
                      std::int64_t width) {
   const auto column = [&](std::int64_t i) { return c.gather(rois, c.number(i), 1); };
   const auto size = [&](int axis) { return c.cast(c.dim(x, axis), c.dtype(rois)); };
-  const auto scaled = [&](ValueId places, ValueId of) {
+  const auto scaled = [&](ValueId positions, ValueId of) {
     const ValueId last = c.max(c.sub(of, c.like(1, of)), c.like(1, of));
-    return c.sub(c.div(c.mul(places, c.like(2, places)), last), c.like(1, places));
+    return c.sub(c.div(c.mul(positions, c.like(2, positions)), last), c.like(1, positions));
   };
-  const auto inside = [&](ValueId places, ValueId of) {
-    return c.both(c.less_equal(c.like(0, places), places),
-                  c.less_equal(places, c.sub(of, c.like(1, of))));
+  const auto inside = [&](ValueId positions, ValueId of) {
+    return c.both(c.less_equal(c.like(0, positions), positions),
+                  c.less_equal(positions, c.sub(of, c.like(1, of))));
   };
-  const ValueId rows = c.unsqueeze(sampled_places(c, column(2), column(4), height, size(2)), {2});
-  const ValueId columns = c.unsqueeze(sampled_places(c, column(1), column(3), width, size(3)), {1});
+  const ValueId rows =
+      c.unsqueeze(sampled_positions(c, column(2), column(4), height, size(2)), {2});
+  const ValueId columns =
+      c.unsqueeze(sampled_positions(c, column(1), column(3), width, size(3)), {1});
   const ValueId grid_shape = c.join({c.dim(rois, 0), c.number(height), c.number(width)});
   const ValueId grid = c.concat({c.unsqueeze(c.expand(scaled(columns, size(3)), grid_shape), {3}),
                                  c.unsqueeze(c.expand(scaled(rows, size(2)), grid_shape), {3})},

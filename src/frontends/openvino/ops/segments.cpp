@@ -12,16 +12,16 @@ using ir::ValueId;
 namespace {
 
 /// How often each of `count` numbers is in the list of `places`.
-ValueId counted(LayerComposer& c, ValueId places, ValueId count) {
+ValueId counted(LayerComposer& c, ValueId positions, ValueId count) {
   return c.op(ops::scatter_nd_op,
-              {c.expand(c.number(0), c.join({count})), c.unsqueeze(places, {1}),
-               c.expand(c.number(1), c.shape(places))},
+              {c.expand(c.number(0), c.join({count})), c.unsqueeze(positions, {1}),
+               c.expand(c.number(1), c.shape(positions))},
               {{"reduction", "add"}});
 }
 
 /// The least finite number of the type, as a scalar.
 ValueId least(LayerComposer& c, DType dtype) {
-  if (is_real(dtype)) {
+  if (is_floating_point(dtype)) {
     const double largest = dtype == DType::f64   ? std::numeric_limits<double>::max()
                            : dtype == DType::f32 ? std::numeric_limits<float>::max()
                            : dtype == DType::f16 ? 65504.0
@@ -55,12 +55,12 @@ Expected<void> convert_segment_max(LayerCtx& ctx) {
     count = c.add(c.reduce_all(all, "max"), one);
   }
   const ValueId row = c.shape(data, 1), lowest = least(c, dtype);
-  const ValueId places = c.min(segments, count), more = c.add(count, one);
+  const ValueId positions = c.min(segments, count), more = c.add(count, one);
   ValueId y = c.op(ops::scatter_nd_op,
-                   {c.expand(lowest, c.join({more, row})), c.unsqueeze(places, {1}), data},
+                   {c.expand(lowest, c.join({more, row})), c.unsqueeze(positions, {1}), data},
                    {{"reduction", "max"}});
   if (fill == "zero" || fill == "ZERO") {
-    ValueId none = c.equal(counted(c, places, more), c.number(0));
+    ValueId none = c.equal(counted(c, positions, more), c.number(0));
     if (rank > 1) none = c.unsqueeze(none, ops::axes_between(1, rank));
     y = c.where(none, c.cast(c.number(0), dtype), y);
   }
@@ -88,10 +88,10 @@ Expected<void> convert_sparse_fill_empty_rows(LayerCtx& ctx) {
                ctx.builder().node(ops::topk_op, {c.gather(all, c.number(0), 1), c.shape(entries)},
                                   {{"axis", 0}, {"largest", 0}, {"sorted", 1}}, 2));
   const ValueId order = ctx.module().node(sorted).outputs[1];
-  const ValueId places = c.cast(c.gather(all, order, 0), dtype);
+  const ValueId positions = c.cast(c.gather(all, order, 0), dtype);
   const ValueId ordered = c.gather(entries, order, 0);
   SCANLOOM_CHECK_OK(c.done());
-  ctx.set_output(0, places);
+  ctx.set_output(0, positions);
   ctx.set_output(1, ordered);
   ctx.set_output(2, is_empty);
   return {};

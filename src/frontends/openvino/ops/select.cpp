@@ -273,8 +273,8 @@ Expected<void> convert_reverse_sequence(LayerCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t time, ctx.attributes.integer("seq_axis", 1));
   SCANLOOM_TRY(ValueId lengths, ctx.in(1));
   Composer c(ctx.builder());
-  lengths =
-      is_real(c.dtype(lengths)) ? c.cast(lengths, DType::i64) : c.take(indices_operand(ctx, 1));
+  lengths = is_floating_point(c.dtype(lengths)) ? c.cast(lengths, DType::i64)
+                                                : c.take(indices_operand(ctx, 1));
   return ctx.emit(c, c.op(ops::reverse_sequence_op, {x, lengths},
                           {{"batch_axis", batch}, {"time_axis", time}}));
 }

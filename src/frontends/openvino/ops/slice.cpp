@@ -14,8 +14,8 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 /// slice over inputs first .. first + 3: start, stop, step and, where they are given, axes.
 Expected<ValueId> sliced(LayerCtx& ctx, ValueId x, int first) {
@@ -45,9 +45,9 @@ Expected<void> convert_slice_scatter(LayerCtx& ctx) {
   Composer c(ctx.builder());
   const ValueId shape = c.shape(data), all = c.list({-1});
   const ValueId count = c.op(ops::reduce_op, {shape}, {{"kind", "prod"}, {"keepdims", 0}});
-  const ValueId places = c.reshape(c.count_up(count), shape);
+  const ValueId positions = c.reshape(c.count_up(count), shape);
   SCANLOOM_CHECK_OK(c.done());
-  SCANLOOM_TRY(const ValueId picked, sliced(ctx, places, 2));
+  SCANLOOM_TRY(const ValueId picked, sliced(ctx, positions, 2));
   const ValueId fitted = c.reshape(c.expand(updates, c.shape(picked)), all);
   const ValueId flat =
       c.op(ops::scatter_elements_op, {c.reshape(data, all), c.reshape(picked, all), fitted},
@@ -129,7 +129,7 @@ Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
     if (begin_.known) {
       const std::int64_t first = (*begin_.known)[i];
       starts_.push_back(c_.list({first}));
-      ends_.push_back(c_.list({first == -1 || first == kMost ? kMost : first + 1}));
+      ends_.push_back(c_.list({first == -1 || first == kMax ? kMax : first + 1}));
       axes_.push_back(axis);
       steps_.push_back(1);
     } else {
@@ -142,8 +142,8 @@ Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
   const bool from_edge = Masks::at(masks_.begin, i), to_edge = Masks::at(masks_.end, i);
   if (from_edge && to_edge && stride == 1) return {};
   const bool forward = stride > 0;
-  starts_.push_back(from_edge ? c_.list({forward ? 0 : kMost}) : begin_.at(c_, i));
-  ends_.push_back(to_edge ? c_.list({forward ? kMost : kLeast}) : end_.at(c_, i));
+  starts_.push_back(from_edge ? c_.list({forward ? 0 : kMax}) : begin_.at(c_, i));
+  ends_.push_back(to_edge ? c_.list({forward ? kMax : kMin}) : end_.at(c_, i));
   axes_.push_back(axis);
   steps_.push_back(stride);
   return {};

@@ -137,7 +137,7 @@ ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
 }
 
 /// The places of all frames: [frame, place in it].
-ValueId frame_places(LayerComposer& c, ValueId frames, ValueId length, ValueId step) {
+ValueId frame_positions(LayerComposer& c, ValueId frames, ValueId length, ValueId step) {
   const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
   return c.add(starts, c.count_up(length));
 }
@@ -157,7 +157,7 @@ Expected<void> convert_stft(LayerCtx& ctx) {
   const ValueId weights = framed_window(c, window, length);
   const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
   const ValueId frames = c.div(c.max(room, zero), step);
-  const ValueId framed = c.gather(signal, frame_places(c, frames, length, step), 1);
+  const ValueId framed = c.gather(signal, frame_positions(c, frames, length, step), 1);
   const ops::Transform t{
       .length = length, .inputs = length, .outputs = ops::half_up(c, length), .onesided = true};
   ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 4, 2, t);
@@ -185,9 +185,9 @@ Expected<void> convert_istft(LayerCtx& ctx) {
   t.outputs = length;
   const ValueId framed = c.squeeze(ops::transform_axis(c, spectrum, 4, 2, t), {3});
   const ValueId weights = framed_window(c, window, length);
-  const ValueId places = c.unsqueeze(frame_places(c, frames, length, step), {2});
+  const ValueId positions = c.unsqueeze(frame_positions(c, frames, length, step), {2});
   const auto added = [&](ValueId shape, ValueId updates) {
-    return c.op(ops::scatter_nd_op, {c.expand(c.scalar(0, dtype), shape), places, updates},
+    return c.op(ops::scatter_nd_op, {c.expand(c.scalar(0, dtype), shape), positions, updates},
                 {{"reduction", "add"}});
   };
   ValueId y = added(c.join({whole, batch}), c.transpose(c.mul(framed, weights), {1, 2, 0}));

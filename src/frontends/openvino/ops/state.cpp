@@ -50,7 +50,7 @@ Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first
   ir::Module& module = ctx.module();
   const ir::NodeId branch =
       module.add_node(ctx.builder().region(), ir::branch_op,
-                      {variable.is_kept, variable.argument, first}, {}, {}, ctx.site().place);
+                      {variable.is_kept, variable.argument, first}, {}, {}, ctx.site().location);
   for (std::size_t side = 0; side < 2; ++side) {
     const ir::RegionId region = module.add_region(branch, side == 0 ? "kept" : "first");
     module.node(branch).regions.push_back(region);

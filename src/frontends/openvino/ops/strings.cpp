@@ -22,9 +22,9 @@ Expected<void> convert_string_unpack(LayerCtx& ctx) {
   for (std::size_t i = 0; i < 3; ++i) results[i] = ctx.module().node(node).outputs[i];
   Composer c(ctx.builder());
   for (int i = 0; i < 2; ++i) {
-    const ValueId places = c.cast(results[i], DType::i32);
+    const ValueId positions = c.cast(results[i], DType::i32);
     SCANLOOM_CHECK_OK(c.done());
-    ctx.set_output(i, places);
+    ctx.set_output(i, positions);
   }
   ctx.set_output(2, results[2]);
   return {};

@@ -45,7 +45,7 @@ Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
   }
   type.dtype = DType::f32;
   const ir::NodeId wide = module.add_node(build.region(), *node.op, std::move(inputs), node.attrs,
-                                          {std::move(type)}, node.place);
+                                          {std::move(type)}, node.location);
   SCANLOOM_TRY(const ValueId rounded,
                build.op(ops::cast_op, {module.node(wide).outputs[0]}, {{"to", half}}));
   rewriter.replace(node.outputs[0], rounded);
@@ -54,6 +54,6 @@ Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> widen_halves(ir::Module& module) { return Rewriter(module).sweep(widen); }
+Expected<Change> widen_f16(ir::Module& module) { return Rewriter(module).sweep(widen); }
 
 }  // namespace scanloom::passes

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ir/infer_ctx.h"
-#include "tensor/boxed_call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::ops {
 
@@ -31,12 +31,12 @@ Expected<std::int64_t> single_integer(const tensor::Tensor& tensor, std::string_
 
 /// Input i, the position in a sequence of `count` items, or of `count` places for one; absent:
 /// `fallback`. Error: it is outside.
-Expected<std::size_t> position(const tensor::BoxedCall& call, std::size_t i, std::size_t count,
+Expected<std::size_t> position(const tensor::ObjectCall& call, std::size_t i, std::size_t count,
                                std::size_t fallback);
 
 /// Sets output i to a scalar.
 template <class T>
-Expected<void> give_scalar(const tensor::BoxedCall& call, std::size_t i, T value) {
+Expected<void> give_scalar(const tensor::ObjectCall& call, std::size_t i, T value) {
   return call.give(i, tensor::Tensor::scalar<T>(value));
 }
 

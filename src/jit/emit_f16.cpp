@@ -1,4 +1,4 @@
-#include "jit/emit_half.h"
+#include "jit/emit_f16.h"
 
 #include "jit/module_isa.h"
 

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kRowsAhead = 16;
 /// part. The other has one row, blocks of two panels, and comes kRowsAhead times, in rounds: then
 /// this one is done.
 template <class T>
-struct ProductBeside {
+struct PipelinedProduct {
   const T* a = nullptr;    ///< null: nothing is made. Elements of a row are neighbours
   std::int64_t a_row = 0;  ///< from one row to the next
   const T* b = nullptr;    ///< packed (product.h)
@@ -30,8 +30,8 @@ struct ProductBeside {
 
 /// The part of it that blocks [first, last) of `count` are to make.
 template <class T>
-ProductBeside<T> share_beside(ProductBeside<T> whole, std::int64_t panel, std::int64_t first,
-                              std::int64_t last, std::int64_t count) {
+PipelinedProduct<T> share_pipelined(PipelinedProduct<T> whole, std::int64_t panel,
+                                    std::int64_t first, std::int64_t last, std::int64_t count) {
   const std::int64_t from = whole.panels * first / count, to = whole.panels * last / count;
   whole.b += from * panel * whole.k;
   whole.c += from * panel;

@@ -28,11 +28,11 @@ using tensor::Einsum;
 using tensor::Subscripts;
 
 /// Results of so few vectors gain; of more, a kernel packs the matrix as it needs it.
-constexpr std::int64_t kMostVectors = 4;
+constexpr std::int64_t kMaxVectors = 4;
 /// Rows of a matrix from which lanes are worth filling.
-constexpr std::int64_t kLeastRows = 8;
+constexpr std::int64_t kMinRowsToTranspose = 8;
 /// Steps that pay for transposing.
-constexpr std::int64_t kLeastSteps = 8;
+constexpr std::int64_t kMinStepsToTranspose = 8;
 
 /// The product of the sizes but for one axis; nullopt where one is not known.
 std::optional<std::int64_t> elements_but(const Type& type, int axis) {
@@ -65,7 +65,8 @@ std::optional<std::string> turned(const Module& module, const Node& node, std::s
     return std::nullopt;
   const ir::Dim rows = own.dims[0];
   const auto vectors = elements_but(other, across);
-  if (!rows.is_constant() || rows.value() < kLeastRows || !vectors || *vectors > kMostVectors)
+  if (!rows.is_constant() || rows.value() < kMinRowsToTranspose || !vectors ||
+      *vectors > kMaxVectors)
     return std::nullopt;
   std::swap(labels.labels[0], labels.labels[1]);
   return text_of(einsum);
@@ -104,13 +105,13 @@ Expected<Change> turn(Module& module, NodeId loop) {
 
 }  // namespace
 
-Expected<Change> turn_captured(ir::Module& module) {
+Expected<Change> pretranspose_captured(ir::Module& module) {
   Change change;
   for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
     if (module.node(id).op != &ir::loop_op) continue;
     auto steps = known_trip_count(module, module.node(id));
     if (!steps) steps = counted_steps(module, module.node(id));
-    if (!steps || *steps == ir::kEndlessTripCount || *steps < kLeastSteps) continue;
+    if (!steps || *steps == ir::kEndlessTripCount || *steps < kMinStepsToTranspose) continue;
     SCANLOOM_TRY(const Change changed, turn(module, id));
     change |= changed;
   }

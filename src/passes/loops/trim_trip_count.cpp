@@ -1,5 +1,5 @@
 // A loop of which only rows of its first steps are read takes no more steps than these. It stands
-// behind canonicalise, which turns parts into slices, and before drop_dead_code; inline_short_loop
+// behind canonicalise, which turns parts into slices, and before drop_dead_code; unroll_short_loop
 // may dissolve what is left.
 //
 // What is not computed must not be missed: no final value is read, no step can fail, draw or keep a
@@ -71,7 +71,7 @@ std::optional<std::int64_t> fewer(const Module& module, NodeId id, const Readers
 /// The number stands at the end of what the region has so far.
 void set_trip_count(Module& module, NodeId id, ir::RegionId region, std::int64_t steps) {
   ir::Builder builder(module, region);
-  builder.set_place(module.node(id).place);
+  builder.set_location(module.node(id).location);
   const ValueId count = builder.constant(tensor::Tensor::scalar(steps));
   Node& loop = module.node(id);
   LoopPorts& ports = *loop.loop;
@@ -87,7 +87,7 @@ void set_trip_count(Module& module, NodeId id, ir::RegionId region, std::int64_t
 
 }  // namespace
 
-Expected<Change> fewer_steps(ir::Module& module) {
+Expected<Change> trim_trip_count(ir::Module& module) {
   Change change;
   const std::vector<std::uint32_t> uses = count_uses(module);
   for (const ir::RegionId region : regions_outer_first(module, module.top())) {

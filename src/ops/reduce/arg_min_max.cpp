@@ -1,4 +1,4 @@
-#include "ops/reduce/arg_extreme.h"
+#include "ops/reduce/arg_min_max.h"
 
 #include <algorithm>
 #include <iterator>
@@ -104,7 +104,7 @@ tensor::Status run(const Call& call, bool greatest) noexcept {
 
 }  // namespace
 
-Expected<void> infer_arg_extreme(ir::InferCtx& ctx) {
+Expected<void> infer_arg_min_max(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   if (!x.ranked) {
     ctx.set(0, Type::unranked(DType::i64));

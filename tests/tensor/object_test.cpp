@@ -1,46 +1,46 @@
-#include "tensor/boxed.h"
+#include "tensor/object.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tensor/boxed_call.h"
+#include "tensor/object_call.h"
 
 namespace scanloom::tensor {
 namespace {
 
-BoxRef number(float value) { return BoxRef::of(Tensor::scalar(value)); }
+ObjectRef number(float value) { return ObjectRef::of(Tensor::scalar(value)); }
 
-TEST(BoxedTest, SequencesHoldReferences) {
-  BoxRef sequence = BoxRef::sequence(DType::f32);
-  BoxRef item = number(1);
+TEST(ObjectTest, SequencesHoldReferences) {
+  ObjectRef sequence = ObjectRef::sequence(DType::f32);
+  ObjectRef item = number(1);
   sequence->push_back(item);
   sequence->insert(0, number(2));
   EXPECT_FALSE(item.unique());
-  BoxRef copy = sequence;
+  ObjectRef copy = sequence;
   copy.make_unique();
   EXPECT_TRUE(sequence.unique() && copy.unique());
   copy->erase(1);
   EXPECT_EQ(copy->items().size(), 1u);
   EXPECT_EQ(sequence->items().size(), 2u);
-  const BoxRef optional = BoxRef::optional_of(item);
-  EXPECT_EQ(optional->kind(), BoxKind::optional);
+  const ObjectRef optional = ObjectRef::optional_of(item);
+  EXPECT_EQ(optional->kind(), ObjectKind::optional);
   EXPECT_EQ(optional->items().size(), 1u);
 }
 
-TEST(BoxedTest, DeepNestsAreDestroyedWithoutRecursion) {
-  BoxRef outer = BoxRef::sequence(DType::f32);
+TEST(ObjectTest, DeepNestsAreDestroyedWithoutRecursion) {
+  ObjectRef outer = ObjectRef::sequence(DType::f32);
   for (int i = 0; i < 1000000; ++i) {
-    BoxRef next = BoxRef::sequence(DType::f32);
+    ObjectRef next = ObjectRef::sequence(DType::f32);
     next->push_back(std::move(outer));
     outer = std::move(next);
   }
 }
 
-TEST(BoxedTest, TypesAllowValuesByKindElementTypeAndSizes) {
-  BoxRef sequence = BoxRef::sequence(DType::f32);
-  sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2, 3})));
-  sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {4, 3})));
+TEST(ObjectTest, TypesAllowValuesByKindElementTypeAndSizes) {
+  ObjectRef sequence = ObjectRef::sequence(DType::f32);
+  sequence->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {2, 3})));
+  sequence->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {4, 3})));
   DimTable dims;
   Type type = Type::of(DType::f32, {dims.symbol("n"), 3});
   EXPECT_FALSE(allows(type, sequence));
@@ -54,19 +54,19 @@ TEST(BoxedTest, TypesAllowValuesByKindElementTypeAndSizes) {
   EXPECT_FALSE(allows(type, sequence));
   type.dtype = DType::f32;
   type.wraps = {Wrap::optional, Wrap::sequence};
-  EXPECT_TRUE(allows(type, BoxRef::optional_of(sequence)));
-  EXPECT_TRUE(allows(type, BoxRef::optional(DType::f32)));
-  EXPECT_FALSE(allows(type, BoxRef::optional_of(number(1))));
+  EXPECT_TRUE(allows(type, ObjectRef::optional_of(sequence)));
+  EXPECT_TRUE(allows(type, ObjectRef::optional(DType::f32)));
+  EXPECT_FALSE(allows(type, ObjectRef::optional_of(number(1))));
 }
 
 TEST(MemoryAccountTest, CountsTensorsAndListsWhileTheyLive) {
   MemoryAccount account(100000);
   {
-    BoxRef sequence = BoxRef::sequence(DType::f32);
+    ObjectRef sequence = ObjectRef::sequence(DType::f32);
     Tensor tensor = *account.count(*Tensor::zeros(DType::f32, {1000}));
     const std::int64_t with_tensor = account.held();
     EXPECT_GE(with_tensor, 4000);
-    sequence->push_back(BoxRef::of(std::move(tensor)));
+    sequence->push_back(ObjectRef::of(std::move(tensor)));
     ASSERT_TRUE(account.count(*sequence));
     const std::int64_t with_list = account.held();
     EXPECT_GT(with_list, with_tensor);
@@ -81,28 +81,28 @@ TEST(MemoryAccountTest, CountsTensorsAndListsWhileTheyLive) {
 
 TEST(MemoryAccountTest, RefusesListsThatGrowTooLong) {
   MemoryAccount account(4000);
-  BoxRef sequence = BoxRef::sequence(DType::f32);
+  ObjectRef sequence = ObjectRef::sequence(DType::f32);
   for (int i = 0; i < 1000; ++i) sequence->push_back(number(0));
   const auto counted = account.count(*sequence);
   ASSERT_FALSE(counted);
   EXPECT_EQ(counted.error().code(), Code::limit_reached);
 }
 
-TEST(BoxedCallTest, LeavesBoxesOfOthersAlone) {
+TEST(ObjectCallTest, LeavesObjectsOfOthersAlone) {
   MemoryAccount account(100000);
-  const BoxRef shared = number(1);
-  std::vector<BoxRef> inputs = {shared};
-  const BoxedCall call{inputs, {}, {}, account};
-  const BoxRef kept = call.take(0).value_or_throw();
+  const ObjectRef shared = number(1);
+  std::vector<ObjectRef> inputs = {shared};
+  const ObjectCall call{inputs, {}, {}, account};
+  const ObjectRef kept = call.take(0).value_or_throw();
   EXPECT_EQ(&*kept, &*shared);
   EXPECT_EQ(account.held(), 0);
 }
 
-TEST(BoxedCallTest, CountsBoxesThatItMakes) {
+TEST(ObjectCallTest, CountsObjectsThatItMakes) {
   MemoryAccount account(100000);
   {
-    std::vector<BoxRef> outputs(1);
-    const BoxedCall call{{}, outputs, {}, account};
+    std::vector<ObjectRef> outputs(1);
+    const ObjectCall call{{}, outputs, {}, account};
     ASSERT_TRUE(call.give(0, *Tensor::zeros(DType::f32, {10})));
     EXPECT_GE(account.held(), 40 + outputs[0]->own_bytes());
   }
@@ -118,12 +118,12 @@ TEST(MemoryAccountTest, AsksForRoomBeforeItRefuses) {
   EXPECT_FALSE(account.check(901));
 }
 
-TEST(BoxedCallTest, KeepsCopiesOfMemoryThatIsOnlyLent) {
+TEST(ObjectCallTest, KeepsCopiesOfMemoryThatIsOnlyLent) {
   const float lent[] = {1, 2};
   MemoryAccount account(100000);
-  std::vector<BoxRef> inputs = {BoxRef::of(Tensor(DType::f32, {2}, nullptr, lent))};
-  const BoxedCall call{inputs, {}, {}, account};
-  const BoxRef kept = call.take(0).value_or_throw();
+  std::vector<ObjectRef> inputs = {ObjectRef::of(Tensor(DType::f32, {2}, nullptr, lent))};
+  const ObjectCall call{inputs, {}, {}, account};
+  const ObjectRef kept = call.take(0).value_or_throw();
   EXPECT_NE(kept->tensor().data(), lent);
   EXPECT_EQ(kept->tensor().as<float>()[1], 2);
   EXPECT_FALSE(inputs[0]);

@@ -76,6 +76,6 @@ Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> spell_out(ir::Module& module) { return Rewriter(module).sweep(spell); }
+Expected<Change> decompose_reductions(ir::Module& module) { return Rewriter(module).sweep(spell); }
 
 }  // namespace scanloom::passes

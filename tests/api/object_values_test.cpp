@@ -48,7 +48,7 @@ struct Fed {
   }
 };
 
-TEST(BoxedValues, TypesAreTold) {
+TEST(ObjectValues, TypesAreTold) {
   const Session session = load(passing());
   EXPECT_EQ(session.inputs()[0].kind, ValueKind::sequence);
   EXPECT_EQ(session.inputs()[0].type, "seq(tensor(float))");
@@ -59,7 +59,7 @@ TEST(BoxedValues, TypesAreTold) {
   EXPECT_EQ(session.outputs()[1].type, "optional(seq(tensor(float)))");
 }
 
-TEST(BoxedValues, GoInAndComeOut) {
+TEST(ObjectValues, GoInAndComeOut) {
   for (const Execution execution : kExecutions) {
     const Session session = load(passing(), {.execution = execution});
     std::optional<Results> kept;
@@ -83,7 +83,7 @@ TEST(BoxedValues, GoInAndComeOut) {
   }
 }
 
-TEST(BoxedValues, CanBeFedAgain) {
+TEST(ObjectValues, CanBeFedAgain) {
   const Session session = load(passing());
   Fed fed;
   auto first = fed.run(session);
@@ -122,7 +122,7 @@ std::string gathering() {
   return model.bytes();
 }
 
-TEST(BoxedValues, OneSessionGathersSequencesInManyThreads) {
+TEST(ObjectValues, OneSessionGathersSequencesInManyThreads) {
   const Session session = load(gathering(), {.threads = 2});
   const float xs[] = {1, 2, 3, 4, 5, 6, 7, 8}, first[] = {-1, 0};
   const View fed = sequence({view(first, {2})});  // by all threads at once
@@ -146,7 +146,7 @@ TEST(BoxedValues, OneSessionGathersSequencesInManyThreads) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
-TEST(BoxedValues, StridedStringsAreCopied) {
+TEST(ObjectValues, StridedStringsAreCopied) {
   const Session session = load(passing());
   Fed fed;
   fed.a.strides = {-1};
@@ -157,7 +157,7 @@ TEST(BoxedValues, StridedStringsAreCopied) {
               ElementsAre(std::string_view("x\0ya", 4), "", std::string_view("ax\0y", 4)));
 }
 
-TEST(BoxedValues, MistakesAreNamed) {
+TEST(ObjectValues, MistakesAreNamed) {
   const Session session = load(passing());
   const auto error = [&](auto change) {
     Fed fed;
@@ -202,7 +202,7 @@ std::string adding_items(const std::string& other) {
   return model.bytes();
 }
 
-TEST(BoxedValues, ErrorsOfASequenceMapTellTheItem) {
+TEST(ObjectValues, ErrorsOfASequenceMapTellTheItem) {
   const float x[] = {1, 2, 3};
   for (const Execution execution : kExecutions)
     for (const bool optimize : {true, false}) {
@@ -218,7 +218,7 @@ TEST(BoxedValues, ErrorsOfASequenceMapTellTheItem) {
     }
 }
 
-TEST(BoxedValues, NamesWithBracesAreNoFormats) {
+TEST(ObjectValues, NamesWithBracesAreNoFormats) {
   const float x[] = {1};
   for (const char* const other : {"b{}", "{", "}", "{:20000000}"})
     for (const Execution execution : kExecutions) {

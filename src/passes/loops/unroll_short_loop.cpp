@@ -81,7 +81,7 @@ class Inliner {
     if (node.op != &ir::loop_op) return false;
     const auto steps = known_steps(module_, node);
     if (!steps) return false;
-    builder_.set_place(node.place);
+    builder_.set_location(node.location);
     if (*steps == 0) return skip(node);
     if (!yields_fit(module_, node, *steps > 1)) return false;
     if (*steps == 1) return enter(id, node);
@@ -120,7 +120,7 @@ class Inliner {
 
   Expected<void> leave(NodeId id) {
     const Node node = module_.node(id);  // by value: adding nodes may move it
-    builder_.set_place(node.place);
+    builder_.set_location(node.location);
     std::vector<ValueId> yields = module_.region(node.regions[0]).yields;
     map_.apply(yields);
     return set_results(node, {std::move(yields)});
@@ -237,7 +237,7 @@ class Inliner {
 
 }  // namespace
 
-Expected<Change> inline_short_loop(ir::Module& module) {
+Expected<Change> unroll_short_loop(ir::Module& module) {
   ir::ValueMap map(module);
   return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
     return Inliner(module, map, region).run();

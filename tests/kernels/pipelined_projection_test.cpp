@@ -1,4 +1,4 @@
-#include "kernels/contract_beside.h"
+#include "kernels/pipelined_projection.h"
 
 #include <gtest/gtest.h>
 
@@ -86,8 +86,8 @@ class Loop {
       walk.first_bytes = (case_.rows() - 1) * row;
       walk.step_bytes = -row;
     }
-    calls_ = contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
-                             case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
+    calls_ = pipelined_projection({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
+                                  case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
     return calls_.has_value();
   }
 
@@ -105,7 +105,7 @@ class Loop {
   }
 
   [[nodiscard]] bool writes_elsewhere() { return !rows_.untouched_between(); }
-  [[nodiscard]] const BesideCalls& calls() const { return *calls_; }
+  [[nodiscard]] const PipelinedCalls& calls() const { return *calls_; }
 
  private:
   void run_block(std::int64_t first, std::int64_t end, int threads) {
@@ -145,7 +145,7 @@ class Loop {
     return block;
   }
 
-  static void execute(const BesideCall& with, const std::vector<Operand>& inputs,
+  static void execute(const PipelinedCall& with, const std::vector<Operand>& inputs,
                       const std::vector<Operand>& outputs, int threads) {
     Call call;
     call.inputs = inputs.data();
@@ -166,14 +166,14 @@ class Loop {
   std::int64_t block_dims_[2] = {};
   std::vector<float> expected_;
   std::vector<std::vector<float>> expected_of_step_;
-  std::optional<BesideCalls> calls_;
+  std::optional<PipelinedCalls> calls_;
 };
 
 bool is_made(const Case& c, Isa isa) { return Loop(c, isa).prepare(); }
 
 void expect_rows(const Case& c) {
   for (const Isa isa : available_isas()) {
-    if (simd_tables(isa).strip_beside == nullptr) {
+    if (simd_tables(isa).pipelined_strip == nullptr) {
       EXPECT_FALSE(is_made(c, isa)) << isa_name(isa);
       continue;
     }
@@ -186,24 +186,24 @@ void expect_rows(const Case& c) {
   }
 }
 
-TEST(ContractBeside, AnyNumberOfSteps) {
+TEST(PipelinedProjection, AnyNumberOfSteps) {
   for (const std::int64_t steps : {32, 33, 47, 48, 70})
     for (const bool backwards : {false, true}) expect_rows({steps, 48, 192, 48, {192}, backwards});
 }
 
-TEST(ContractBeside, OtherWidthsThanTheState) {
+TEST(PipelinedProjection, OtherWidthsThanTheState) {
   for (const std::int64_t input : {2, 7, 24, 100, 200, 700})
     expect_rows({40, input, 192, 48, {192}});
   for (const std::int64_t columns : {32, 33, 64, 100, 400, 1000})
     expect_rows({40, 48, columns, 50, {200}});
 }
 
-TEST(ContractBeside, SeveralProductsOfTheState) {
+TEST(PipelinedProjection, SeveralProductsOfTheState) {
   expect_rows({50, 96, 288, 96, {192, 96}});
   expect_rows({50, 64, 210, 70, {140, 8, 150}, true});  // a small one stays
 }
 
-TEST(ContractBeside, ABias) {
+TEST(PipelinedProjection, ABias) {
   for (const std::int64_t columns : {64, 100, 192, 200})
     for (const bool backwards : {false, true})
       expect_rows({50, 30, columns, 64, {192}, backwards, Layout::contiguous, true});
@@ -211,7 +211,7 @@ TEST(ContractBeside, ABias) {
 
 // The first block has what the others leave over: fewer steps than are made ahead, whole chunks and
 // steps before these, or as many as the others.
-TEST(ContractBeside, BlocksThatMakeRowsOfTheNext) {
+TEST(PipelinedProjection, BlocksThatMakeRowsOfTheNext) {
   const auto expect_blocks = [](std::int64_t block, std::int64_t first, bool backwards) {
     expect_rows({.steps = first + 2 * block,
                  .input = 24,
@@ -228,7 +228,7 @@ TEST(ContractBeside, BlocksThatMakeRowsOfTheNext) {
   }
 }
 
-TEST(ContractBeside, BlocksAndThreadsThatShareProducts) {
+TEST(PipelinedProjection, BlocksAndThreadsThatShareProducts) {
   for (const std::int64_t steps : {100, 130})
     expect_rows({.steps = steps,
                  .input = 60,
@@ -238,7 +238,7 @@ TEST(ContractBeside, BlocksAndThreadsThatShareProducts) {
                  .block = 48});
 }
 
-TEST(ContractBeside, BlocksThatAreMadeByThemselves) {
+TEST(PipelinedProjection, BlocksThatAreMadeByThemselves) {
   for (const bool backwards : {false, true}) {
     expect_rows({.steps = 129,  // blocks that have no whole chunks
                  .input = 24,
@@ -259,11 +259,12 @@ TEST(ContractBeside, BlocksThatAreMadeByThemselves) {
   }
 }
 
-TEST(ContractBeside, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
+TEST(PipelinedProjection, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
 
-TEST(ContractBeside, OnlyWhereItPays) {
+TEST(PipelinedProjection, OnlyWhereItPays) {
   const Isa isa = active_isa();
-  if (simd_tables(isa).strip_beside == nullptr) GTEST_SKIP() << "nothing is made beside anything";
+  if (simd_tables(isa).pipelined_strip == nullptr)
+    GTEST_SKIP() << "nothing is made beside anything";
   EXPECT_TRUE(is_made({32, 48, 192, 48, {192}}, isa));
   EXPECT_FALSE(is_made({31, 48, 192, 48, {192}}, isa));  // few steps
   EXPECT_FALSE(is_made({32, 48, 16, 48, {192}}, isa));   // no whole panel
@@ -275,8 +276,8 @@ TEST(ContractBeside, OnlyWhereItPays) {
   EXPECT_FALSE(is_made(two_rows_a_step, isa));
 }
 
-TEST(ContractBeside, CallsSayWhatTheyDo) {
-  if (simd_tables(active_isa()).strip_beside == nullptr) GTEST_SKIP() << "no such call";
+TEST(PipelinedProjection, CallsSayWhatTheyDo) {
+  if (simd_tables(active_isa()).pipelined_strip == nullptr) GTEST_SKIP() << "no such call";
   Loop loop({64, 96, 288, 96, {192, 96}}, active_isa());
   ASSERT_TRUE(loop.prepare());
   EXPECT_EQ(loop.calls().steps[0].products + loop.calls().steps[1].products, 96 * 288);

@@ -102,7 +102,7 @@ class Merger {
 
 }  // namespace
 
-Expected<Change> merge_loops(ir::Module& module) {
+Expected<Change> fuse_sibling_loops(ir::Module& module) {
   Change change;
   std::vector<std::uint32_t> levels(module.node_count());
   for (const ir::RegionId region : regions_outer_first(module, module.top()))

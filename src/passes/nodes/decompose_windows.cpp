@@ -1,4 +1,4 @@
-#include "passes/nodes/spell_out_windows.h"
+#include "passes/nodes/decompose_windows.h"
 
 #include <algorithm>
 #include <functional>
@@ -43,7 +43,7 @@ ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   return part;
 }
 
-Expected<bool> spell_window(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> decompose_window(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::scatter_slice_op) return false;
   const ValueId data = node.inputs[window::kData];
@@ -67,8 +67,8 @@ Expected<bool> spell_window(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<void> spell_out_windows(ir::Module& module) {
-  SCANLOOM_TRY(const Change change, Rewriter(module).sweep(spell_window));
+Expected<void> decompose_windows(ir::Module& module) {
+  SCANLOOM_TRY(const Change change, Rewriter(module).sweep(decompose_window));
   static_cast<void>(change);
   return {};
 }

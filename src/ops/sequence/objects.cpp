@@ -1,4 +1,4 @@
-#include "ops/sequence/boxes.h"
+#include "ops/sequence/objects.h"
 
 #include "ir/infer.h"
 
@@ -42,7 +42,7 @@ Expected<std::int64_t> single_integer(const tensor::Tensor& tensor, std::string_
   return tensor.dtype() == DType::i32 ? tensor.as<std::int32_t>()[0] : tensor.as<std::int64_t>()[0];
 }
 
-Expected<std::size_t> position(const tensor::BoxedCall& call, std::size_t i, std::size_t count,
+Expected<std::size_t> position(const tensor::ObjectCall& call, std::size_t i, std::size_t count,
                                std::size_t fallback) {
   if (!call.has(i)) return fallback;
   SCANLOOM_TRY(const std::int64_t given, single_integer(call.tensor(i), "the position"));

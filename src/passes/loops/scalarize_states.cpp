@@ -87,7 +87,7 @@ class Splitter {
   Expected<void> split_arguments(const LoopPorts& ports, const ir::Region& before) {
     module_.region(region_).nodes.pop_back();
     ir::Builder builder(module_, region_);
-    builder.set_place(module_.node(loop_).place);
+    builder.set_location(module_.node(loop_).location);
     std::map<ValueId, Parts> outer;
     for (std::uint32_t i = 0; i < before.args.size(); ++i) {
       const Split* const split = split_of(before.args[i]);
@@ -151,7 +151,7 @@ class Splitter {
     module_.region(body_).nodes.clear();
     ir::Builder builder(module_, body_);
     for (const NodeId id : before.nodes) {
-      builder.set_place(module_.node(id).place);
+      builder.set_location(module_.node(id).location);
       SCANLOOM_TRY(const bool replaced, split_node(builder, id));
       if (replaced) continue;
       for (ValueId& input : module_.node(id).inputs) input = now(input);
@@ -270,7 +270,7 @@ class Splitter {
       for (const ValueId part : parts_[before.yields[ports.first_carried_yield() + carried]])
         module_.region(body_).yields[state++] = part;
     ir::Builder builder(module_, region_);
-    builder.set_place(module_.node(loop_).place);
+    builder.set_location(module_.node(loop_).location);
     const std::vector<ValueId> results = module_.node(loop_).outputs;
     for (const auto& [carried, finals] : states_) {
       const Split& split = *split_of(before.args[ports.captured + carried]);
@@ -328,7 +328,7 @@ class Splitter {
 
 }  // namespace
 
-Expected<Change> split_states(ir::Module& module) {
+Expected<Change> scalarize_states(ir::Module& module) {
   std::optional<Error> error;
   const Change change = sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
     auto splits = values_in_parts(module, loop);

@@ -7,7 +7,7 @@
 namespace scanloom::ops {
 
 /// The attributes of both stand in this order: axis, keepdims, select_last_index.
-Expected<void> infer_arg_extreme(ir::InferCtx& ctx);
+Expected<void> infer_arg_min_max(ir::InferCtx& ctx);
 
 tensor::Status arg_greatest(const tensor::Call& call) noexcept;
 tensor::Status arg_least(const tensor::Call& call) noexcept;

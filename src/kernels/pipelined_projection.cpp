@@ -1,4 +1,4 @@
-#include "kernels/contract_beside.h"
+#include "kernels/pipelined_projection.h"
 
 #include <algorithm>
 
@@ -11,13 +11,13 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Weights of a step that stay in the first cache do not make it wait.
-constexpr std::int64_t kLeastFloats = 9 * 1024;
+// Weights of a step that stay in L1 do not make it wait.
+constexpr std::int64_t kMinFloats = 9 * 1024;
 // Blocks that one thread takes at a time.
 constexpr std::int64_t kTaskBlocks = 2;
 // Steps from which on a block's rows may be made by its own steps: those of the next block's first
 // steps are made where rows lie that have been read.
-constexpr std::int64_t kLeastSteps = 2 * kRowsAhead;
+constexpr std::int64_t kMinSteps = 2 * kRowsAhead;
 
 // Steps whose rows lie there at the same time. Beside each whole chunk of kRowsAhead of them the
 // rows of the next are made; the last chunk ends with the block.
@@ -25,9 +25,9 @@ struct StepBlock {
   std::int64_t first = 0, steps = 0;
   bool is_last = false;
 
-  /// Only the first may be: blocks have kLeastSteps and more.
-  [[nodiscard]] bool is_short() const { return steps < kLeastSteps; }
-  [[nodiscard]] bool follows_short() const { return first > 0 && first < kLeastSteps; }
+  /// Only the first may be: blocks have kMinSteps and more.
+  [[nodiscard]] bool is_short() const { return steps < kMinSteps; }
+  [[nodiscard]] bool follows_short() const { return first > 0 && first < kMinSteps; }
   /// Steps before the first whole chunk.
   [[nodiscard]] std::int64_t lead() const { return first == 0 ? steps % kRowsAhead : 0; }
   /// Steps whose rows are made before the first of them: of a short block all, and then the first
@@ -50,7 +50,7 @@ struct AllSteps {
   /// share the product of all steps.
   bool shared = false;
 
-  [[nodiscard]] bool is_beside(int threads) const { return threads == 1 || shared; }
+  [[nodiscard]] bool is_pipelined(int threads) const { return threads == 1 || shared; }
   [[nodiscard]] std::int64_t panel() const { return simd->f32.panel; }
   [[nodiscard]] std::int64_t whole_panels() const { return product.n / panel(); }
 
@@ -78,8 +78,8 @@ struct AllSteps {
 
   /// Some columns, from a panel on, of the rows of `count` steps from `step` on, which lie where
   /// those of the block's steps from `place` on do.
-  void make(const float* x, float* rows, std::int64_t step, std::int64_t place, std::int64_t count,
-            std::int64_t column, int threads) const {
+  void make(const float* x, float* rows, std::int64_t step, std::int64_t position,
+            std::int64_t count, std::int64_t column, int threads) const {
     Product<float> p;
     p.m = count;
     p.a = x + row_of(step) * product.a_row;
@@ -87,7 +87,7 @@ struct AllSteps {
     p.a_step = product.a_step;
     p.b = {nullptr, product.k, product.n - column, 0, 1};
     p.packed = static_cast<const float*>(product.packed.get()) + column * product.k;
-    p.c = rows + row_of(place) * product.c_row + column;
+    p.c = rows + row_of(position) * product.c_row + column;
     p.c_row = sign() * product.c_row;
     p.bias = bias_of(column);
     multiply(simd->f32, p, threads);
@@ -101,8 +101,8 @@ Status run_first_rows(const Call& call) noexcept {
   const AllSteps& all = *static_cast<const AllSteps*>(call.prepared);
   const float* x = call.in(all.product.a_input).data<const float>();
   const StepBlock block = all.block_at(x, call.in(kWholeOfFirstRows).data<const float>());
-  const bool beside = all.is_beside(call.max_threads);
-  const std::int64_t count = beside ? block.made_before() : block.steps;
+  const bool pipelined = all.is_pipelined(call.max_threads);
+  const std::int64_t count = pipelined ? block.made_before() : block.steps;
   if (count > 0) all.make(x, call.out(0).data<float>(), 0, 0, count, 0, call.max_threads);
   return Status::ok;
 }
@@ -140,22 +140,22 @@ Strip<float> strip_of(const OneStep& step, const Call& call) {
 }
 
 // Blocks [first, last) of the strip, and what they make beside.
-void run_blocks(const OneStep& step, const Strip<float>& whole, const ProductBeside<float>& beside,
-                std::int64_t first, std::int64_t last) {
+void run_blocks(const OneStep& step, const Strip<float>& whole,
+                const PipelinedProduct<float>& pipelined, std::int64_t first, std::int64_t last) {
   const std::int64_t panel = step.all->panel();
   Strip<float> s = whole;
   s.b += first * 2 * s.b_panel;
   s.c += first * 2 * panel;
   s.columns = (last - first) * 2 * panel;
-  step.all->simd->strip_beside(s, share_beside(beside, panel, first, last, step.blocks));
+  step.all->simd->pipelined_strip(s, share_pipelined(pipelined, panel, first, last, step.blocks));
 }
 
-void run_step(const OneStep& step, const Call& call, const ProductBeside<float>& beside) {
+void run_step(const OneStep& step, const Call& call, const PipelinedProduct<float>& pipelined) {
   const SimdTables& simd = *step.all->simd;
-  const ProductBeside<float> own = share_beside(beside, simd.f32.panel, step.first_block,
-                                                step.first_block + step.blocks, step.all_blocks);
+  const PipelinedProduct<float> own = share_pipelined(
+      pipelined, simd.f32.panel, step.first_block, step.first_block + step.blocks, step.all_blocks);
   Strip<float> s = strip_of(step, call);
-  if (call.max_threads > 1 && s.k * s.columns > kLeastThreadWorkOfRow) {
+  if (call.max_threads > 1 && s.k * s.columns > kMinThreadWorkOfRow) {
     parallel_for((step.blocks + kTaskBlocks - 1) / kTaskBlocks, call.max_threads,
                  [&](std::int64_t task) {
                    const std::int64_t first = task * kTaskBlocks;
@@ -178,7 +178,7 @@ Status run_one_step(const Call& call) noexcept {
   const OneStep& step = *static_cast<const OneStep*>(call.prepared);
   const AllSteps& all = *step.all;
   const PackedProduct& product = all.product;
-  if (!all.is_beside(call.max_threads)) return run_alone(step, call);
+  if (!all.is_pipelined(call.max_threads)) return run_alone(step, call);
   const float* x = call.in(kRowsInput).data<const float>();
   float* rows = call.out(kRowsOutput).data<float>();
   const StepBlock block = all.block_at(x, call.in(kWholeInput).data<const float>());
@@ -189,17 +189,17 @@ Status run_one_step(const Call& call) noexcept {
   const std::int64_t next = all.row_of(row) - round + kRowsAhead;
   const bool in_next_block = next == block.steps;
   if (in_next_block && block.is_last) return run_alone(step, call);
-  const std::int64_t place = in_next_block ? 0 : next;
+  const std::int64_t position = in_next_block ? 0 : next;
   // What is no whole panel is made at once.
-  const std::int64_t beside_columns = all.whole_panels() * all.panel();
-  if (round == 0 && step.first_block == 0 && beside_columns < product.n)
-    all.make(x, rows, next, place, kRowsAhead, beside_columns, call.max_threads);
+  const std::int64_t pipelined_columns = all.whole_panels() * all.panel();
+  if (round == 0 && step.first_block == 0 && pipelined_columns < product.n)
+    all.make(x, rows, next, position, kRowsAhead, pipelined_columns, call.max_threads);
   run_step(step, call,
            {.a = x + all.row_of(next) * product.a_row,
             .a_row = all.sign() * product.a_row,
             .b = static_cast<const float*>(product.packed.get()),
             .k = product.k,
-            .c = rows + all.row_of(place) * product.c_row,
+            .c = rows + all.row_of(position) * product.c_row,
             .c_row = all.sign() * product.c_row,
             .bias = all.bias_of(0),
             .panels = all.whole_panels(),
@@ -212,8 +212,8 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
   const std::optional<PackedProduct> product = packed_product(ctx);
   const SimdTables& simd = simd_tables(ctx.isa);
   // Of a step that reads several rows of the product, others are its rows.
-  if (!product || simd.strip_beside == nullptr || product->m != walk.rows ||
-      product->m < kLeastSteps || product->n < simd.f32.panel || product->a_step != 1 ||
+  if (!product || simd.pipelined_strip == nullptr || product->m != walk.rows ||
+      product->m < kMinSteps || product->n < simd.f32.panel || product->a_step != 1 ||
       product->c_column != 1)
     return nullptr;
   const bool makes_next =
@@ -237,14 +237,14 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
 
 std::optional<PackedProduct> product_of_step(const PrepareCtx& ctx) {
   std::optional<PackedProduct> product = packed_product(ctx);
-  if (!product || product->m != 1 || product->k * product->n < kLeastFloats ||
+  if (!product || product->m != 1 || product->k * product->n < kMinFloats ||
       product->n < 2 * simd_tables(ctx.isa).f32.panel || product->a_step != 1 ||
       product->c_column != 1)
     return std::nullopt;
   return product;
 }
 
-BesideCall call_of(const OneStep& step) {
+PipelinedCall call_of(const OneStep& step) {
   const PackedProduct& all = step.all->product;
   const std::int64_t weights = all.k * all.n * step.blocks / step.all_blocks;
   // A chunk reads the weights twice, for eight rows each.
@@ -257,24 +257,24 @@ BesideCall call_of(const OneStep& step) {
 
 }  // namespace
 
-bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result) {
-  return simd_tables(active_isa()).strip_beside != nullptr &&
-         std::min(a, b) * result == std::max(a, b) && std::max(a, b) >= kLeastFloats;
+bool can_be_pipelined(std::int64_t a, std::int64_t b, std::int64_t result) {
+  return simd_tables(active_isa()).pipelined_strip != nullptr &&
+         std::min(a, b) * result == std::max(a, b) && std::max(a, b) >= kMinFloats;
 }
 
-std::int64_t steps_of_blocks_beside(std::int64_t steps, std::int64_t least) {
+std::int64_t steps_of_pipelined_blocks(std::int64_t steps, std::int64_t least) {
   const auto whole_chunks = [](std::int64_t count) {
     return (count + kRowsAhead - 1) / kRowsAhead * kRowsAhead;
   };
-  const std::int64_t shortest = std::max(whole_chunks(least), kLeastSteps);
+  const std::int64_t shortest = std::max(whole_chunks(least), kMinSteps);
   for (std::int64_t block = shortest; block <= 4 * shortest && block < steps; block += kRowsAhead)
     if (!StepBlock{.steps = steps_of_first_block(steps, block)}.is_short()) return block;
   return steps <= 4 * shortest ? steps : shortest;
 }
 
-std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const float* bias,
-                                           const RowWalk& walk,
-                                           std::span<const PrepareCtx> step_ctxs) {
+std::optional<PipelinedCalls> pipelined_projection(const PrepareCtx& all_ctx, const float* bias,
+                                                   const RowWalk& walk,
+                                                   std::span<const PrepareCtx> step_ctxs) {
   const std::shared_ptr<AllSteps> all = all_steps_of(all_ctx, bias, walk);
   if (all == nullptr) return std::nullopt;
   std::vector<std::optional<OneStep>> steps;
@@ -289,13 +289,13 @@ std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const floa
     step->first_block = blocks;
     step->blocks = product->n / (2 * all->panel());
     blocks += step->blocks;
-    all->shared |= product->k * product->n > kLeastThreadWorkOfRow;
+    all->shared |= product->k * product->n > kMinThreadWorkOfRow;
   }
   if (blocks == 0) return std::nullopt;
-  BesideCalls calls{.first_rows = {.run = run_first_rows, .prepared = all},
-                    .a_input = all->product.a_input};
+  PipelinedCalls calls{.first_rows = {.run = run_first_rows, .prepared = all},
+                       .a_input = all->product.a_input};
   for (std::optional<OneStep>& step : steps) {
-    BesideCall& call = calls.steps.emplace_back();
+    PipelinedCall& call = calls.steps.emplace_back();
     if (!step) continue;
     step->all_blocks = blocks;
     call = call_of(*step);

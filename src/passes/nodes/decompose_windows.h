@@ -9,6 +9,6 @@ namespace scanloom::passes {
 /// Writes each scatter_slice as a scatter_elements over all elements in their order, whose indices
 /// are what slices and gathers pick from the numbers of these. No pass of list.inc: runs are better
 /// off without. Errors: internal.
-Expected<void> spell_out_windows(ir::Module& module);
+Expected<void> decompose_windows(ir::Module& module);
 
 }  // namespace scanloom::passes

@@ -1,4 +1,4 @@
-// BoxedCall: the calling convention of operators over boxed values (sequences, optionals, strings).
+// ObjectCall: the calling convention of operators over objects (sequences, optionals, strings).
 // Such calls may allocate; what they make counts against the run's memory.
 #pragma once
 
@@ -6,39 +6,39 @@
 
 #include "base/expected.h"
 #include "tensor/attr.h"
-#include "tensor/boxed.h"
 #include "tensor/call.h"
 #include "tensor/memory_account.h"
+#include "tensor/object.h"
 
 namespace scanloom::tensor {
 
-struct BoxedCall {
+struct ObjectCall {
   /// Null: an optional input that is absent. The operator may move from them: one whose value is
-  /// not read again comes as the only reference to its box, which may then be changed in place.
-  std::span<BoxRef> inputs;
-  std::span<BoxRef> outputs;  ///< null before the call, all set after it
+  /// not read again comes as the only reference to its object, which may then be changed in place.
+  std::span<ObjectRef> inputs;
+  std::span<ObjectRef> outputs;  ///< null before the call, all set after it
   std::span<const Attr> attrs;
   MemoryAccount& memory;
-  Draws* draws = nullptr;  ///< of random operators
+  SampleCounter* samples = nullptr;  ///< of random operators
 
   [[nodiscard]] bool has(std::size_t i) const { return i < inputs.size() && inputs[i]; }
   /// Precondition: input i is a tensor.
   [[nodiscard]] const Tensor& tensor(std::size_t i) const { return inputs[i]->tensor(); }
   /// Input i to be kept in another value: memory that is only lent for the call is copied.
-  Expected<BoxRef> take(std::size_t i) const;
+  Expected<ObjectRef> take(std::size_t i) const;
   /// Input i, a sequence or optional, to be changed: in place where nobody else reads it.
-  BoxRef take_unique(std::size_t i) const;
+  ObjectRef take_unique(std::size_t i) const;
 
   /// Sets output i to a new tensor, resp. value, and counts it.
   Expected<void> give(std::size_t i, Tensor tensor) const;
-  Expected<void> give(std::size_t i, BoxRef value) const;
-  /// The tensor in a box, both counted: to be an item of a sequence.
-  Expected<BoxRef> box(Tensor tensor) const;
+  Expected<void> give(std::size_t i, ObjectRef value) const;
+  /// The tensor in an object, both counted: to be an item of a sequence.
+  Expected<ObjectRef> object(Tensor tensor) const;
 
  private:
-  Expected<void> count_own(const BoxRef& value) const;
+  Expected<void> count_own(const ObjectRef& value) const;
 };
 
-using BoxedFn = Expected<void> (*)(const BoxedCall& call);
+using ObjectFn = Expected<void> (*)(const ObjectCall& call);
 
 }  // namespace scanloom::tensor

@@ -1,7 +1,7 @@
 // Softmax and its logarithm are written in the reductions and element-wise operators that they are
 // made of, for which there are kernels and machine code; the bits are those of the reference, which
-// computes in the same order. It is a pass of its own, beside spell_out, since gradients and their
-// stable forms know softmax whole. It stands before merging, which joins equal parts.
+// computes in the same order. It is a pass of its own, beside decompose_reductions, since gradients
+// and their stable forms know softmax whole. It stands before merging, which joins equal parts.
 #include "ops/ops.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -27,7 +27,7 @@ Expected<ValueId> spelled(ir::Builder& build, const Node& node) {
   return build.op(ops::sub_op, {shifted, logarithm});
 }
 
-Expected<bool> spell_softmax_node(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> decompose_softmax_node(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::softmax_op && node.op != &ops::log_softmax_op) return false;
   const ir::Type& x = rewriter.type(node.inputs[0]);
@@ -40,8 +40,8 @@ Expected<bool> spell_softmax_node(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> spell_softmax(ir::Module& module) {
-  return Rewriter(module).sweep(spell_softmax_node);
+Expected<Change> decompose_softmax(ir::Module& module) {
+  return Rewriter(module).sweep(decompose_softmax_node);
 }
 
 }  // namespace scanloom::passes

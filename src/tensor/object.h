@@ -1,0 +1,110 @@
+// Objects: sequences, optionals, and the tensors in them or of strings: what no arena holds.
+// Counted by reference inside the object, with a test for being the only owner, so that appending
+// in a loop is done in place. Tensors whose sizes change in a loop: runtime/values.h has them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+#include "tensor/memory_account.h"
+#include "tensor/tensor.h"
+#include "tensor/type.h"
+
+namespace scanloom::tensor {
+
+enum class ObjectKind : std::uint8_t { tensor, sequence, optional };
+
+class Object;
+
+/// A counted reference; null by default. Copying counts up; contents are shared and must only be
+/// changed while unique(). Counting is thread safe, contents are not.
+class ObjectRef {
+ public:
+  ObjectRef() = default;
+  ObjectRef(const ObjectRef& other);
+  ObjectRef(ObjectRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  ObjectRef& operator=(ObjectRef other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~ObjectRef();
+
+  static ObjectRef of(Tensor value);
+  /// An empty sequence of items around elements of that type.
+  static ObjectRef sequence(DType dtype);
+  /// An empty optional; fill it with set_item.
+  static ObjectRef optional(DType dtype);
+  static ObjectRef optional_of(ObjectRef item);
+
+  explicit operator bool() const { return object_ != nullptr; }
+  Object& operator*() const { return *object_; }
+  Object* operator->() const { return object_; }
+  /// Whether nobody else refers to the object. Precondition: not null.
+  [[nodiscard]] bool unique() const;
+  /// Makes the sequence or optional one's own: copies its references if it is shared.
+  void make_unique();
+
+ private:
+  explicit ObjectRef(Object* object) : object_(object) {}
+  void release();
+  Object* object_ = nullptr;
+};
+
+/// The contents. Every method that changes them asks that the ObjectRef it is called through is
+/// unique().
+class Object {
+ public:
+  /// For ObjectRef's makers.
+  Object(ObjectKind kind, DType dtype) : kind_(kind), dtype_(dtype) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  ~Object();
+
+  [[nodiscard]] ObjectKind kind() const { return kind_; }
+  [[nodiscard]] bool is_tensor() const { return kind_ == ObjectKind::tensor; }
+  /// Of the tensors, however deep they lie.
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  /// Precondition: is_tensor().
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+
+  // Sequences and optionals (at most one item).
+  [[nodiscard]] std::span<const ObjectRef> items() const { return items_; }
+  void push_back(ObjectRef item) { items_.push_back(std::move(item)); }
+  /// Precondition: 0 <= at <= items().size(), resp. <.
+  void insert(std::size_t at, ObjectRef item);
+  void erase(std::size_t at);
+  void set_item(ObjectRef item) { items_.assign(1, std::move(item)); }
+
+  /// The object and its list, without what they refer to.
+  [[nodiscard]] std::int64_t own_bytes() const {
+    return static_cast<std::int64_t>(sizeof(Object) + items_.capacity() * sizeof(ObjectRef));
+  }
+
+ private:
+  friend class ObjectRef;
+  friend class MemoryAccount;
+
+  std::atomic<std::uint32_t> owners_{1};
+  ObjectKind kind_;
+  DType dtype_;
+  Tensor tensor_;
+  std::vector<ObjectRef> items_;
+  std::shared_ptr<MemoryAccount::Counter> counter_;  ///< null: not counted
+  std::int64_t counted_ = 0;
+  Object* next_dead_ = nullptr;  ///< while being destroyed
+};
+
+/// "f32[2,3]", "sequence of 4 items of f32", "empty optional of f32": for messages.
+std::string describe(const ObjectRef& value);
+
+/// Whether a value of that type may be this one: kinds, element types and sizes that are numbers,
+/// of every item.
+bool allows(const Type& type, const ObjectRef& value);
+
+}  // namespace scanloom::tensor
