@@ -1,5 +1,4 @@
 // What the passes did with a model, in words.
-#include <algorithm>
 
 #include "api/guard.h"
 #include "api/impl.h"
@@ -69,7 +68,7 @@ class Recorder {
       if (timing.changed > 0)
         report_ += fmt::format("//   {:<22} changed something {}, {}\n", timing.pass,
                                times(timing.changed), milliseconds(timing.nanoseconds));
-      else if (std::ranges::find(disabled, timing.pass) == disabled.end())
+      else if (!passes::is_named(timing.pass, disabled))
         idle += (idle.empty() ? "" : ", ") + std::string(timing.pass);
     if (!idle.empty()) report_ += fmt::format("// nothing to do for {}\n", idle);
     return std::move(report_);

@@ -6,6 +6,7 @@
 #include "ir/infer.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
+#include "passes/former_names.h"
 
 namespace scanloom::passes {
 namespace {
@@ -32,10 +33,6 @@ Expected<void> check_names(const std::vector<std::string>& names) {
   return {};
 }
 
-bool is_disabled(const PassDef& pass, const RunOptions& options) {
-  return std::ranges::find(options.disabled, pass.name) != options.disabled.end();
-}
-
 Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& timing) {
   const auto begin = std::chrono::steady_clock::now();
   auto change = pass.run(module);
@@ -52,7 +49,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
   Change round;
   for (std::size_t i = 0; i < std::size(kPasses); ++i) {
     const PassDef& pass = kPasses[i];
-    if (pass.is_last() != last || is_disabled(pass, options)) continue;
+    if (pass.is_last() != last || is_named(pass.name, options.disabled)) continue;
     SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
     round |= change;
     if (!change.changed) continue;
@@ -67,7 +64,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
 /// The passes that run last change a copy, so that streams find the loops as they were.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
   const bool worth_a_copy = std::ranges::any_of(kPasses, [&](const PassDef& pass) {
-    return pass.is_last() && !is_disabled(pass, options) && pass.may_change(module);
+    return pass.is_last() && !is_named(pass.name, options.disabled) && pass.may_change(module);
   });
   if (!worth_a_copy) return {};
   ir::Module changed = module;
@@ -83,8 +80,12 @@ Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport
 std::span<const PassDef> all_passes() { return kPasses; }
 
 const PassDef* find_pass(std::string_view name) {
-  const auto* found = std::ranges::find(kPasses, name, &PassDef::name);
+  const auto* found = std::ranges::find(kPasses, current_name(name), &PassDef::name);
   return found != std::end(kPasses) ? found : nullptr;
+}
+
+bool is_named(std::string_view pass, const std::vector<std::string>& names) {
+  return std::ranges::find(names, pass, current_name) != names.end();
 }
 
 Expected<RunReport> run(ir::Module& module, const RunOptions& options) {

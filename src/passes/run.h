@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "passes/pass.h"
@@ -19,8 +20,9 @@ struct PassTiming {
 };
 
 struct RunOptions {
-  std::vector<std::string> disabled;  ///< names of passes; an unknown one is an error
-  bool verify_each = false;           ///< after each pass that changed something, naming it
+  /// Names of passes, today's or former ones; an unknown one is an error.
+  std::vector<std::string> disabled;
+  bool verify_each = false;  ///< after each pass that changed something, naming it
   int max_rounds = 16;
   /// Called after each pass that changed something.
   std::function<void(const PassDef& pass, int round, const ir::Module& module)> dump;
@@ -35,6 +37,9 @@ struct RunReport {
   /// where they have changed nothing.
   std::optional<ir::Module> for_streams = {};
 };
+
+/// Whether `names` has the pass, under its name or a former one.
+bool is_named(std::string_view pass, const std::vector<std::string>& names);
 
 /// Leaves a compact module (ids in the order of the text form) whose types are inferred anew.
 /// Errors: invalid_argument, internal, and what inference finds wrong with the model.

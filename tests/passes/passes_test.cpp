@@ -17,6 +17,7 @@
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "passes/former_names.h"
 #include "passes/run.h"
 #include "tests/support/case_file.h"
 
@@ -321,6 +322,26 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
               ::testing::StartsWith("the passes are: inline_branch, unroll_short_loop, "));
   for (const PassDef& pass : all_passes())
     EXPECT_THAT(refused.error().notes()[0], ::testing::HasSubstr(pass.name));
+}
+
+TEST(Pipeline, FormerNamesDisableThePassesThatTheyNamed) {
+  for (const FormerName& row : kFormerNames) {
+    EXPECT_EQ(current_name(row.current), row.current) << "names one pass alone";
+    const PassDef* const pass = find_pass(row.former);
+    ASSERT_NE(pass, nullptr) << row.former;
+    EXPECT_EQ(pass->name, row.current);
+    EXPECT_TRUE(is_named(row.current, {std::string(row.former)}));
+  }
+  ir::Module module = read(kPipeline);
+  RunOptions options;
+  for (const PassDef& pass : all_passes()) options.disabled.emplace_back(pass.name);
+  for (std::string& name : options.disabled)
+    for (const FormerName& row : kFormerNames)
+      if (name == row.current) name = row.former;
+  const std::string before = ir::print(module);
+  const auto report = run(module, options);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(ir::print(module), before);
 }
 
 TEST(Pipeline, LastPassesAreWorthACopyWhereTheyFire) {
