@@ -39,3 +39,29 @@ def test_wants_utf8(tree):
 def test_looks_at_no_build_folder(tree):
     tree.write("build/release/a.h", "// TO" "DO\n")
     tree.passes("check_words.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("src/a.cpp", "constexpr int kMo" "st = 3;\n", "src/a.cpp:1: 'kMo" "st': write kMax..."),
+        ("src/a.h", "// a\nconstexpr int kLea" "stRows = 3;\n", "src/a.h:2: 'kLea" "st': write kMin..."),
+        ("docs/a.md", "What the second ca" "che holds.\n", "docs/a.md:1: 'second ca" "che': write L1, L2"),
+        ("docs/a.md", "the pass merge_lo" "ops\n", "fuse_sibling_loops"),
+    ],
+)
+def test_banned_words_are_named_with_what_to_write(tree, name, text, problem):
+    tree.write(name, text)
+    assert problem in tree.fails("check_words.py")
+
+
+def test_history_may_have_banned_words(tree):
+    tree.write("CHANGELOG.md", "- The pass merge_lo" "ops merges more loops.\n")
+    tree.passes("check_words.py")
+
+
+def test_words_that_are_not_enforced_yet_are_counted(tree):
+    tree.write("a.md", "one beh" "ind the other\nand one beh" "ind the other\n")
+    tree.passes("check_words.py")
+    counts = [line.split(maxsplit=1) for line in tree.passes("check_words.py", "--all").splitlines()]
+    assert any(count == "2" and "one after the other" in ban for count, ban in counts)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks words: ASCII in sources, no path or host of one machine, no open end without an issue."""
+"""Checks words: ASCII in sources, no path or host of one machine, no open end without an issue, and
+none of the words of banned_words.py."""
 
 import pathlib
 import re
 import sys
 
 import source_tree
+from banned_words import BANS
 
 TEXT_SUFFIXES = {
     ".c", ".cfg", ".clang-format", ".cmake", ".cpp", ".h", ".hpp", ".in", ".inc", ".ini", ".ir",
@@ -57,10 +59,35 @@ def check_line(path: pathlib.Path, line: str) -> list[str]:
     return problems
 
 
+def banned(path: pathlib.Path, text: str, bans) -> list[tuple[int, str]]:
+    """Lines that hold a word of `bans`, and what to write there."""
+    found = []
+    for ban in bans:
+        if not ban.applies_to(path.as_posix()) or not ban.regex.search(text):
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            if match := ban.regex.search(line):
+                found.append((number, f"'{match[0].strip()}': write {ban.write}"))
+    return found
+
+
+def count_open(texts: dict[pathlib.Path, str]) -> None:
+    """Prints how often the words that are not enforced yet are found."""
+    for ban in BANS:
+        if not ban.enforced:
+            lines = sum(len(banned(path, text, [ban])) for path, text in texts.items())
+            print(f"{lines:6} {ban.pattern}  ->  {ban.write}")
+
+
 def main() -> int:
-    options = source_tree.argument_parser(__doc__).parse_args()
+    parser = source_tree.argument_parser(__doc__)
+    parser.add_argument(
+        "--all", action="store_true", help="count what is not enforced yet, too; fails for none of it"
+    )
+    options = parser.parse_args()
     paths = [path for path in source_tree.files(options.root) if is_text(path)]
-    problems = []
+    enforced = [ban for ban in BANS if ban.enforced]
+    problems, texts = [], {}
     for path in paths:
         try:
             text = (options.root / path).read_text(encoding="utf-8")
@@ -69,6 +96,10 @@ def main() -> int:
             continue
         for number, line in enumerate(text.splitlines(), start=1):
             problems += [f"{path}:{number}: {problem}" for problem in check_line(path, line)]
+        problems += [f"{path}:{number}: {problem}" for number, problem in banned(path, text, enforced)]
+        texts[path] = text
+    if options.all:
+        count_open(texts)
     return source_tree.report("words", problems, f"{len(paths)} files")
 
 
