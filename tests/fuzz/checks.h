@@ -21,7 +21,7 @@ namespace scanloom::fuzz {
 }
 
 inline void check_text(const ir::Module& module) {
-  const ir::PrintOptions options{.places = true, .max_elements = 1000};
+  const ir::PrintOptions options{.locations = true, .max_elements = 1000};
   const std::string text = ir::print(module, options);
   if (text.find(" elements>") != std::string::npos) return;  // a large constant, left out
   const auto parsed = ir::parse(text, ops::find_op);

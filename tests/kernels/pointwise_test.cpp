@@ -212,7 +212,7 @@ TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {
 }
 
 class StopsAtOnce final : public tensor::StopToken {
-  bool look() noexcept override {
+  bool poll() noexcept override {
     set_stopped(true);
     return true;
   }
