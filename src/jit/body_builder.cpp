@@ -37,7 +37,7 @@ void BodyBuilder::fail_with(std::int64_t what) {
   set_field(offsetof(BodyFrame, failed_call), number(what));
   for (std::size_t level = 0; level < std::min(open_steps_.size(), kReportedLevels); ++level)
     set_field(offsetof(BodyFrame, failed_steps) + level * sizeof(std::int64_t), open_steps_[level]);
-  // Which `number` would take for a parameter.
+  // Not number(), which would take it for a parameter.
   builder_.CreateRet(builder_.getInt64(static_cast<std::uint64_t>(kBodyFault)));
 }
 

@@ -1,5 +1,5 @@
-// What all parts of a body's code are written with: its function, the frame of the run, slots, and
-// the loops inside. emit_body.cpp builds on it; what is emitted goes to the builder's place.
+// BodyBuilder: the base of what emits a body. Holds the function, the run's frame, slots and inner
+// loops; emits at the IR builder's insertion point. emit_body.cpp builds on it.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -19,18 +19,18 @@ class BodyBuilder {
 
   llvm::BasicBlock* block(const char* name);
   llvm::Value* place(llvm::Value* base, std::size_t bytes);
-  /// Fields of the BodyFrame, by offset: a pointer, an i64.
+  /// Loads a field of the BodyFrame, by offset: a pointer, or an i64.
   llvm::Value* field(std::size_t offset);
   llvm::Value* number_field(std::size_t offset);
   void set_field(std::size_t offset, llvm::Value* value);
-  /// Begins to count time anew.
+  /// Restarts the time budget of this function.
   void reset_time_left();
-  /// Ends the code, telling what has failed (BodyFrame::failed_call) and in which steps.
+  /// Ends the code and reports what has failed (BodyFrame::failed_call) and in which steps.
   void fail_with(std::int64_t what);
 
   llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.parameters, value); }
   llvm::Value* pointer_of(std::int32_t slot) { return jit::pointer_of(builder_, target_, slot); }
-  /// The place of a slot that moves.
+  /// The address of a slot that moves.
   llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
   llvm::Value* base_of(const loopnest::Access& operand);
   llvm::Value* load_flag(const loopnest::Access& operand);
@@ -40,24 +40,24 @@ class BodyBuilder {
   }
   void move_slots(const std::vector<loopnest::SlotMove>& moves);
 
-  /// A loop inside whose steps are being emitted.
+  /// An inner loop whose steps are being emitted.
   struct OpenLoop {
     const loopnest::InnerLoop& loop;
     llvm::Value* count = nullptr;    ///< how many steps it may take
-    llvm::Value* limited = nullptr;  ///< to take them all is a fault; null: the loop is counted
+    llvm::Value* limited = nullptr;  ///< taking all of them is an error; null: the loop is counted
     llvm::BasicBlock *again = nullptr, *after = nullptr;
     llvm::PHINode* step = nullptr;
     llvm::PHINode* steps_to_poll = nullptr;  ///< null: the loop is counted
   };
-  // emit_inner_loop.cpp: around the statements of a step.
+  // Defined in emit_inner_loop.cpp; the statements of a step are emitted between the two.
   OpenLoop begin_loop(const loopnest::InnerLoop& loop);
   void end_loop(OpenLoop& open);
 
   llvm::IRBuilder<> builder_;
   NestTarget target_;
   llvm::Function* function_ = nullptr;
-  std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
-  llvm::Value* time_left_ = nullptr;      ///< an i64 of the function; null: nothing is counted
+  std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the open loops
+  llvm::Value* time_left_ = nullptr;      ///< an i64 of the function; null: no time is charged
 
  private:
   void find_trips(OpenLoop& open);

@@ -31,11 +31,11 @@ std::string name_of(ScalarOp op, llvm::Type* type) {
          (type->getScalarType()->isDoubleTy() ? ".f64." : ".f32.") + std::to_string(lanes);
 }
 
-/// Measured one by one: the other functions gain nothing by being called, or lose.
+/// Measured one by one: calling the other functions gains nothing, or loses.
 constexpr std::array kLong = {ScalarOp::log, ScalarOp::log1p, ScalarOp::softplus, ScalarOp::erf,
                               ScalarOp::sin, ScalarOp::cos,   ScalarOp::atan};
 
-/// Whether vectors of that type take more than one register, of which there are few.
+/// Whether vectors of that type take more than one register on a machine with few of them.
 bool fills_registers(Isa isa, const llvm::Type* type) {
   constexpr std::size_t kFew = 16;
   const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
@@ -76,7 +76,7 @@ llvm::Value* call_once_emitted(
     function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
     for (const auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline})
       function->addFnAttr(attribute);
-    function->setDoesNotAccessMemory();  // constants in memory are no part of it
+    function->setDoesNotAccessMemory();  // apart from constants
     llvm::IRBuilder<> inside(llvm::BasicBlock::Create(module.getContext(), "entry", function));
     inside.CreateRet(emit(inside, function->getArg(0)));
   }

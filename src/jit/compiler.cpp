@@ -38,8 +38,8 @@ void initialise_once() {
   });
 }
 
-/// What an instruction set allows, as LLVM features; wider vectors than LLVM's default for
-/// this CPU are asked for by feature, because it goes by the model's name.
+/// The LLVM features of an instruction set. Vectors wider than LLVM's default for the CPU are
+/// requested by feature, since LLVM decides by the model's name.
 struct Target {
   std::string cpu;
   std::vector<std::string> features;
@@ -62,11 +62,11 @@ Target target_for(Isa isa) {
   return {"generic", {}, "128-bit vectors"};
 }
 
-/// Of longer code loops of a few passes stay loops. Written out they would make one block of all of
-/// it, on which several of LLVM's passes take time that grows with its square.
+/// In code longer than this, loops of a few passes are not unrolled. They would make all of it one
+/// block, and the time of several LLVM passes grows with the square of a block's length.
 constexpr std::size_t kMaxUnrolled = 6000;
 
-/// Scalar loops need the optimiser; explicit vectors mostly do without, but it costs little here.
+/// Scalar loops need the optimizer; explicit vectors mostly do without, but it costs little here.
 void optimise(llvm::Module& module, llvm::TargetMachine* machine, const CodeSize& size) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = size.instructions <= kMaxUnrolled;
@@ -103,9 +103,9 @@ CodeSize measure(const llvm::Module& module) {
   return size;
 }
 
-/// What `emit(module, bytes of a vector)` makes of `programs`, as machine code of its function
-/// `symbol`. It returns whether to optimise: scalar code gains much from LLVM's passes; of blocks
-/// of vectors they make the same code, in twice the time.
+/// Compiles what `emit(module, bytes of a vector)` emits for `programs`; returns the machine code
+/// of its function `symbol`. emit returns whether to optimize: scalar code gains much from LLVM's
+/// passes, while blocks of vectors give the same code in twice the time.
 template <class Emit>
 Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol,
                             const Programs& programs, Emit&& emit) {
@@ -113,7 +113,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   const Target target = target_for(isa);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   machine.setCPU(target.cpu).addFeatures(target.features);
-  // Nothing may be contracted or reassociated: the bits are the interpreter's.
+  // Nothing may be contracted or reassociated: the bits must be the interpreter's.
   machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   auto target_machine = machine.createTargetMachine();
   if (!target_machine)
@@ -137,7 +137,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   std::string problem;
   llvm::raw_string_ostream problem_stream(problem);
   const bool is_malformed = llvm::verifyModule(*module, &problem_stream);
-  // The loop is stepped then, which no test of its results would tell.
+  // The loop then runs step by step, which no test of its results would notice.
   assert(!is_malformed);
   if (is_malformed) return fail(Code::internal, "loop '{}': malformed code: {}", name, problem);
   inline_rare_calls(*module);
@@ -153,7 +153,8 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
       size};
 }
 
-/// Also that no more than `levels` blocks lie around each other, so that whatever recurses ends.
+/// Checks all programs, and that statements nest at most `levels` deep, so that recursion is
+/// bounded.
 Expected<void> check_statements(const std::vector<Statement>& statements, int levels) {
   if (levels < 0 && !statements.empty())
     return fail(Code::internal, "blocks of a body lie more than {} deep", kMaxStatementDepth);
@@ -178,7 +179,7 @@ void add_programs(const std::vector<Statement>& statements, Programs& programs) 
   }
 }
 
-/// A function that does nothing.
+/// Emits a function that does nothing.
 bool emit_nothing(llvm::Module& module, const char* symbol) {
   llvm::LLVMContext& context = module.getContext();
   auto* const type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);

@@ -1,4 +1,4 @@
-// From LLVM IR to callable code, for the instruction set that a source names.
+// Compiles LLVM IR to callable code, for the instruction set that a source names.
 #pragma once
 
 #include "jit/interface.h"

@@ -9,25 +9,25 @@
 
 namespace scanloom::jit {
 
-/// One pass of a loop: given the count and the values carried so far, returns the next ones.
+/// One pass of a loop: takes the counter and the values carried so far, returns the next ones.
 using Pass = std::function<std::vector<llvm::Value*>(llvm::Value* count,
                                                      const std::vector<llvm::Value*>& carried)>;
 
-/// Passes for first, first + step, ... below last, of which there is one at least, all i64. Returns
-/// what the last pass carries on; the builder stands behind the loop then.
+/// Emits passes for first, first + step, ... below last; there must be at least one. All are i64.
+/// Returns the values carried out of the last pass. The builder is then after the loop.
 std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::Value* first,
                                              llvm::Value* last, llvm::Value* step,
                                              std::vector<llvm::Value*> carried, const Pass& pass);
 
-/// The same where the counts are known, without a loop where there is one pass.
+/// The same with constant counts; emits no loop for a single pass.
 struct CountRange {
   std::int64_t first, last, step;
 };
 std::vector<llvm::Value*> counted(llvm::IRBuilder<>& builder, CountRange range,
                                   std::vector<llvm::Value*> carried, const Pass& pass);
 
-/// Lets the loop that the branch goes back to begin with a line of the cache. Of a body of few
-/// instructions the branch may else lie across two lines, and each pass take a cycle longer.
+/// Aligns the loop that the branch goes back to with a cache line. Otherwise the branch of a short
+/// loop may straddle two lines, and each pass take a cycle longer.
 void align_loop(llvm::BranchInst& back);
 
 }  // namespace scanloom::jit

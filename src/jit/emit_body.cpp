@@ -28,13 +28,13 @@ using loopnest::Statement;
 namespace {
 
 constexpr std::uint64_t kLocalAlignment = 64;
-/// Pointers of so many slots registers do not hold, with what they point to.
+/// Above this, registers do not hold the slots' pointers along with what these point to.
 constexpr std::size_t kMaxSlotsInRegisters = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
               offsetof(BodyFrame, failed_call) == 16);
 
-/// One loop over the steps; in it the statements in their order, then the moves of the slots.
+/// Emits one loop over the steps, with the statements in order and then the moves of the slots.
 class BodyEmitter : BodyBuilder {
  public:
   BodyEmitter(llvm::Module& module, const BodySource& source, unsigned vector_bytes)
@@ -63,7 +63,7 @@ class BodyEmitter : BodyBuilder {
   }
 
  private:
-  /// What all steps use: slots, numbers, the code's own memory.
+  /// Loads what all steps use: slots, numbers, the code's own memory.
   void emit_entry() {
     calls_ = field(offsetof(BodyFrame, calls));
     slots_ = field(offsetof(BodyFrame, slots));
@@ -80,7 +80,7 @@ class BodyEmitter : BodyBuilder {
     for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
   }
 
-  /// Returns whether the loop's condition lets another step follow; null: it has none.
+  /// Returns whether the loop's condition lets another step follow; null if it has none.
   llvm::Value* emit_step() {
     if (source_.timed)
       emit_timed(source_.statements);
@@ -93,7 +93,7 @@ class BodyEmitter : BodyBuilder {
     return goes_on;
   }
 
-  /// Another step, or the return.
+  /// Branches to another step, or returns.
   void emit_end(llvm::BasicBlock* steps, llvm::Value* next, llvm::Value* goes_on) {
     llvm::Value* result = function_->getArg(2);
     llvm::Value* again = builder_.CreateICmpSLT(next, function_->getArg(2));
@@ -119,7 +119,7 @@ class BodyEmitter : BodyBuilder {
     return place(slots_, static_cast<std::size_t>(index) * sizeof(std::byte*));
   }
 
-  /// Which slots the code uses, which of them it moves, and whether it calls kernels.
+  /// Finds which slots the code uses, which of them it moves, and whether it calls kernels.
   void collect_slots() {
     if (source_.keep_going) slots_used_.insert(source_.keep_going->slot);
     for (const SlotMove& move : source_.moves) slots_moved_.insert(move.slot);
@@ -129,8 +129,8 @@ class BodyEmitter : BodyBuilder {
     slots_used_.insert(slots_moved_.begin(), slots_moved_.end());
   }
 
-  /// Pointers lie in registers unless they are too many: those of slots that move in the code's own
-  /// memory, unless kernels that are called read them.
+  /// Keeps pointers in registers unless there are too many. Slots that move are kept in the code's
+  /// own memory, unless called kernels read them.
   void load_slots() {
     const bool are_few = slots_used_.size() <= kMaxSlotsInRegisters;
     own_slots_ = are_few && !has_calls_;
@@ -204,7 +204,7 @@ class BodyEmitter : BodyBuilder {
     builder_.CreateStore(pointer_of(index), slot_of_run(index));
   }
 
-  /// Memory that only this code knows, so that what fits may stay in registers.
+  /// Allocates memory that only this code knows, so that what fits can stay in registers.
   llvm::Value* local(std::int64_t bytes) {
     llvm::AllocaInst* const memory = builder_.CreateAlloca(
         llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<std::uint64_t>(bytes)));
@@ -250,12 +250,12 @@ class BodyEmitter : BodyBuilder {
   // Statements. They recurse no deeper than kMaxStatementDepth.
 
   void emit_statements(const std::vector<Statement>& statements) {
-    // What is known holds in straight code only; calls know nothing of the code's own memory.
+    // Known values hold in straight-line code only; calls do not touch the code's own memory.
     target_.known.forget();
     for (const Statement& statement : statements) emit_statement(statement);
   }
 
-  /// With the ticks of the processor's clock that each statement takes added to its sum.
+  /// Adds the processor clock ticks that each statement takes to its sum.
   void emit_timed(const std::vector<Statement>& statements) {
     target_.known.forget();
     llvm::Value* const ticks = field(offsetof(BodyFrame, ticks));
@@ -270,7 +270,7 @@ class BodyEmitter : BodyBuilder {
     }
   }
 
-  /// The one that programs may read.
+  /// Reads the clock that user programs may read.
   llvm::Value* read_clock() {
     const llvm::Triple machine(function_->getParent()->getTargetTriple());
     return builder_.CreateIntrinsic(
@@ -306,13 +306,14 @@ class BodyEmitter : BodyBuilder {
     }
   }
 
-  /// The sum lies in a register: it is the function's own.
+  /// Updates the budget, which a register holds because it is local to the function.
   void charge(std::int64_t nanoseconds) {
     llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
     builder_.CreateStore(builder_.CreateSub(left, number(nanoseconds)), time_left_);
   }
 
-  /// Kernels tell what is wrong with an index, of which each reads its own in slots of the run.
+  /// Emits the nest. If an index is out of range the kernels run and report it; each reads its own
+  /// index in slots of the run.
   void emit_nest_or_calls(const Nest& nest) {
     if (!nest.may_fail()) return emit_nest(builder_, nest, target_);
     llvm::BasicBlock* const after = block("picked");
@@ -323,15 +324,15 @@ class BodyEmitter : BodyBuilder {
     if (own_slots_)
       for (const std::int32_t moved : slots_moved_) give_back(moved);
     for (const std::int32_t call : nest.calls) emit_call(call);
-    // One of them has failed. No way leads on, so what the nest leaves in registers is known
-    // behind.
+    // One of them has failed. Control never returns from here, so what the nest leaves in registers
+    // stays known after it.
     fail_with(nest.calls.back());
     builder_.SetInsertPoint(after);
   }
 
-  /// The kernel tells what is wrong with an index. It reads and writes slots of the run, so the
-  /// nest writes there, too: behind either side the code's own memory holds what it held before.
-  /// What begins further on is numbered as if it lay there, and forgotten.
+  /// Emits the nest, with its operands moved, and the kernel's call for an index out of range. The
+  /// kernel uses slots of the run, so the nest writes there too, and the code's own memory is
+  /// unchanged on either path. Moved operands get temporary local slots, forgotten afterwards.
   void emit_dynamic_slice(const Statement& statement) {
     const DynamicSlice& slice = statement.slice;
     llvm::Value* const given = builder_.CreateSExt(

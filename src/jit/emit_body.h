@@ -1,4 +1,4 @@
-// A BodySource to one LLVM function with the signature of CompiledBodyFn.
+// Lowers a BodySource to one LLVM function with the signature of CompiledBodyFn.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -1,4 +1,4 @@
-// A call of a C++ function, which machine code makes lane by lane.
+// Calls of C++ functions, which generated code makes lane by lane.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -7,13 +7,13 @@
 
 namespace scanloom::jit {
 
-/// A C++ function as code of this process sees it.
+/// Returns the address of a C++ function, as code of this process sees it.
 inline llvm::Value* address_of(llvm::IRBuilder<>& builder, auto* function) {
   return builder.CreateIntToPtr(builder.getInt64(reinterpret_cast<std::uintptr_t>(function)),
                                 builder.getPtrTy());
 }
 
-/// `function` of the lanes of `a` and `b`, which are T.
+/// Calls `function` on each lane of `a` and `b`, which are T.
 template <class T>
 llvm::Value* emit_call(llvm::IRBuilder<>& builder, T (*function)(T, T), llvm::Value* a,
                        llvm::Value* b) {

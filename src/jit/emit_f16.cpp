@@ -22,11 +22,12 @@ Value narrowed(Builder& b, Value bits) { return b.CreateTrunc(bits, like(bits, b
 
 constexpr std::uint32_t kSign = 0x80000000u, kQuiet = 0x00400000u;
 
-/// Instructions of its own, but on the oldest machines: LLVM would call a function per lane there.
+/// Whether there are conversion instructions. On the oldest machines LLVM would call a function per
+/// lane.
 bool converts_f16(Builder& b) { return isa_of(b) != Isa::baseline; }
 
-/// As Fabian Giesen's half_to_float: the exponent is moved by adding, and what has no leading one
-/// gets it taken off again by a subtraction of floats.
+/// Fabian Giesen's half_to_float: an addition moves the exponent, and for numbers without a leading
+/// one a floating-point subtraction takes that one off again.
 Value widen_f16(Builder& b, Value half) {
   Value const wide = b.CreateZExt(half, like(half, b.getInt32Ty()));
   Value const magnitude = b.CreateShl(b.CreateAnd(wide, 0x7fff), 13);
@@ -44,7 +45,7 @@ Value widen_f16(Builder& b, Value half) {
   return as_float(b, b.CreateOr(bits, sign));
 }
 
-/// The way back: the sum of floats rounds what becomes subnormal, a carry what does not.
+/// The inverse: a floating-point addition rounds what becomes subnormal, a carry the rest.
 Value round_f16(Builder& b, Value value) {
   Value const bits = as_bits(b, value);
   Value const magnitude = b.CreateAnd(bits, number(bits, ~kSign));
@@ -74,8 +75,8 @@ Value round_bf16(Builder& b, Value value) {
   return narrowed(b, b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded));
 }
 
-/// An f64 as the f32 from which rounding again gives what rounding once does: what is lost makes
-/// the last bit odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+/// Returns the f32 that rounds to the same value as the f64: lost bits make the last bit odd
+/// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 Value round_to_odd(Builder& b, Value value) {
   Value const nearest = b.CreateFPTrunc(value, like(value, b.getFloatTy()));
   Value const back = b.CreateFPExt(nearest, value->getType());
@@ -89,10 +90,10 @@ Value round_to_odd(Builder& b, Value value) {
 
 }  // namespace
 
-// The fence keeps LLVM from reasoning about how the value came about. Of halves it would compute in
-// half precision what it does in single precision after all: lane by lane, and wrong for NaN
-// (maximum of vectors, LLVM 19, without AVX512-FP16). Of bf16 it knows bits of the single, and
-// draws wrong conclusions in functions (atan, sinh).
+// The fence keeps LLVM from reasoning about the value's origin. From f16 it would conclude that f32
+// operations can be done in half precision: lane by lane, and wrong for NaN (maximum of vectors,
+// LLVM 19, without AVX512-FP16). From bf16 it knows bits of the f32 and draws wrong conclusions in
+// functions (atan, sinh).
 Value emit_widen(Builder& builder, DType dtype, Value bits) {
   Value wide = nullptr;
   if (dtype == DType::bf16) {

@@ -1,4 +1,4 @@
-// A loop inside a body: its trips, its slots, and behind its steps the polls of limits.
+// An inner loop of a body: its trip count, its slots, and the polls and limits after its steps.
 #include <cstddef>
 
 #include "jit/body_builder.h"
@@ -19,7 +19,7 @@ BodyBuilder::OpenLoop BodyBuilder::begin_loop(const InnerLoop& loop) {
   return open;
 }
 
-/// Ends the code where there are fewer slices than steps.
+/// Ends the code if there are fewer slices than steps.
 void BodyBuilder::find_trips(OpenLoop& open) {
   const InnerLoop& loop = open.loop;
   open.count = loop.trip_count ? load_lanes(builder_, DType::i64, base_of(*loop.trip_count), 0, 1)
@@ -100,19 +100,19 @@ void BodyBuilder::turn_states(const OpenLoop& open) {
   for (const InnerState& state : open.loop.states) {
     llvm::Value* const read = pointer_of(state.argument);
     builder_.CreateStore(pointer_of(state.next), slot(state.argument));
-    // What the first step read is not the loop's to write.
+    // The loop must not write what the first step read.
     builder_.CreateStore(builder_.CreateSelect(is_first, place_of(state.second), read),
                          slot(state.next));
   }
 }
 
-/// In which memory the run says how many steps come before a poll; steps have it in a register.
+/// Returns the address of the number of steps before a poll. Steps keep the number in a register.
 llvm::Value* BodyBuilder::poll_counter(const InnerLoop& loop) {
   return place(field(offsetof(BodyFrame, steps_to_poll)),
                static_cast<std::size_t>(loop.index) * sizeof(std::int64_t));
 }
 
-/// Behind a step; returns how many steps come before the next poll then.
+/// Polls after a step if it is due; returns how many steps then come before the next poll.
 llvm::Value* BodyBuilder::poll_if_due(const OpenLoop& open) {
   llvm::Type* const i64 = builder_.getInt64Ty();
   llvm::Value* const zero = builder_.getInt64(0);
@@ -137,7 +137,7 @@ llvm::Value* BodyBuilder::poll_if_due(const OpenLoop& open) {
   return now;
 }
 
-/// Ends the code where the run says so; returns how many steps it has granted.
+/// Ends the code if the run says so; returns how many steps it grants.
 llvm::Value* BodyBuilder::poll(const OpenLoop& open) {
   llvm::Type* const i64 = builder_.getInt64Ty();
   auto* type =

@@ -17,15 +17,15 @@ namespace {
 using Value = llvm::Value*;
 using Values = std::vector<Value>;
 
-/// Blocks of two vectors that take a step side by side: as many as hide the latency of a
-/// recurrence, unless they are so long that the processor does not look ahead of them all.
+/// Blocks of two vectors that are computed together in a step: enough to hide the latency of a
+/// recurrence, unless they are so long that the processor cannot look ahead over all of them.
 constexpr std::int64_t kMaxBlocks = 4, kMaxInstructions = 1600;
-/// Beside a longer program little is gained by what LLVM moves out of loops.
+/// With a longer program, what LLVM hoists out of loops gains little.
 constexpr std::int64_t kShortProgram = 16;
-/// What steps update in memory has to stay in L1.
+/// What steps update in memory must stay in the L1 cache.
 constexpr std::int64_t kMaxBytesOfStates = 16 * 1024;
 
-/// How lanes are dealt out: to so many groups of so many lanes; the last one takes the rest, too.
+/// How lanes are distributed: over `count` groups of `lanes` lanes; the last group takes the rest.
 struct Groups {
   LaneWidths widths;
   std::int64_t count, lanes;
@@ -39,20 +39,20 @@ std::int64_t interleaved_blocks(const LaneProgram& program) {
 Groups deal_out(const LoopSource& source, const LaneProgram& program, unsigned vector_bytes) {
   const unsigned vector = vector_bytes / program.widest_lane();
   const std::int64_t blocks = interleaved_blocks(program);
-  // The widest vectors take longer to answer, which does not pay where one is not filled.
+  // The widest vectors have a longer latency, which does not pay if one is not filled.
   if (vector_bytes == 64 && source.lanes < vector && blocks > 1)
     return {{vector / 2, vector / 2}, 1, source.lanes};
   const std::int64_t lanes = blocks * 2 * vector;
   return {{vector, 2 * vector}, std::max<std::int64_t>(1, source.lanes / lanes), lanes};
 }
 
-/// Whether to take all lanes of a step before the next step, although their states lie in memory
-/// then: several groups would read rows in pieces, repeat what is one element for all lanes, wait
-/// for what two vectors compute, or keep in memory what does not fit into registers.
+/// Whether to compute all lanes of a step before the next step, although states are then in memory.
+/// Several groups would read rows in pieces, recompute uniform elements, wait for the latency of
+/// two vectors, or keep in memory what does not fit in registers.
 bool takes_all_lanes_per_step(const LoopSource& source, const LaneProgram& program,
                               unsigned vector_bytes) {
   if (is_wide(source)) return true;
-  // A little more than fits is taken along by the only group.
+  // A single group takes a little more than fits.
   if (4 * source.lanes <= 5 * deal_out(source, program, vector_bytes).lanes) return false;
   std::int64_t kept = 0, bytes = 0;
   for (const auto* operands : {&source.captured, &source.carried})
@@ -67,8 +67,8 @@ bool takes_all_lanes_per_step(const LoopSource& source, const LaneProgram& progr
          interleaved_blocks(program) < kMaxBlocks || 2 * kMaxBlocks * kept > registers;
 }
 
-/// What a group holds of some operands: the elements that are one for all lanes, and the registers
-/// of each block of lanes; of each operand there is either, the other is null.
+/// The values of some operands in a group: uniform elements, and the registers of each block of
+/// lanes. Each operand has one of the two; the other is null.
 struct GroupValues {
   explicit GroupValues(std::size_t blocks) : of_blocks(blocks) {}
   void append(const GroupValues& other) {
@@ -81,8 +81,8 @@ struct GroupValues {
 };
 
 /// Emits the loop over groups of lanes around the loop over steps. All steps of a group run before
-/// the next group begins, so the group's states stay in registers; lanes do not depend on each
-/// other. What is one element for all lanes is computed with every group, and stored with the last.
+/// the next group begins, so the group's states stay in registers; lanes are independent. Uniform
+/// elements are computed with every group and stored with the last.
 class LoopEmitter {
  public:
   using Port = LoopFunction::Port;
@@ -120,12 +120,12 @@ class LoopEmitter {
   [[nodiscard]] std::size_t result_of_row(std::size_t i) const {
     return result_of_state(source_.carried.size() + i);
   }
-  /// The value of a result that is one element for all lanes.
+  /// Returns the value of a uniform result.
   [[nodiscard]] Value uniform_result(const Values& registers, std::size_t i) const {
     return registers[static_cast<std::size_t>(source_.program.results[i])];
   }
 
-  /// Where the group's lanes of each operand begin.
+  /// Returns where the group's lanes of each operand begin.
   Values at_lane(const std::vector<Port>& ports, Value lane) {
     Values addresses;
     for (const Port& port : ports)
@@ -136,7 +136,7 @@ class LoopEmitter {
     return loop_.at_lane(*port.operand, address, loop_.integer(block.first));
   }
 
-  /// The elements of all lanes; those of the blocks are loaded where they are needed.
+  /// Loads the uniform elements; those of the blocks are loaded where they are needed.
   Values load_uniform(const std::vector<Port>& ports, const Values& addresses) {
     Values loaded;
     for (std::size_t i = 0; i < ports.size(); ++i)
@@ -172,7 +172,7 @@ class LoopEmitter {
       store_lanes(builder_, port.operand->dtype, value, address, 0, 1);
   }
 
-  /// Each value, or null, as it comes from `before`; close_phis() adds what comes from the loop.
+  /// Creates phis of the values (or nulls) from `before`; close_phis() adds those from the loop.
   Values phis(const Values& initial, llvm::BasicBlock* before) {
     Values made;
     for (Value const value : initial) {
@@ -202,17 +202,18 @@ class LoopEmitter {
       close_phis(made.of_blocks[i], next.of_blocks[i], steps);
   }
 
-  /// Where the slices and rows of a step lie.
+  /// The addresses of a step's slices and rows.
   struct StepPositions {
-    Values slices, rows;  ///< addresses that move from step to step; a long program has none
-    Value passed = nullptr, lane = nullptr;  ///< of a long one: steps of the call before, the group
+    Values slices, rows;  ///< addresses that move with each step; a long program has none
+    /// For a long program: earlier steps of the call, and the first lane of the group.
+    Value passed = nullptr, lane = nullptr;
   };
 
-  /// All steps of the group of lanes from that one on.
+  /// Emits all steps of the group of lanes that begins at `lane`.
   void emit_steps(Value lane) {
     const GroupValues captured = load_captured(lane);
     const GroupValues initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
-    // Of a long program each has an address of its own where it is loaded or stored.
+    // A long program computes each address where it loads or stores.
     const Values first_slices = is_long_ ? Values() : at_lane(loop_.scanned, lane);
     const Values first_rows = is_long_ ? Values() : at_lane(loop_.stacked, lane);
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
@@ -242,7 +243,7 @@ class LoopEmitter {
     store_states(next, at_lane(loop_.carried_out, lane));
   }
 
-  /// What no step changes is spread over vectors before them.
+  /// Loads captured operands; broadcasts to vectors what no step changes.
   GroupValues load_captured(Value lane) {
     splats_ = Splats();
     GroupValues captured = load(loop_.captured, at_lane(loop_.captured, lane));
@@ -252,7 +253,7 @@ class LoopEmitter {
     return captured;
   }
 
-  /// One step of the group: stores its rows, returns its next states.
+  /// Emits one step of the group: stores its rows, returns its next states.
   GroupValues emit_step(const GroupValues& inputs, const StepPositions& positions) {
     const std::vector<std::size_t> rows = program_.rows_left(is_long_);
     GroupValues next(blocks_.size());
@@ -275,7 +276,7 @@ class LoopEmitter {
     return next;
   }
 
-  /// The registers of what is one element for all lanes.
+  /// Emits the uniform part; returns its registers.
   Values emit_uniform(Values inputs, const StepPositions& positions) {
     const Values slices =
         is_long_ ? Values(loop_.scanned.size()) : load_uniform(loop_.scanned, positions.slices);
@@ -284,7 +285,7 @@ class LoopEmitter {
     return program_.emit_uniform(builder_, std::move(inputs), is_long_ ? &late : nullptr);
   }
 
-  /// The results for a block of lanes.
+  /// Emits a block of lanes; returns its results.
   Values emit_lanes(const Values& uniform, Values inputs, const LaneBlock& block,
                     const StepPositions& positions) {
     const Values slices = is_long_ ? Values(loop_.scanned.size())
@@ -295,8 +296,8 @@ class LoopEmitter {
                                is_long_ ? &late : nullptr);
   }
 
-  /// Of a long program, which loads slices where they are needed first, and stores rows as soon as
-  /// they are computed: one element (no block), or a block of lanes.
+  /// For a long program: loads slices where they are first needed and stores rows as soon as they
+  /// are computed. Either a uniform element (no block), or a block of lanes.
   LateAccess late_access(const LaneBlock* block, const StepPositions& positions) {
     return {[=, this, &positions](std::size_t reg) {
               const Port& port =
@@ -318,7 +319,7 @@ class LoopEmitter {
     block == nullptr ? store_uniform(port, at, value) : store(port, at, value, *block);
   }
 
-  /// Where a slice or row of a long program lies.
+  /// Returns the address of a slice or row of a long program.
   Value address(const Port& port, const StepPositions& positions) {
     return loop_.at_lane(*port.operand, loop_.at_step(port, positions.passed), positions.lane);
   }

@@ -1,4 +1,4 @@
-// A LoopSource to one LLVM function with the signature of CompiledLoopFn.
+// Lowers a LoopSource to one LLVM function with the signature of CompiledLoopFn.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,8 +9,8 @@ namespace scanloom::jit {
 
 inline constexpr const char* kLoopSymbol = "scanloom_loop";
 
-/// `vector_bytes`: the width of the machine's vectors. Returns whether LLVM's passes gain anything.
-/// Precondition: the program is supported.
+/// `vector_bytes`: the width of the machine's vectors. Returns whether LLVM's optimization passes
+/// gain anything. Precondition: the program is supported.
 bool emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes);
 
 }  // namespace scanloom::jit

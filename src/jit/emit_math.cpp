@@ -28,7 +28,7 @@ namespace {
 
 using tensor::ScalarOp;
 
-/// AVX-512's scalef on one register, by bytes of the register and the lane's type.
+/// Returns AVX-512's scalef on one register, by bytes of the register and type of the lanes.
 llvm::Intrinsic::ID scalef(unsigned bytes, bool wide_lanes) {
   switch (bytes) {
     case 64:
@@ -43,7 +43,7 @@ llvm::Intrinsic::ID scalef(unsigned bytes, bool wide_lanes) {
   }
 }
 
-/// a 2^n for lanes that fill one register of 16, 32 or 64 bytes.
+/// Returns a * 2^n for lanes that fill one register of 16, 32 or 64 bytes.
 llvm::Value* scale_register(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* n) {
   const auto lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
   const bool wide_lanes = a->getType()->getScalarType()->isDoubleTy();
@@ -55,10 +55,10 @@ llvm::Value* scale_register(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Va
   return builder.CreateIntrinsic(scalef(bytes, wide_lanes), {}, arguments);
 }
 
-/// `value` in all lanes of the vector, which are a power of two, for AVX2. A constant that LLVM
-/// sees it broadcasts to a register again and again: an instruction and a renamed register each, of
-/// which long bodies run out. This one lies in memory, every lane of it, for instructions to have
-/// as an operand. (For SSE4.2 LLVM does that by itself, and AVX-512 broadcasts in the operand.)
+/// Returns a vector with `value` in all lanes (a power of two), for AVX2. If LLVM sees a constant,
+/// it broadcasts it again and again: an instruction and a renamed register each time, of which long
+/// bodies run out. This constant is in memory with all its lanes, as an operand for instructions.
+/// (For SSE4.2 LLVM does that itself, and AVX-512 broadcasts in the operand.)
 llvm::Value* constant_in_memory(llvm::IRBuilder<>& builder, llvm::FixedVectorType* type,
                                 double value) {
   constexpr unsigned kRegisterBits = 256;
@@ -80,7 +80,7 @@ llvm::Value* constant_in_memory(llvm::IRBuilder<>& builder, llvm::FixedVectorTyp
   return load;
 }
 
-/// The math domain whose values are LLVM values: each operation appends one instruction.
+/// The math domain over LLVM values: each operation appends one instruction.
 template <int kWidthOfLane>
 class LlvmDomain {
  public:
@@ -97,7 +97,7 @@ class LlvmDomain {
       : builder_(builder), type_(type), int_type_(integer_type(type)), isa_(isa_of(builder)) {}
 
   F constant(double value) const {
-    // Rounded to the lane's type here, as a C++ conversion rounds.
+    // Rounds to the lane's type here, like a C++ conversion.
     if constexpr (kBits == 32) value = static_cast<float>(value);
     auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
     if (vector != nullptr && isa_ == Isa::avx2) return constant_in_memory(builder_, vector, value);
@@ -140,14 +140,14 @@ class LlvmDomain {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   }
   F by_sign(F x, F a, F b) const {
-    // Vectors, and single numbers if both are constants, are chosen by the sign's bit alone; of
-    // other single numbers LLVM would make a branch.
+    // Vectors, and pairs of constants, are selected by the sign bit alone. For other scalars LLVM
+    // would emit a branch.
     const bool constants = llvm::isa<llvm::Constant>(a) && llvm::isa<llvm::Constant>(b);
     if (!type_->isVectorTy() && !constants) return select(less(x, constant(0)), a, b);
     return select({builder_.CreateICmpSLT(bits(x).value, integer(0).value)}, a, b);
   }
-  /// Whether there is AVX-512's instruction that scales by powers of two: the same results, from
-  /// fewer instructions.
+  /// Whether to use AVX-512's instruction that scales by powers of two: the same results from fewer
+  /// instructions.
   [[nodiscard]] bool scales() const { return isa_ == Isa::avx512; }
   F scale(F a, F n) const {
     constexpr unsigned kMax = 512 / kBits, kMin = 128 / kBits;
@@ -166,7 +166,7 @@ class LlvmDomain {
   }
 
  private:
-  /// A register of 16 bytes that begins with the lanes of `a`.
+  /// Returns a register of 16 bytes that begins with the lanes of `a`.
   F widened(F a) const {
     auto* const type = llvm::FixedVectorType::get(type_->getScalarType(), 128 / kBits);
     if (!a->getType()->isVectorTy())

@@ -1,5 +1,5 @@
-// The mathematical functions of base/math as LLVM IR: the one definition, over a domain that emits
-// instructions instead of executing them.
+// The mathematical functions of base/math as LLVM IR. Uses the one definition, over a domain that
+// emits instructions instead of executing them.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,8 +8,8 @@
 
 namespace scanloom::jit {
 
-/// f32 and f64, scalars and vectors; `b` is the second argument of pow, mod_floor and mod_trunc,
-/// null otherwise.
+/// For f32 and f64, scalars and vectors. `b` is the second argument of pow, mod_floor and
+/// mod_trunc, and null otherwise.
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
                        llvm::Value* b);
 

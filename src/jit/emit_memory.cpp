@@ -24,17 +24,17 @@ llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* 
                    builder.getInt64(static_cast<std::uint64_t>(bytes * stride.known)));
 }
 
-/// Where the second half of a block begins whose lanes do not fill it.
+/// Returns where the second half of a block begins whose lanes do not fill it.
 llvm::Value* second_half(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
                          const LaneBlock& block) {
   return lane_address(builder, dtype, address, 1, block.lanes - block.width / 2);
 }
 
-/// Shuffles within segments of so many bits, and of whole ones, are single instructions.
+/// Shuffles within segments of this many bits, and shuffles of whole segments, are one instruction.
 constexpr unsigned kSegmentBits = 128;
 
-/// Of two rows cut into blocks of `size` lanes, `first`'s odd blocks and `second`'s even ones take
-/// each other's places.
+/// Exchanges the odd blocks of `first` with the even blocks of `second`, for blocks of `size`
+/// lanes.
 void exchange_blocks(llvm::IRBuilder<>& builder, llvm::Value*& first, llvm::Value*& second,
                      unsigned size) {
   const unsigned count = llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements();
@@ -52,10 +52,10 @@ void exchange_blocks(llvm::IRBuilder<>& builder, llvm::Value*& first, llvm::Valu
 struct Zip {
   unsigned segment;  ///< lanes
   unsigned unit;     ///< lanes that stay together
-  bool upper;        ///< the upper halves of segments, else the lower ones
+  bool upper;        ///< take the upper halves of segments, otherwise the lower ones
 };
 
-/// In each segment the units of one half of a's and b's, in turns.
+/// Interleaves, in each segment, the units of one half of a and b.
 llvm::Value* zipped(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, Zip zip) {
   const unsigned count = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
   std::vector<int> mask;
@@ -106,9 +106,8 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm
   for (unsigned apart = held; apart < count; apart *= 2)
     for (unsigned i = 0; i < count; ++i)
       if ((i & apart) == 0) exchange_blocks(builder, rows[i], rows[i + apart], apart);
-  // Each of the registers holds `unit` rows' elements of some columns, in every segment; at last
-  // one column's of all rows. First the registers of the same rows lie together, then those of
-  // columns.
+  // Each register holds the elements of `unit` rows in some columns, in every segment; in the end,
+  // those of all rows in one column. Registers are first ordered by rows, then by columns.
   for (unsigned unit = 1; unit < held; unit *= 2) {
     std::vector<llvm::Value*> next;
     for (unsigned group = 0; group < count; group += 2 * unit)
@@ -164,7 +163,7 @@ llvm::Value* load_block(llvm::IRBuilder<>& builder, const LoopOperand& operand,
   const DType dtype = operand.dtype;
   if (block.lanes == block.width)
     return load_lanes(builder, dtype, address, operand.lane_stride, block.width);
-  // Bytes are joined before they become booleans, of which half vectors are no registers.
+  // Bytes are joined before they become booleans: half a vector of booleans is not a register.
   const DType loaded = dtype == DType::boolean ? DType::u8 : dtype;
   const unsigned half = block.width / 2;
   llvm::Value* const low = load_lanes(builder, loaded, address, 1, half);

@@ -25,10 +25,10 @@ namespace {
 
 using Value = llvm::Value*;
 
-/// Vectors that one block of lanes spans where nothing is reduced. Each function is a chain of some
-/// twenty instructions that wait for each other, so more of them stand side by side.
+/// Vectors per block of lanes without reductions. A function is a chain of some twenty dependent
+/// instructions, so more of them are interleaved.
 constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
-/// Rows of fewer lanes are taken one by one.
+/// Rows of fewer lanes are computed one by one.
 constexpr std::int64_t kMinOfRow = 4;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
@@ -45,7 +45,7 @@ class NestEmitter {
       reductions_.emplace_back();
       for (const Access& operand : reduction.reads) reductions_.back().push_back(base(operand));
     }
-    // Registers that are filled in a loop are not known behind it.
+    // Registers written in a loop are not known after it.
     in_loop_ = nest_.sizes.size() > 1;
     if (in_loop_) forget_writes();
     std::vector<Value> index;
@@ -53,8 +53,8 @@ class NestEmitter {
   }
 
  private:
-  /// Vectors of `lanes` side by side, the first one from `first` on, the last one up to the row's
-  /// end.
+  /// `count` vectors of `lanes` lanes. The first begins at `first`; the last ends with the row and
+  /// may overlap the one before it.
   struct LastVectors {
     std::int64_t first, lanes;
     unsigned count;
@@ -62,7 +62,7 @@ class NestEmitter {
 
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
-  /// The address of an operand's first element.
+  /// Returns the address of an operand's first element.
   Value base(const Access& operand) {
     Value slot = operand.slot < 0 ? target_.locals[local_index(operand.slot)]
                                   : pointer_of(builder_, target_, operand.slot);
@@ -91,19 +91,19 @@ class NestEmitter {
     for (const Access& write : nest_.writes) target_.known.forget(write.slot);
   }
 
-  /// Whether the program has functions that are written out in vectors.
+  /// Whether the program has functions that are inlined on vectors.
   [[nodiscard]] bool has_chains() const {
     return has_math(nest_.program) && !has_calls_of_lanes(nest_.program);
   }
 
-  /// Lanes of a block, where nothing is reduced.
+  /// Returns the lanes of a block without reductions.
   [[nodiscard]] unsigned lanes_of_block() const {
     const unsigned vectors = has_chains() ? kVectorsOfFunctions : kVectorsOfProgram;
     return vectors * target_.vector_bytes / static_cast<unsigned>(widest());
   }
 
-  /// How many rows of the innermost axis make one block: several where they are short and have
-  /// functions, whose chains stand side by side then.
+  /// Returns how many rows of the innermost axis form one block. Short rows with functions share
+  /// one, so that their chains are interleaved.
   [[nodiscard]] unsigned rows_of_block() const {
     const auto is_plain = [](const Access& operand) { return operand.indices.empty(); };
     if (!nest_.reductions.empty() || !has_chains() || !std::ranges::all_of(nest_.reads, is_plain) ||
@@ -115,7 +115,7 @@ class NestEmitter {
         lanes_of_block() / static_cast<unsigned>(std::min<std::int64_t>(lanes, 1 << 16)), 1U);
   }
 
-  /// All lanes of as many rows, whose first one `index` names.
+  /// Emits all lanes of `rows` rows; `index` is that of the first row.
   void elements_of_rows(std::span<const Value> index, unsigned rows) {
     std::vector<std::vector<Value>> begins;
     for (unsigned row = 0; row < rows; ++row) {
@@ -126,8 +126,8 @@ class NestEmitter {
     interleaved_elements(begins, static_cast<unsigned>(nest_.sizes.back()));
   }
 
-  /// As many lanes from each of these places on, 2^n of them. All are read before any is written,
-  /// so that lanes may overlap.
+  /// Emits `lanes` lanes (2^n) from each of these positions on. Reads all before it writes any, so
+  /// that lanes may overlap.
   void interleaved_elements(const std::vector<std::vector<Value>>& begins, unsigned lanes) {
     const auto count = static_cast<unsigned>(begins.size());
     std::vector<std::vector<Value>> parts(nest_.reads.size());
@@ -158,16 +158,16 @@ class NestEmitter {
     }
   }
 
-  /// Whether elements may be computed twice: nothing is added up, and each has its own place.
+  /// Whether elements may be computed twice: nothing accumulates, and each has its own address.
   [[nodiscard]] bool may_repeat() const {
     return nest_.reductions.empty() && std::ranges::all_of(nest_.writes, [](const Access& write) {
              return write.indices.empty();
            });
   }
 
-  /// Of rows of functions that are no whole number of vectors: the last vector begins earlier than
-  /// the one before ends, and is computed beside it. In pieces of 4, 2 and 1 lanes each would wait
-  /// for its own chain.
+  /// For rows with functions that are not a whole number of vectors: the last vector overlaps the
+  /// one before it and is interleaved with it. In pieces of 4, 2 and 1 lanes, each would wait for
+  /// its own chain.
   [[nodiscard]] std::optional<LastVectors> last_vectors(std::int64_t row) const {
     if (row < 3 || !has_chains() || !may_repeat()) return std::nullopt;
     const auto power_below = [](std::int64_t value) {
@@ -181,7 +181,7 @@ class NestEmitter {
     return LastVectors{(vectors - beside) * lanes, lanes, static_cast<unsigned>(beside)};
   }
 
-  /// Blocks of many lanes first, then of half as many for those that are left, down to one.
+  /// Emits blocks of many lanes first, then of half as many for the rest, down to one.
   void lanes(std::vector<Value>& index) {
     std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
     const std::int64_t row = count;
@@ -224,14 +224,14 @@ class NestEmitter {
     in_loop_ = was_in_loop;
   }
 
-  /// Bytes of the widest element that is computed with; 4 at least, as narrow ones are rare.
+  /// Returns the bytes of the widest element computed; at least 4, since narrow ones are rare.
   [[nodiscard]] std::int64_t widest() const {
     std::int64_t bytes = 4;
     for (const Access& operand : nest_.writes) bytes = std::max(bytes, bytes_of(operand.dtype));
     return bytes;
   }
 
-  /// What an operand moves by from lane to lane.
+  /// Returns the distance between an operand's lanes.
   [[nodiscard]] std::int64_t lane_stride(const Access& operand) const {
     return nest_.sizes.empty() ? 0 : operand.strides[nest_.sizes.size() - 1];
   }
@@ -283,9 +283,9 @@ class NestEmitter {
       target_.known.forget(operand.slot);
   }
 
-  // What indices point to. Where they are the same for all lanes, these are neighbours of each
-  // other. Otherwise lane by lane, since machines that gather do so no faster, and in order, since
-  // several may point to the same.
+  // Operands with indices. If all lanes share their indices, the lanes are at the operand's usual
+  // stride. Otherwise they are accessed lane by lane, since gather instructions are no faster, and
+  // in order, since several may have the same address.
 
   Value load_picked(const Access& operand, Value base, std::span<const Value> index,
                     unsigned width) {
@@ -309,7 +309,7 @@ class NestEmitter {
     const Moves moves = moves_of(operand, index, width);
     Value const first = address(operand, base, index);
     const std::int64_t stride = lane_stride(operand);
-    // Lanes without a stride all write to one place.
+    // Lanes without a stride all write to one address.
     if (are_shared(moves) && (stride != 0 || width == 1)) {
       store_updated(operand, moved(first, moves), value, stride, width);
     } else {
@@ -320,7 +320,7 @@ class NestEmitter {
     target_.known.forget(operand.slot);
   }
 
-  /// The value, or what the nest's update makes of it and of what lies there.
+  /// Stores the value, or what the nest's update computes from it and the element stored there.
   void store_updated(const Access& operand, Value at, Value value, std::int64_t stride,
                      unsigned width) {
     const LaneStride apart{target_.parameters, stride};
@@ -332,7 +332,7 @@ class NestEmitter {
     store_lanes(builder_, operand.dtype, value, at, apart, width);
   }
 
-  /// By an index, or a vector of one for each lane, and how many bytes each counts.
+  /// Per index: its position (a vector if each lane has its own), and the bytes per unit.
   using Moves = std::vector<std::pair<Value, std::int64_t>>;
 
   Moves moves_of(const Access& operand, std::span<const Value> index, unsigned width) {
@@ -347,7 +347,7 @@ class NestEmitter {
         moves, [](const auto& move) { return move.first->getType()->isVectorTy(); });
   }
 
-  /// Where one lane's element lies, that of the first lane lying at `first` before indices move it.
+  /// Returns the address of one lane's element; `first` is that of the first lane before indices.
   Value picked_lane(const Access& operand, Value first, const Moves& moves, unsigned lane) {
     if (lane == 0 || lane_stride(operand) == 0) return moved(first, moves, lane);
     Value const stride =
@@ -367,14 +367,14 @@ class NestEmitter {
     return at;
   }
 
-  /// Whether both are one index of axes of one size, whatever it moves by.
+  /// Whether both are the same index of axes of one size, whatever they move by.
   static bool is_same_index(const DynamicIndex& a, const DynamicIndex& b) {
     return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype && a.size == b.size &&
            a.strides == b.strides;
   }
 
-  /// Where on its axis each lane's index points, as i64; one where all lanes have the same. Leaves
-  /// the nest where one is outside.
+  /// Returns the position on the axis that each lane's index selects, as i64; a scalar if all lanes
+  /// share it. Leaves the nest if one is out of range.
   Value positions_of(const DynamicIndex& picked, std::span<const Value> index, unsigned width) {
     for (const auto& [known, positions] : positions_)
       if (is_same_index(*known, picked)) return positions;
@@ -393,7 +393,7 @@ class NestEmitter {
     }
     Value const below = builder_.CreateICmpSLT(wide, llvm::Constant::getNullValue(i64));
     Value const positions = builder_.CreateSelect(below, builder_.CreateAdd(wide, size), wide);
-    // Below 0 in the first bit of either.
+    // The sign bit of either is set if it is out of range.
     Value bad = builder_.CreateOr(positions, builder_.CreateSub(most, positions));
     if (lanes > 1) bad = builder_.CreateOrReduce(bad);
     auto* const inside = llvm::BasicBlock::Create(builder_.getContext(), "inside",
@@ -404,7 +404,7 @@ class NestEmitter {
     return positions;
   }
 
-  /// Where the element lies in the code's own memory, if that is known.
+  /// Returns the element's offset in the code's own memory, if it is known.
   static std::optional<std::int64_t> known_offset(const Access& operand,
                                                   std::span<const Value> index) {
     if (operand.slot >= 0) return std::nullopt;
@@ -423,7 +423,7 @@ class NestEmitter {
   bool in_loop_ = false;
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> reductions_;
-  /// What the indices of the block at hand have become.
+  /// The positions computed for indices in the current block.
   std::vector<std::pair<const DynamicIndex*, Value>> positions_;
 };
 

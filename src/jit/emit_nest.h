@@ -1,5 +1,5 @@
-// A Nest to LLVM IR: loops over all axes but the last, vectors along the last, each reduction in
-// accumulators beside it.
+// Lowers a Nest to LLVM IR: loops over all axes except the last, and vectors along the last. Each
+// reduction has its own accumulators.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -12,23 +12,24 @@
 
 namespace scanloom::jit {
 
-/// What the nests of one body share.
+/// Shared by the nests of one body.
 struct NestTarget {
-  std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies that moves
-  std::map<std::int32_t, llvm::Value*> fixed;  ///< the pointers of the others
+  std::map<std::int32_t, llvm::Value*>
+      slots;  ///< where the pointer of each slot that moves is stored
+  std::map<std::int32_t, llvm::Value*> fixed;  ///< the pointers of the other slots
   std::vector<llvm::Value*> parameters;        ///< of the run
   std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
   unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
-  std::size_t registers = 16;                  ///< of vectors
+  std::size_t registers = 16;                  ///< number of vector registers
   bool with_fma = false;                       ///< whether products are added with one rounding
-  LocalValues known = {};                      ///< of the code's own memory
-  llvm::BasicBlock* outside = nullptr;         ///< where a nest goes on that meets such an index
+  LocalValues known = {};                      ///< of the code's own memory, as far as known
+  llvm::BasicBlock* outside = nullptr;  ///< continuation of a nest with an index out of range
 };
 
-/// Where a slot points now.
+/// Returns where a slot points now.
 llvm::Value* pointer_of(llvm::IRBuilder<>& builder, const NestTarget& target, std::int32_t slot);
 
-/// Appends the nest at the builder's place, and notes what it has stored. Precondition: all
+/// Appends the nest at the builder's insertion point and records what it stores. Precondition: all
 /// programs are supported.
 void emit_nest(llvm::IRBuilder<>& builder, const loopnest::Nest& nest, NestTarget& target);
 

@@ -27,7 +27,7 @@ using Binary = llvm::Instruction::BinaryOps;
 using Predicate = llvm::CmpInst::Predicate;
 using IntrinsicId = llvm::Intrinsic::IndependentIntrinsics;
 
-/// What LLVM calls an operation that is one instruction of its own.
+/// Maps an operation to the LLVM instruction that computes it.
 template <class Code>
 struct InstructionEmitter {
   ScalarOp op;
@@ -39,7 +39,7 @@ const Code* find(const InstructionEmitter<Code> (&rows)[kRows], ScalarOp op) {
   return row == std::end(rows) ? nullptr : &row->code;
 }
 
-/// Emits one instruction at a time; `dtype` is what it computes in.
+/// Emits one instruction at a time; `dtype` is the one it computes in.
 class Emitter {
  public:
   Emitter(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program,
@@ -129,7 +129,7 @@ class Emitter {
                                   llvm::ConstantFP::getInfinity(a->getType()));
   }
 
-  /// Of what check_supported has refused, or no operator asks for.
+  /// For operations that check_supported has refused, or that no operator uses.
   static llvm::Value* nothing(llvm::Value* a) { return llvm::Constant::getNullValue(a->getType()); }
 
   /// +0 for both zeros, NaN for NaN.
@@ -142,7 +142,7 @@ class Emitter {
     return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, number);
   }
 
-  /// A divisor that cannot trap, and where the quotient counts as zero.
+  /// Divides without a trap: replaces the divisor, or the quotient by 0, where necessary.
   llvm::Value* guarded_divide(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
     llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
     llvm::Constant* const one = llvm::ConstantInt::get(a->getType(), 1);
@@ -153,7 +153,7 @@ class Emitter {
           op == ScalarOp::div ? builder_.CreateUDiv(a, divisor) : builder_.CreateURem(a, divisor);
       return builder_.CreateSelect(by_zero, zero, result);
     }
-    // The minimum divided by -1 traps; negation and zero say the same for every dividend.
+    // The minimum divided by -1 traps; negation and zero are correct for every dividend.
     llvm::Value* const by_minus_one =
         builder_.CreateICmpEQ(b, llvm::ConstantInt::getAllOnesValue(b->getType()));
     llvm::Value* const divisor =
@@ -176,7 +176,7 @@ class Emitter {
   llvm::Value* shift(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
     const unsigned bits = a->getType()->getScalarSizeInBits();
     llvm::Constant* const last = llvm::ConstantInt::get(b->getType(), bits - 1);
-    // A negative amount is a huge unsigned one, hence at least the width too.
+    // A negative amount is a huge unsigned number, hence also at least the width.
     llvm::Value* const inside = builder_.CreateICmpULE(b, last);
     if (op == ScalarOp::shift_right && is_signed(dtype))
       return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, last));
@@ -217,7 +217,7 @@ class Emitter {
     return op == ScalarOp::less ? less : nothing(a);
   }
 
-  /// Sign or absolute value of integers.
+  /// Emits the sign or absolute value of integers.
   llvm::Value* of_sign(ScalarOp op, DType dtype, llvm::Value* a) {
     llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
     const bool sign = is_signed(dtype);
@@ -231,16 +231,15 @@ class Emitter {
                 : builder_.CreateZExt(above, a->getType());
   }
 
-  /// NaN becomes 0 and what is out of range saturates, as everywhere.
+  /// NaN becomes 0 and values out of range saturate, as in all casts.
   llvm::Value* cast(llvm::Value* a, DType from, DType to) {
     if (from == to) return a;
     if (is_half(from)) {
       llvm::Value* const wide = emit_widen(builder_, from, a);
       return to == DType::f32 ? emit_quiet(builder_, wide) : cast(wide, DType::f32, to);
     }
-    // Integers go through f32, as everything that is computed for such types.
-    if (is_half(to))
-      return emit_round(builder_, to, is_floating_point(from) ? a : cast(a, from, DType::f32));
+    // Integers go through f32, in which everything of such types is computed.
+    if (is_half(to)) return emit_round(builder_, to, is_floating_point(from) ? a : cast(a, from, DType::f32));
     llvm::Type* const wanted = type(to);
     if (to == DType::boolean) {
       llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
@@ -264,8 +263,8 @@ class Emitter {
   unsigned width_;
 };
 
-/// Whether `op` has machine code for that dtype. All are named, so that a new one is not forgotten
-/// here.
+/// Whether `op` has machine code for that dtype. All operations are listed, so that the compiler
+/// warns about new ones.
 bool has_code(ScalarOp op, DType dtype) {
   switch (op) {
     case ScalarOp::sign:

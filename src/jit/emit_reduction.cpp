@@ -19,15 +19,15 @@ namespace {
 
 using Value = llvm::Value*;
 
-/// Vectors that one block of lanes spans at most: independent chains hide the latency of
+/// Upper bound on the vectors of a block of lanes: independent chains hide the latency of
 /// reductions.
 constexpr std::size_t kMaxVectors = 8;
-/// Of functions, which hold many values, fewer stay in registers.
+/// Functions hold many values, so fewer vectors stay in registers.
 constexpr std::size_t kMaxVectorsOfMath = 4, kMaxVectorsOfCalls = 2;
-/// Blocks of fewer lanes are loaded one by one rather than transposed.
+/// Blocks of fewer lanes are loaded one by one instead of transposed.
 constexpr unsigned kMinOfTransposed = 4;
 
-/// Reductions over the same axes, in one loop.
+/// Emits reductions over the same axes in one loop.
 class GroupEmitter {
  public:
   using Reductions = std::vector<std::size_t>;  ///< their indices in the nest
@@ -40,7 +40,7 @@ class GroupEmitter {
         mode_(mode),
         accumulators_(builder, site.nest, site.target, site.width, reductions_, mode) {}
 
-  /// The results, in the order of the reductions.
+  /// Returns the results, in the order of the reductions.
   std::vector<Value> emit() {
     std::vector<Value> index(site_.index.begin(), site_.index.end());
     const std::vector<Value> first =
@@ -67,7 +67,7 @@ class GroupEmitter {
 
   // Elements
 
-  /// The reads of a reduction at one element.
+  /// Loads the reads of a reduction at one element.
   std::vector<Value> loaded(std::size_t reduction_index, std::span<const Value> index) {
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < reduction(reduction_index).reads.size(); ++i)
@@ -124,7 +124,7 @@ class GroupEmitter {
     return whole < size ? counted(builder_, {whole, size, 1}, next, pass(false)) : next;
   }
 
-  /// How many elements are taken at once, to be transposed; 1: none.
+  /// Returns how many elements are loaded at once and transposed; 1: none.
   [[nodiscard]] std::int64_t transposed_lanes() const {
     const bool across = std::ranges::any_of(
         reductions_, [&](std::size_t i) { return has_across(site_.nest, reduction(i)); });
@@ -138,7 +138,7 @@ class GroupEmitter {
     return combined(inputs, index.empty() ? nullptr : index.back(), carried);
   }
 
-  /// As many elements as there are lanes, one after the other.
+  /// Emits as many consecutive elements as there are lanes.
   std::vector<Value> elements(std::vector<Value>& index, std::vector<Value> carried) {
     // [reduction][read][element]; empty where it is loaded element by element
     std::vector<std::vector<std::vector<Value>>> columns;
@@ -166,7 +166,7 @@ class GroupEmitter {
     return carried;
   }
 
-  /// Of each of the next elements the lanes.
+  /// Loads the lanes of each of the next elements.
   std::vector<Value> transposed(std::size_t reduction_index, std::size_t read_index,
                                 std::span<const Value> index) {
     const Access& read = reduction(reduction_index).reads[read_index];
@@ -184,7 +184,7 @@ class GroupEmitter {
 
   // Combining
 
-  /// The next carried values. `inputs`: of each reduction what it reads.
+  /// Returns the next carried values. `inputs`: the reads of each reduction.
   std::vector<Value> combined(const std::vector<std::vector<Value>>& inputs, Value index,
                               const std::vector<Value>& carried) {
     std::vector<std::vector<Value>> found(site_.nest.reductions.size());
@@ -202,7 +202,8 @@ class GroupEmitter {
 
   // Results
 
-  /// Finds anew what the quick forms may have got wrong: the signs of zeros; all where a NaN is.
+  /// Recomputes what the quick forms may have got wrong: the signs of zeros, or everything if there
+  /// is a NaN.
   void mend(const std::vector<Value>& last, std::vector<Value>& results) {
     Value const has_nan = accumulators_.any_nan(last);
     if (has_nan == nullptr) return;
@@ -217,7 +218,7 @@ class GroupEmitter {
       has_zero = has_zero == nullptr ? here : builder_.CreateOr(has_zero, here);
     }
     if (has_zero != nullptr) {
-      // Where a NaN was met, all is found again anyway.
+      // With a NaN everything is recomputed anyway.
       Value const any_zero = builder_.CreateOrReduce(has_zero);
       mend_signs(builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan)), min_max, results);
     }
@@ -243,7 +244,7 @@ class GroupEmitter {
     return GroupEmitter(builder_, site_, std::move(reductions), mode).emit();
   }
 
-  /// Zeros get the sign of `bits`.
+  /// Gives zeros the sign of `bits`.
   Value with_sign(Value value, Value bits) {
     llvm::Type* const type = bits->getType();
     Value const sign = builder_.CreateAnd(
@@ -252,7 +253,7 @@ class GroupEmitter {
                                  value);
   }
 
-  /// What `found` appends, for those results, where the condition holds.
+  /// Replaces these results by what `found` appends, if the condition holds.
   template <class Found>
   void replace_where(Value any, const Reductions& chosen, std::vector<Value>& results,
                      Found&& found) {
@@ -284,7 +285,7 @@ class GroupEmitter {
   ReductionAccumulators accumulators_;
 };
 
-/// Reductions over the same axes; those that are loaded by transposing, which take all registers,
+/// Groups reductions over the same axes. Those loaded by transposing take all registers, and so are
 /// alone.
 std::vector<GroupEmitter::Reductions> groups_of(const Nest& nest) {
   std::vector<GroupEmitter::Reductions> groups;
@@ -303,7 +304,7 @@ std::vector<GroupEmitter::Reductions> groups_of(const Nest& nest) {
   return groups;
 }
 
-/// Registers that a vector of lanes takes while a reduction runs.
+/// Returns the registers that a vector of lanes takes while a reduction runs.
 std::size_t registers_of(const Reduction& reduction) {
   if (!has_quick_form(reduction)) return finds_index(reduction) ? 4 : 2;
   return 4;

@@ -1,5 +1,5 @@
-// The reductions of a nest to LLVM IR: accumulators for a block of lanes, and one loop for all
-// reductions over the same axes.
+// Lowers the reductions of a nest to LLVM IR: accumulators for a block of lanes, and one loop for
+// all reductions over the same axes.
 #pragma once
 
 #include <span>
@@ -13,16 +13,15 @@ namespace scanloom::jit {
 struct ReductionSite {
   const loopnest::Nest& nest;
   const NestTarget& target;
-  const std::vector<std::vector<llvm::Value*>>&
-      bases;                            ///< addresses: of each reduction, of its reads
-  std::span<llvm::Value* const> index;  ///< of the block's first lane
-  unsigned width;                       ///< lanes
+  const std::vector<std::vector<llvm::Value*>>& bases;  ///< addresses, by reduction and read
+  std::span<llvm::Value* const> index;                  ///< of the block's first lane
+  unsigned width;                                       ///< lanes
 };
 
-/// The result of each reduction.
+/// Returns the result of each reduction.
 std::vector<llvm::Value*> emit_reductions(llvm::IRBuilder<>& builder, const ReductionSite& site);
 
-/// How many lanes a block should have at most, so that what is reduced stays in registers.
+/// Returns the most lanes that a block may have for its accumulators to stay in registers.
 unsigned lanes_of_reductions(const loopnest::Nest& nest, const NestTarget& target);
 
 }  // namespace scanloom::jit

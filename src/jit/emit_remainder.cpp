@@ -17,7 +17,7 @@ llvm::Type* with_lanes_of(llvm::Type* type, llvm::Type* lane) {
   return vector == nullptr ? lane : llvm::FixedVectorType::get(lane, vector->getNumElements());
 }
 
-/// The remainder of what is near, and whether all lanes are.
+/// The remainder for small quotients, and whether all lanes have one.
 struct Quick {
   llvm::Value* rest;
   llvm::Value* all_near;
@@ -66,8 +66,8 @@ llvm::Value* emit_slow(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* 
   return emit_call<float>(builder, [](float x, float y) { return std::fmod(x, y); }, a, b);
 }
 
-/// The function of that many lanes, which is a function of the module: it branches, and the loops
-/// that emitters build know their own blocks alone.
+/// Returns the function for that many lanes. It is a function of the module because it branches,
+/// and the emitters of loops know only their own blocks.
 llvm::Function* function_for(llvm::Module& module, llvm::Type* type) {
   std::string name = "remainder.";
   llvm::raw_string_ostream(name) << *type;

@@ -11,11 +11,11 @@
 namespace scanloom::jit {
 namespace {
 
-/// Steps of a chunk: with its buffers it fits into L1.
+/// Steps of a chunk: with its buffers it fits in the L1 cache.
 constexpr std::int64_t kChunk = 256;
 
-/// Chunk by chunk, one loop per stage. What other stages read lies in buffers; states lie in
-/// memory between the loops that carry them.
+/// Emits chunk by chunk, one loop per stage. What other stages read goes through buffers; states
+/// are in memory between the loops that carry them.
 class StageEmitter {
  public:
   StageEmitter(llvm::Module& module, const LoopSource& source, const Stages& stages, unsigned width)
@@ -44,7 +44,7 @@ class StageEmitter {
   }
 
  private:
-  using Registers = std::vector<llvm::Value*>;  // null where this loop has not got it
+  using Registers = std::vector<llvm::Value*>;  // null where this loop does not have it
 
   [[nodiscard]] std::size_t inputs() const { return program_.inputs.size(); }
   [[nodiscard]] std::size_t registers() const { return inputs() + program_.instrs.size(); }
@@ -57,7 +57,7 @@ class StageEmitter {
   [[nodiscard]] std::size_t row(std::size_t stacked) const {
     return static_cast<std::size_t>(program_.results[states_.size() + stacked]);
   }
-  /// The even stage that stores it.
+  /// Returns the even stage that stores the row.
   [[nodiscard]] int stage_of_row(std::size_t stacked) const {
     return Stages::even_from(stages_.of[row(stacked)]);
   }
@@ -70,9 +70,9 @@ class StageEmitter {
     store_lanes(builder_, dtype, value, address, 1, width);
   }
 
-  /// Vectors are taken of whole buffers: what lies behind the last step is computed, and not used.
+  /// Allocates buffers for whole vectors: elements after the last step are computed but not used.
   void make_buffers() {
-    // As many elements as the first chunk has, in whole vectors: later ones are no larger.
+    // As many elements as the first chunk has, in whole vectors: later chunks are no larger.
     llvm::Value* const steps = builder_.CreateSub(loop_.last_step(), loop_.first_step());
     llvm::Value* const most = builder_.CreateSelect(
         builder_.CreateICmpSLT(steps, loop_.integer(kChunk)), steps, loop_.integer(kChunk));
@@ -114,7 +114,7 @@ class StageEmitter {
                        chunk);
   }
 
-  /// An even stage.
+  /// Emits an even stage.
   void emit_steps(int stage, llvm::Value* passed, llvm::Value* steps) {
     std::vector<std::size_t> states;
     Registers initial;
@@ -146,7 +146,7 @@ class StageEmitter {
       store(dtype(first_state_ + states[k]), last[k], states_[states[k]]);
   }
 
-  /// An odd stage.
+  /// Emits an odd stage.
   void emit_vectors(int stage, llvm::Value* steps) {
     emit_counting_loop(builder_, loop_.integer(0), steps, loop_.integer(width_), {},
                        [&](llvm::Value* at, const auto&) {
@@ -161,7 +161,7 @@ class StageEmitter {
     return builder_.CreateGEP(memory(dtype(reg)), buffers_.at(reg), at);
   }
 
-  /// A register as the loop at hand reads it: its own, of all steps, or from a buffer.
+  /// Returns a register as the current loop reads it: its own, an invariant one, or from a buffer.
   llvm::Value* value(std::size_t reg, Registers& values, unsigned width, llvm::Value* at) {
     if (values[reg] != nullptr) return values[reg];
     if (stages_.of[reg] == Stages::kInvariant)
@@ -201,7 +201,7 @@ class StageEmitter {
 
 void emit_stages(llvm::Module& module, const LoopSource& source, const Stages& stages,
                  unsigned vector_bytes) {
-  // Two vectors of eight-byte elements hide the latencies of functions.
+  // Two vectors of eight-byte elements hide the latency of functions.
   const unsigned width = std::max(2u, 2 * vector_bytes / 8);
   StageEmitter(module, source, stages, width).emit();
 }

@@ -1,4 +1,4 @@
-// A loop in stages to one LLVM function with the signature of CompiledLoopFn.
+// Lowers a loop in stages to one LLVM function with the signature of CompiledLoopFn.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -8,7 +8,7 @@
 
 namespace scanloom::jit {
 
-/// As emit_loop. Precondition: `stages` are the source's.
+/// As emit_loop. Precondition: `stages` were computed for `source`.
 void emit_stages(llvm::Module& module, const LoopSource& source, const Stages& stages,
                  unsigned vector_bytes);
 

@@ -16,7 +16,7 @@ using tensor::ScalarProgram;
 using Value = llvm::Value*;
 using Values = std::vector<Value>;
 
-/// Whether each register is the same in all steps.
+/// Returns whether each register is the same in all steps.
 std::vector<bool> find_invariant(const LoopSource& source) {
   const ScalarProgram& program = source.program;
   std::vector<bool> invariant(program.inputs.size() + program.instrs.size());
@@ -40,7 +40,7 @@ class StepLanesEmitter {
         first_state_(source.captured.size()),
         first_slice_(first_state_ + source.carried.size()) {}
 
-  /// Whole vectors of steps where slices and rows lie side by side, then step by step.
+  /// Emits whole vectors of steps if slices and rows are adjacent, then single steps.
   void emit(unsigned width) {
     load_invariant();
     for (const LoopFunction::Port& port : loop_.carried_in)
@@ -81,13 +81,13 @@ class StepLanesEmitter {
     return dense;
   }
 
-  /// A state after so many steps.
+  /// Returns a state after that many steps.
   Value after(std::size_t state, Value steps) {
     Value const increment = invariant_[static_cast<std::size_t>(increments_[state])];
     Value const count = builder_.CreateIntCast(steps, increment->getType(), true);
     return builder_.CreateAdd(begin_[state], builder_.CreateMul(count, increment));
   }
-  /// The same of as many steps, each one more.
+  /// The same for `width` consecutive numbers of steps.
   Value after(std::size_t state, Value steps, unsigned width) {
     if (width == 1) return after(state, steps);
     Value lanes = llvm::PoisonValue::get(
@@ -102,7 +102,7 @@ class StepLanesEmitter {
     return width == 1 ? element : builder_.CreateVectorSplat(width, element);
   }
 
-  /// Steps [first, last), counted from the first of the call, `width` at a time.
+  /// Emits steps [first, last), counted from the first of the call, `width` at a time.
   void emit_steps(Value first, Value last, unsigned width) {
     llvm::BasicBlock* const some = loop_.block("some_steps");
     llvm::BasicBlock* const done = loop_.block("steps_done");
@@ -150,8 +150,8 @@ class StepLanesEmitter {
   const std::vector<std::int32_t>& increments_;
   const std::vector<bool> is_invariant_;
   const std::size_t first_state_, first_slice_;
-  Values invariant_;  ///< by register; null for others
-  Values begin_;      ///< of the states, before the first step of the call
+  Values invariant_;  ///< by register; null if not invariant
+  Values begin_;      ///< the states before the first step of the call
 };
 
 }  // namespace
@@ -177,8 +177,8 @@ std::optional<std::vector<std::int32_t>> increments_of(const LoopSource& source)
 
 void emit_step_lanes(llvm::Module& module, const LoopSource& source,
                      const std::vector<std::int32_t>& increments, unsigned vector_bytes) {
-  // One vector of the widest elements: of two LLVM stores the second first, and a third of the time
-  // goes with rows that are not written in the order of their addresses.
+  // One vector of the widest elements. With two, LLVM stores the second first, and rows that are
+  // not written in address order cost a third of the time.
   std::size_t widest = 4;
   for (std::size_t reg = 0; reg < source.program.inputs.size() + source.program.instrs.size();
        ++reg)

@@ -1,5 +1,5 @@
-// A loop of one lane whose steps do not depend on each other to one LLVM function with the
-// signature of CompiledLoopFn: vectors of steps take the place of vectors of lanes.
+// Lowers a loop of one lane with independent steps to one LLVM function with the signature of
+// CompiledLoopFn: vectors hold steps instead of lanes.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -12,12 +12,12 @@
 
 namespace scanloom::jit {
 
-/// The registers of what each step adds to the states, where all of them are integers to which the
-/// same is added in all steps: then none waits for the step before. nullopt for other loops, for
-/// those that a condition ends, and for long programs.
+/// Returns the registers of the increments of all states, if all states are integers to which every
+/// step adds the same value: then no step waits for the one before. nullopt for other loops, for
+/// loops with a condition, and for long programs.
 std::optional<std::vector<std::int32_t>> increments_of(const LoopSource& source);
 
-/// As emit_loop. `increments`: of increments_of.
+/// As emit_loop. `increments`: the result of increments_of.
 void emit_step_lanes(llvm::Module& module, const LoopSource& source,
                      const std::vector<std::int32_t>& increments, unsigned vector_bytes);
 

@@ -12,16 +12,16 @@
 namespace scanloom::jit {
 namespace {
 
-// Measured on rows of 16 MB, and of 200 kB: from here on twice as fast, or as fast.
+// Measured on rows of 16 MB and of 200 kB: twice as fast and equally fast from here on.
 constexpr std::int64_t kMinWideLanes = 128;
-/// Rows of one call: calls grow, so twice as many bytes have been written with it, more than fit.
+/// Rows of one call. Calls grow, so twice as many bytes have then been written: more than fit.
 constexpr std::int64_t kMinBytesPastCaches = std::int64_t{1} << 20;
 
-/// Blocks that stand one after the other are no longer together.
+/// Upper bound on the length of blocks that are emitted one after the other.
 constexpr std::int64_t kInstructionsInARow = 1600;
 
-/// States lie where they belong after the last step and are updated there. What is one element for
-/// all lanes is computed apart, once per step.
+/// States are updated in place, where they must be after the last step. Uniform elements are
+/// computed separately, once per step.
 class WideEmitter {
  public:
   WideEmitter(llvm::Module& module, const LoopSource& source, const LaneProgram& program,
@@ -35,7 +35,7 @@ class WideEmitter {
 
   void emit() {
     copy_states();
-    // Long programs are bound by what they compute.
+    // Long programs are limited by computation.
     if (is_wide(source_) && !is_long_) emit_past_caches();
     emit_steps(false);
     builder_.CreateRet(loop_.last_step());
@@ -60,7 +60,7 @@ class WideEmitter {
     store_lanes(builder_, port.operand->dtype, value, address, 0, 1);
   }
 
-  /// Another way for rows that caches would not hold; the builder stands behind it.
+  /// Emits another version for rows that exceed the caches; the builder is then after it.
   void emit_past_caches() {
     llvm::BasicBlock* const past_caches = loop_.block("past_caches");
     llvm::BasicBlock* const usual = loop_.block("usual");
@@ -72,7 +72,7 @@ class WideEmitter {
     builder_.SetInsertPoint(usual);
   }
 
-  /// All steps; with rows that pass the caches by, or not.
+  /// Emits all steps, with rows that bypass the caches or not.
   void emit_steps(bool past_caches) {
     past_caches_ = past_caches;
     emit_counting_loop(builder_, loop_.first_step(), loop_.last_step(), loop_.integer(1), {},
@@ -85,7 +85,7 @@ class WideEmitter {
   void emit_step(llvm::Value* passed) {
     passed_ = passed;
     Values scanned(loop_.scanned.size()), stacked(loop_.stacked.size());
-    // A long program takes them from the frame where they are needed.
+    // A long program loads them from the frame where it needs them.
     for (std::size_t i = 0; i < scanned.size() && !is_long_; ++i)
       scanned[i] = loop_.at_step(loop_.scanned[i], passed);
     for (std::size_t i = 0; i < stacked.size() && !is_long_; ++i)
@@ -121,7 +121,7 @@ class WideEmitter {
   }
   [[nodiscard]] static bool is_dense(const Port& port) { return port.operand->lane_stride == 1; }
 
-  /// Whether this call makes more rows than caches hold, aligned as such stores must be.
+  /// Returns whether this call writes more rows than caches hold, aligned as such stores require.
   llvm::Value* rows_may_pass_caches() {
     std::int64_t bytes = 0;
     llvm::Value* places = loop_.integer(0);
@@ -139,7 +139,7 @@ class WideEmitter {
         aligned, builder_.CreateICmpSGE(steps, loop_.integer(kMinBytesPastCaches / bytes + 1)));
   }
 
-  /// States are row-major.
+  /// Copies the states, which are row-major.
   void copy_states() {
     for (std::size_t i = 0; i < loop_.carried_in.size(); ++i) {
       const LoopOperand& operand = *loop_.carried_in[i].operand;
@@ -150,7 +150,7 @@ class WideEmitter {
     }
   }
 
-  /// The operands of the program, in its order; at(port, base) is where one lies.
+  /// Returns the operands of the program, in order; at(port, base) returns an operand's address.
   template <class F>
   std::vector<llvm::Value*> operands(const std::vector<llvm::Value*>& scanned, F&& at) {
     std::vector<llvm::Value*> values;
@@ -161,7 +161,7 @@ class WideEmitter {
     return values;
   }
 
-  /// Stores the rows of one element; returns the registers of all that is one element.
+  /// Stores the uniform rows; returns the registers of everything uniform.
   Values emit_uniform(const Values& scanned, const Values& stacked) {
     const auto store = [&](std::size_t i, llvm::Value* value) {
       store_uniform(loop_.stacked[i], value, address(loop_.stacked[i], stacked[i]));
@@ -183,7 +183,7 @@ class WideEmitter {
     return registers;
   }
 
-  /// The block of lanes that begins with that one.
+  /// Emits the block of lanes that begins at `lane`.
   void emit_lanes(llvm::Value* lane, const LaneBlock& block, const Values& uniform,
                   const Values& scanned, const Values& stacked) {
     const Values inputs =
@@ -215,12 +215,13 @@ class WideEmitter {
       if (!is_uniform(*loop_.stacked[i].operand)) store(i, results[states + i]);
   }
 
-  /// Where a slice or row lies in the step at hand; `known`, unless the program is long.
+  /// Returns the address of a slice or row in the current step: `known`, unless the program is
+  /// long.
   llvm::Value* address(const Port& port, llvm::Value* known) {
     return is_long_ ? loop_.at_step(port, passed_) : known;
   }
 
-  /// An input of a long program: one element, or a block of lanes.
+  /// Loads an input of a long program: a uniform element, or a block of lanes.
   llvm::Value* load_slice(std::size_t reg, llvm::Value* lane, const LaneBlock* block) {
     const Port& port = loop_.scanned[reg - source_.captured.size() - source_.carried.size()];
     llvm::Value* const at = loop_.at_step(port, passed_);
@@ -248,7 +249,7 @@ class WideEmitter {
   const unsigned vector_bytes_;
   const bool is_long_;
   bool past_caches_ = false;
-  llvm::Value* passed_ = nullptr;  ///< steps of the call before the one at hand
+  llvm::Value* passed_ = nullptr;  ///< steps of the call before the current one
 };
 
 }  // namespace

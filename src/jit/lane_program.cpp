@@ -21,7 +21,7 @@ std::int64_t work_of(const ScalarInstr& instr) {
   return is_half(instr.dtype) ? kWorkOfF16 : 1;
 }
 
-/// Whether LLVM, or emit_math, takes the lanes of a vector apart.
+/// Whether LLVM, or emit_math, computes the lanes of a vector one by one.
 bool takes_lanes_apart(const tensor::ScalarProgram& program, const ScalarInstr& instr) {
   if (instr.op == ScalarOp::pow) return true;
   if (!tensor::divides(instr.op) || is_floating_point(instr.dtype)) return false;

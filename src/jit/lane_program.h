@@ -1,5 +1,5 @@
-// The element program of a LoopSource, divided into what is one element for all lanes, computed
-// once per step as scalars, and what is computed per lane.
+// LaneProgram: the element program of a LoopSource, divided into what is uniform (one element for
+// all lanes, computed once per step as scalars) and what is computed per lane.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -14,8 +14,8 @@
 
 namespace scanloom::jit {
 
-/// Vectors of one element in all lanes, each made once. Of use while the places where they were
-/// made come before every place where they are asked for.
+/// Caches vectors with one element in all lanes. Valid as long as the code that created a vector
+/// precedes all code that asks for it.
 class Splats {
  public:
   llvm::Value* of(llvm::IRBuilder<>& builder, llvm::Value* element, unsigned width);
@@ -24,10 +24,10 @@ class Splats {
   std::map<std::pair<llvm::Value*, unsigned>, llvm::Value*> made_;
 };
 
-/// How a long program reads its operands and hands on what it makes: where it does so.
+/// Lets a long program load its operands and pass on its results where it computes with them.
 struct LateAccess {
-  std::function<llvm::Value*(std::size_t reg)> load;             ///< of an input that was not given
-  std::function<void(std::size_t reg, llvm::Value* made)> made;  ///< by each instruction
+  std::function<llvm::Value*(std::size_t reg)> load;  ///< loads an input that was not given
+  std::function<void(std::size_t reg, llvm::Value* made)> made;  ///< called by each instruction
 };
 
 class LaneProgram {
@@ -35,32 +35,31 @@ class LaneProgram {
   /// `source` must outlive it.
   explicit LaneProgram(const LoopSource& source);
 
-  /// Rough numbers of machine instructions: of all lanes' elements, and of one vector of lanes.
+  /// Rough numbers of machine instructions: for the uniform elements, and for one vector of lanes.
   [[nodiscard]] std::int64_t uniform_work() const { return uniform_work_; }
   [[nodiscard]] std::int64_t lane_work() const { return lane_work_; }
-  /// Bytes of the widest element that is computed with per lane; 4 at least, as narrow ones are
-  /// rare.
+  /// Bytes of the widest element computed per lane; at least 4, since narrow ones are rare.
   [[nodiscard]] unsigned widest_lane() const { return widest_; }
-  /// Whether each lane costs as much as the first: functions that are called per lane, divisions of
-  /// integers, elements that lie apart.
+  /// Whether each lane costs as much as the first: functions called per lane, integer divisions,
+  /// elements that are not adjacent.
   [[nodiscard]] bool goes_lane_by_lane() const { return lane_by_lane_; }
 
-  /// Calls f(row) for the rows, all of them one element or all of them lanes, that an instruction
-  /// of their kind makes: that of register `reg`.
+  /// Calls f(row) for the rows (uniform ones, or per lane) that the instruction of register `reg`
+  /// computes, if it is of the same kind.
   template <class F>
   void for_rows_made(std::size_t reg, bool uniform, F&& f) const {
     const auto [first, last] = rows_made_.equal_range({reg, uniform});
     for (auto row = first; row != last; ++row) f(row->second);
   }
-  /// The rows that are stored behind the program: all, or, of a program that hands on what it makes
-  /// (`late`), those for which that calls nothing: of inputs, or lanes of what is one element.
+  /// Returns the rows stored after the program: all of them. With `late`, only those that no
+  /// instruction passes on: rows that are inputs, and per-lane rows of a uniform value.
   [[nodiscard]] std::vector<std::size_t> rows_left(bool late) const;
 
-  /// Registers of the program, those per lane empty, from such inputs.
+  /// Returns the registers of the program for such inputs; those per lane are empty.
   std::vector<llvm::Value*> emit_uniform(llvm::IRBuilder<>& builder,
                                          std::vector<llvm::Value*> inputs,
                                          const LateAccess* late = nullptr) const;
-  /// The results of the program for `width` lanes; `inputs`: vectors, those that are uniform empty.
+  /// Returns the program's results for `width` lanes. `inputs`: vectors, empty for uniform ones.
   std::vector<llvm::Value*> emit_lanes(llvm::IRBuilder<>& builder,
                                        const std::vector<llvm::Value*>& uniform,
                                        const std::vector<llvm::Value*>& inputs, unsigned width,

@@ -6,7 +6,7 @@
 namespace scanloom::jit {
 namespace {
 
-/// More pieces than this are shuffled together no faster than they are loaded.
+/// Shuffling more pieces than this together is no faster than loading them.
 constexpr std::ptrdiff_t kMaxPieces = 4;
 
 unsigned lanes_of(const llvm::Value* value) {
@@ -14,7 +14,8 @@ unsigned lanes_of(const llvm::Value* value) {
   return vector == nullptr ? 1 : vector->getNumElements();
 }
 
-/// `count` lanes of `value` from `first` on, as a vector of `width` whose other lanes are poison.
+/// Returns `count` lanes of `value` from `first` on as lanes from `at` on of a vector of `width`,
+/// whose other lanes are poison.
 llvm::Value* spread(llvm::IRBuilder<>& builder, llvm::Value* value, unsigned first, unsigned count,
                     unsigned at, unsigned width) {
   if (!value->getType()->isVectorTy()) {
@@ -26,7 +27,7 @@ llvm::Value* spread(llvm::IRBuilder<>& builder, llvm::Value* value, unsigned fir
   return builder.CreateShuffleVector(value, lanes);
 }
 
-/// `count` lanes of `b` from `at` on, the others of `a`.
+/// Returns `a` with `count` lanes of `b` from `at` on.
 llvm::Value* blended(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, unsigned at,
                      unsigned count) {
   const unsigned width = lanes_of(a);
@@ -46,7 +47,7 @@ void LocalValues::store(std::int32_t slot, DType dtype, std::int64_t offset, uns
   for (const Piece& piece : std::exchange(pieces_[slot], {})) {
     const bool apart = piece.end <= offset || end <= piece.begin;
     if (apart) pieces.push_back(piece);
-    // Of what is stored over in part the rest stays known, in whole elements.
+    // The rest of a partly overwritten piece stays known, in whole elements.
     if (apart || piece.dtype != dtype || (offset - piece.origin) % bytes != 0) continue;
     if (piece.begin < offset)
       pieces.push_back({dtype, piece.begin, offset, piece.origin, piece.value});

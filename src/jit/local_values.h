@@ -1,5 +1,6 @@
-// What the code's own memory holds, as far as it is known in registers. Loads that would straddle
-// earlier stores wait for these to reach the cache; taken from registers they cost a shuffle.
+// LocalValues: the contents of the code's own memory, as far as registers hold them. A load that
+// straddles earlier stores waits for them to reach the cache; taken from registers the value costs
+// a shuffle.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -12,17 +13,17 @@
 
 namespace scanloom::jit {
 
-/// Follows straight code: values are known from where they are stored to where control flow begins.
+/// Tracks straight-line code: values are known from their store to the next control flow.
 class LocalValues {
  public:
-  /// `value` now lies in that memory, its lanes side by side from `offset` bytes on.
+  /// Records that `value` is stored there, with adjacent lanes from `offset` bytes on.
   void store(std::int32_t slot, DType dtype, std::int64_t offset, unsigned width,
              llvm::Value* value);
-  /// Something, or anything, may have been stored there.
+  /// Forgets one slot, or all of them, when something may have been stored there.
   void forget(std::int32_t slot) { pieces_.erase(slot); }
   void forget() { pieces_.clear(); }
 
-  /// `width` lanes from `offset` bytes on; nullptr where they are not known.
+  /// Returns `width` lanes from `offset` bytes on; nullptr if they are not known.
   llvm::Value* load(llvm::IRBuilder<>& builder, std::int32_t slot, DType dtype, std::int64_t offset,
                     unsigned width) const;
 
@@ -30,10 +31,10 @@ class LocalValues {
   struct Piece {
     DType dtype;
     std::int64_t begin, end;  ///< bytes
-    std::int64_t origin;      ///< where the value's first lane would lie
+    std::int64_t origin;      ///< where the value's first lane would be
     llvm::Value* value;
   };
-  /// Of each slot, in order, without overlap.
+  /// By slot: sorted, without overlap.
   std::map<std::int32_t, std::vector<Piece>> pieces_;
 };
 

@@ -9,7 +9,7 @@
 namespace scanloom::jit {
 namespace {
 
-/// The fields of LoopFrame, all of them pointers.
+/// The fields of LoopFrame; all are pointers.
 enum Field : int {
   kCaptured,
   kCarriedIn,

@@ -1,4 +1,4 @@
-// The LLVM function of a LoopSource, with the fields of its LoopFrame at hand.
+// LoopFunction: the LLVM function of a LoopSource, with access to the fields of its LoopFrame.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -10,25 +10,25 @@
 
 namespace scanloom::jit {
 
-/// Whether its program is so long that it will be cut (see split_blocks.h). Then what it reads is
-/// best loaded, and what it makes stored, where the program needs and makes it.
+/// Whether its program is so long that it will be split (see split_blocks.h). Such a program had
+/// better load inputs, and store results, where it needs and computes them.
 [[nodiscard]] bool is_long(const LoopSource& source);
 
 class LoopFunction {
  public:
-  /// One operand's base address and, of slices and rows, its bytes per step; the base is that of
-  /// the slice of the first step of a call. In a long loop, slices and rows have neither: they are
-  /// so many that registers do not hold them, and at_step() loads them from the frame.
+  /// One operand's base address and, for slices and rows, its bytes per step; the base is that of
+  /// the slice of a call's first step. A long loop has too many slices and rows for registers: they
+  /// have neither, and at_step() loads them from the frame.
   struct Port {
     const LoopOperand* operand;
     llvm::Value* base = nullptr;
     llvm::Value* step = nullptr;
-    llvm::Value* bases = nullptr;  ///< in the frame, of the port and its like
+    llvm::Value* bases = nullptr;  ///< in the frame, for all ports of this kind
     llvm::Value* steps = nullptr;
     std::size_t index = 0;
   };
 
-  /// The builder stands at the end of the function's first block.
+  /// The builder is then at the end of the function's first block.
   LoopFunction(llvm::Module& module, const LoopSource& source);
 
   [[nodiscard]] bool is_long() const { return jit::is_long(source); }
@@ -42,9 +42,9 @@ class LoopFunction {
     return builder.getInt64(static_cast<std::uint64_t>(value));
   }
 
-  /// Where the slice or row of a step lies that is so many steps behind the first of the call.
+  /// Returns the address of the slice or row of a step, `passed` steps after the first of the call.
   llvm::Value* at_step(const Port& port, llvm::Value* passed);
-  /// Where a lane of an operand lies, from the address of its lane 0.
+  /// Returns the address of an operand's lane, given that of its lane 0.
   llvm::Value* at_lane(const LoopOperand& operand, llvm::Value* base, llvm::Value* lane);
 
   const LoopSource& source;

@@ -1,5 +1,5 @@
-// The instruction set that a module is for, noted in the module: what emits instructions picks
-// those with the same results that the machine has.
+// The instruction set that a module targets, noted in the module. Emitters use it to choose among
+// instructions with the same results.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -9,7 +9,7 @@
 namespace scanloom::jit {
 
 void set_isa(llvm::Module& module, Isa isa);
-/// Of the module that the builder appends to. Precondition: set_isa().
+/// Returns the instruction set of the builder's module. Precondition: set_isa().
 Isa isa_of(const llvm::IRBuilder<>& builder);
 
 }  // namespace scanloom::jit

@@ -1,4 +1,4 @@
-// The entry point that libscanloom.so looks up.
+// The plug-in's entry point, which libscanloom.so looks up.
 #include "jit/compiler.h"
 #include "jit/emit_program.h"
 

@@ -17,14 +17,14 @@ std::string name_for(llvm::Type* type) {
   return name;
 }
 
-/// Memory that holds a value of the type.
+/// Allocates memory for a value of the type.
 llvm::AllocaInst* place_for(llvm::IRBuilder<>& builder, llvm::Type* type) {
   llvm::AllocaInst* const place = builder.CreateAlloca(type);
   place->setAlignment(llvm::Align(64));
   return place;
 }
 
-/// Calls math::replace_lanes with what it reads and writes in memory.
+/// Calls math::replace_lanes, which reads and writes memory.
 llvm::Value* emit_replace(llvm::IRBuilder<>& builder, llvm::Value* results, llvm::Value* lanes,
                           llvm::Value* function, llvm::Value* replace, llvm::Type* type) {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
@@ -41,7 +41,7 @@ llvm::Value* emit_replace(llvm::IRBuilder<>& builder, llvm::Value* results, llvm
   return builder.CreateLoad(type, results);
 }
 
-/// f(mask, a, x, function, replace) of the module.
+/// Returns the module's function f(mask, a, x, function, replace).
 llvm::Function* function_for(llvm::Module& module, llvm::Type* mask, llvm::Type* type) {
   const std::string name = name_for(type);
   if (llvm::Function* const made = module.getFunction(name)) return made;

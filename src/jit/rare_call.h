@@ -1,6 +1,6 @@
-// A C++ function of those lanes that need it, which are rarely any: a branch around a call. The
-// emitters of loops know their own blocks alone, so it is a function of the module until all is
-// emitted, and written out then: a call would store all vector registers in every step.
+// A C++ function for the few lanes that need it, if any: a branch around a call. The emitters of
+// loops know only their own blocks, so it is a function of the module until all code is emitted. It
+// is inlined then, since a call would spill all vector registers in every step.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -11,13 +11,13 @@
 
 namespace scanloom::jit {
 
-/// What the template below calls, for any type of lane: `function` is the address of a T(T), and
-/// `replace` that of the math::replace_lanes of T.
+/// Called by the template below for any lane type. `function` is the address of a T(T), `replace`
+/// that of math::replace_lanes for T.
 llvm::Value* emit_rare_call(llvm::IRBuilder<>& builder, llvm::Value* mask, llvm::Value* a,
                             llvm::Value* x, llvm::Value* function, llvm::Value* replace);
 
-/// function(x) where the mask is set, else `a`, which are vectors of T or one. x is not 0 where the
-/// mask is set.
+/// Returns function(x) where the mask is set, otherwise `a`: vectors of T, or one T. x must not be
+/// 0 where the mask is set.
 template <class T>
 llvm::Value* emit_rare_call(llvm::IRBuilder<>& builder, llvm::Value* mask, llvm::Value* a,
                             llvm::Value* x, T (*function)(T)) {
@@ -26,7 +26,7 @@ llvm::Value* emit_rare_call(llvm::IRBuilder<>& builder, llvm::Value* mask, llvm:
                         address_of(builder, replace));
 }
 
-/// Writes out all of them, once nothing is appended any more.
+/// Inlines all of them. Call once no more code is appended.
 void inline_rare_calls(llvm::Module& module);
 
 }  // namespace scanloom::jit

@@ -64,7 +64,7 @@ void ReductionAccumulators::add(std::size_t index) {
 }
 
 /// Lanes of indices are as wide as those of the terms, so that one mask serves both. The planner
-/// bounds how many elements a nest has, far below 2^31.
+/// bounds the number of elements of a nest far below 2^31.
 llvm::Type* ReductionAccumulators::position_type(const Reduction& of) {
   const bool wide = dtype_bytes(term_dtype(of)) == 8;
   return register_type(builder_.getContext(), wide ? DType::i64 : DType::i32, width_);

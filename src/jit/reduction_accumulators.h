@@ -1,4 +1,4 @@
-// What a loop over the elements of reductions carries: accumulators, in quick and in exact forms.
+// The accumulators that a loop over the elements of reductions carries, in quick and exact forms.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace scanloom::jit {
 
-/// Which forms are used: quick ones where there are some; of extremes that are known to be zeros
-/// the signs; or exact ones.
+/// The forms in use: quick ones where they exist; the signs of maxima and minima known to be zeros;
+/// or exact ones.
 enum class ReductionMode : std::uint8_t { quick, signs, exact };
 
-/// Of reductions over the same axes, for a block of lanes.
+/// The accumulators of reductions over the same axes, for a block of lanes.
 class ReductionAccumulators {
  public:
   using Value = llvm::Value*;
@@ -26,38 +26,37 @@ class ReductionAccumulators {
 
   [[nodiscard]] bool is_quick(const loopnest::Reduction& reduction) const;
 
-  /// What is carried before the first element. `first_term` of a reduction, by its index in the
-  /// nest.
+  /// Returns the values carried into the first element. `first_term` returns the first term of a
+  /// reduction, by its index in the nest.
   Values start(const std::function<Value(std::size_t)>& first_term);
 
-  /// The next carried values. `found`: of each reduction of the nest its terms; `index` of the
-  /// element along the last axis.
+  /// Returns the next carried values. `found`: the terms of each reduction of the nest. `index`:
+  /// the element's index along the last axis.
   Values combined(const std::vector<Values>& found, Value index, const Values& carried);
 
-  /// The result of that reduction, counted from the first of those that are reduced.
+  /// Returns the result of a reduction, numbered among those that are reduced here.
   Value result(std::size_t number, const Values& last);
 
-  /// Where one of the terms of a quick form was NaN, for any lane; null where none is quick.
+  /// Returns whether, in any lane, a term of a quick form was NaN; null if no form is quick.
   Value any_nan(const Values& last);
 
  private:
   enum class Kind : std::uint8_t {
     plain,  ///< the result itself
-    // Quick forms, without regard to NaN.
-    best,      ///< the extreme, but for the sign of a zero
-    probe,     ///< the sum of all terms: NaN where a term is
+    // Quick forms, which ignore NaN.
+    best,   ///< the maximum or minimum, except for the sign of a zero
+    probe,  ///< the sum of all terms: NaN if a term is
     position,  ///< the index of `best`
-    signs,     ///< the sign is that of an extreme which is zero: -0 counts as below 0
+    signs,  ///< has the sign of a maximum or minimum that is zero: -0 counts as below 0
     // Exact forms of indices.
     exact_best,
     exact_position,
   };
-  /// One carried value. Functions of the terms only, they are shared by all reductions that need
-  /// them.
+  /// One carried value. It depends only on the terms, so reductions with the same terms share it.
   struct Accumulator {
     Kind kind;
-    std::size_t reduction;  ///< whose terms it is of, and how they are compared
-    std::size_t best = 0;   ///< of `position` and `exact_position`: where that extreme is
+    std::size_t reduction;  ///< provides the terms and how they are compared
+    std::size_t best = 0;   ///< for `position` and `exact_position`: the accumulator of `best`
   };
 
   void add(std::size_t index);
@@ -85,7 +84,7 @@ class ReductionAccumulators {
   unsigned width_;
   ReductionMode mode_;
   std::vector<Accumulator> accumulators_;
-  std::vector<std::size_t> result_at_;  ///< of each reduction
+  std::vector<std::size_t> result_at_;  ///< by reduction
 };
 
 }  // namespace scanloom::jit

@@ -13,9 +13,9 @@ using loopnest::Reduction;
 
 namespace {
 
-/// Reductions of fewer elements are not worth the further loops of the quicker form.
+/// Reductions of fewer elements are not worth the additional loops of the quick form.
 constexpr std::int64_t kMinOfQuick = 16;
-/// Instructions of a reduction's program up to which it may be written out many times.
+/// Upper bound on the instructions of a reduction's program that may be emitted many times.
 constexpr std::size_t kMaxOfLight = 8;
 
 std::int64_t count_of(const Reduction& reduction) {
@@ -24,8 +24,7 @@ std::int64_t count_of(const Reduction& reduction) {
   return count;
 }
 
-/// Whether it pays, as code and as time to compile it, to write the reduction's program out more
-/// often.
+/// Whether it pays, in code size and compile time, to emit the reduction's program more often.
 bool is_light(const Reduction& reduction) {
   return reduction.program.instrs.size() <= kMaxOfLight && !has_math(reduction.program);
 }

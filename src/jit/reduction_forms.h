@@ -1,4 +1,4 @@
-// What a reduction of a nest is, and which forms of it are worth writing out.
+// Classifies the reductions of a nest, and decides which forms of them are worth emitting.
 #pragma once
 
 #include <cstdint>
@@ -7,29 +7,29 @@
 
 namespace scanloom::jit {
 
-/// Whether the result is where an extreme stands.
+/// Whether the result is the index of a maximum or minimum.
 bool finds_index(const loopnest::Reduction& reduction);
-/// Whether it is the extreme.
+/// Whether the result is a maximum or minimum.
 bool finds_min_max(const loopnest::Reduction& reduction);
-/// Whether the extreme, which the result is or where it stands, is the greatest.
+/// Whether the maximum, not the minimum, is sought.
 bool finds_greatest(const loopnest::Reduction& reduction);
 
-/// The type of what is reduced.
+/// Returns the dtype of the terms.
 DType term_dtype(const loopnest::Reduction& reduction);
 
-/// Whether both reduce the same numbers.
+/// Whether both reduce the same terms.
 bool same_terms(const loopnest::Reduction& a, const loopnest::Reduction& b);
 
-/// Whether it has functions of base/math.
+/// Whether the program has functions of base/math.
 bool has_math(const tensor::ScalarProgram& program);
-/// Whether it has one that is called for each lane: more lanes at once are only more code.
+/// Whether it has one that is called per lane: more lanes at once are then only more code.
 bool has_calls_of_lanes(const tensor::ScalarProgram& program);
 
 /// Whether blocks of its reads are transposed.
 bool has_across(const loopnest::Nest& nest, const loopnest::Reduction& reduction);
 
-/// Extremes of floats may be found in a form that is wrong where a NaN, or the sign of a zero,
-/// decides; it notices that.
+/// Whether it has a quick form: a floating-point maximum or minimum that is wrong only if a NaN, or
+/// the sign of a zero, decides, and that detects this.
 bool has_quick_form(const loopnest::Reduction& reduction);
 
 }  // namespace scanloom::jit

@@ -12,20 +12,20 @@
 namespace scanloom::jit {
 namespace {
 
-/// From here on a block is cut, and how long its parts are. What parts hand to each other goes
-/// through memory, so that much shorter ones would run more slowly.
+/// The length from which a block is split, and the length of its parts. Values pass between parts
+/// through memory, so much shorter parts would run more slowly.
 constexpr std::size_t kMaxBlockInstructions = 2 * kManyInstructions, kInstructionsOfPart = 512;
 
 using ValueSet = llvm::SetVector<llvm::Value*>;
 using Iterator = llvm::BasicBlock::iterator;
 
-/// Whether it has to stay in its function.
+/// Whether the instruction must stay in its function.
 bool is_bound(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
          instruction.isTerminator();
 }
 
-/// An address so far from another one: where it is read, it is computed again.
+/// Whether the value is a constant offset from another address: readers recompute it.
 bool is_fixed_address(const llvm::Value& value) {
   const auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(&value);
   return address != nullptr && address->hasAllConstantIndices();
@@ -36,8 +36,8 @@ std::size_t length_of(const llvm::BasicBlock& block) {
       llvm::count_if(block, [](const llvm::Instruction& each) { return !is_fixed_address(each); }));
 }
 
-/// Moves parts of one function's blocks out of it. Parts run one after the other, so one place in
-/// memory serves all.
+/// Moves parts of one function's blocks out of it. Parts run one after the other, so they all share
+/// one area of memory.
 class Splitter {
  public:
   explicit Splitter(llvm::Function& function) : function_(function), builder_(context()) {}
@@ -83,8 +83,8 @@ class Splitter {
     max_bytes_ = std::max(max_bytes_, bytes_);
   }
 
-  /// Fixed addresses that `body` reads are computed again there: of many operands that takes less
-  /// than to hand over an address of each.
+  /// Recomputes in `body` the fixed addresses that it reads. With many operands that costs less
+  /// than passing each address.
   void copy_addresses(llvm::BasicBlock& body) {
     ValueSet read;
     for (llvm::Instruction& instruction : body)
@@ -100,7 +100,7 @@ class Splitter {
           use.set(found->second);
   }
 
-  /// What `body` reads of the function it comes from, and the call, which goes before `last`.
+  /// Passes what `body` reads of its former function, and calls it before `last`.
   void hand_over(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
     ValueSet read;
     llvm::DenseMap<llvm::Value*, llvm::Value*> known;
@@ -124,7 +124,7 @@ class Splitter {
     builder_.CreateCall(body.getParent(), {shared()});
   }
 
-  /// What is read of `body` elsewhere.
+  /// Passes back what other code reads of `body`.
   void hand_back(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
     std::vector<llvm::Instruction*> made;
     const auto is_elsewhere = [&](const llvm::Use& use) {
@@ -150,7 +150,7 @@ class Splitter {
     return instruction != nullptr && instruction->getFunction() == &function_;
   }
 
-  /// The offset of a value that is handed over or back by the part at hand.
+  /// Reserves an offset for a value that the current part takes or returns.
   std::uint64_t reserve(llvm::Type* type) {
     const std::uint64_t offset = llvm::alignTo(bytes_, layout().getABITypeAlign(type));
     bytes_ = offset + layout().getTypeAllocSize(type);

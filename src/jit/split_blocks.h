@@ -1,7 +1,7 @@
-// Long blocks of instructions cut into functions of their own, called one after the other. LLVM
-// looks at a whole block at once, and the time of its register allocation and scheduling grows
-// faster than the block; of parts of one length it takes the same time each. Instructions and their
-// order stay, and so do the bits.
+// Splits long basic blocks into functions that are called one after the other. LLVM's register
+// allocation and scheduling look at a whole block, and their time grows faster than its length;
+// parts of one length take the same time each. Instructions and their order stay, and so do the
+// bits.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -10,11 +10,11 @@
 
 namespace scanloom::jit {
 
-/// A program of more instructions, loads and stores makes blocks that are cut: LLVM has about two
-/// of its own for each.
+/// A program with more instructions, loads and stores than this has blocks that are split: LLVM has
+/// about two instructions for each.
 inline constexpr std::size_t kManyInstructions = 512;
 
-/// Cuts all blocks of the module that are longer than some thousands of instructions.
+/// Splits all blocks of the module that are longer than some thousands of instructions.
 void split_long_blocks(llvm::Module& module);
 
 }  // namespace scanloom::jit

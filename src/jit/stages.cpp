@@ -13,7 +13,7 @@ using tensor::ScalarOp;
 using Mask = std::uint64_t;  // a set of states
 
 constexpr std::size_t kMaxStates = 64;
-/// What a chunk of steps holds of them has to stay in L1.
+/// Upper bound on crossing registers: a chunk of steps of them must stay in the L1 cache.
 constexpr std::size_t kMaxCrossing = 16;
 constexpr int kMaxStages = 8;
 
@@ -23,7 +23,7 @@ bool is_heavy(const ScalarInstr& instr) {
          (tensor::is_function(instr.op) || instr.op == ScalarOp::div || instr.op == ScalarOp::sqrt);
 }
 
-/// Less than this much work, in additions, is not worth two passes over a buffer.
+/// Less work than this, in additions, is not worth two passes over a buffer.
 constexpr int kMinWork = 20;
 int work_of(const ScalarInstr& instr) {
   if (!is_heavy(instr)) return 1;
@@ -65,7 +65,7 @@ class Cutter {
       if (arg >= 0) f(static_cast<std::size_t>(arg));
   }
 
-  /// A register recurs when it depends on a state that depends on it.
+  /// Finds which registers recur: a register does if it depends on a state that depends on it.
   void find_recurrences() {
     std::vector<Mask> reads(registers()), feeds(registers());  // within one step
     for (std::size_t i = 0; i < states_; ++i) reads[first_state_ + i] = Mask{1} << i;
@@ -99,8 +99,8 @@ class Cutter {
     return last % 2 == 0 && is_heavy(program_.instrs[reg - inputs_]) ? last + 1 : last;
   }
 
-  /// Stages rise until each one fits those that it reads. That ends: round a recurrence all stages
-  /// are even, and an even one is raised to no more than what it reads.
+  /// Raises stages until each fits those that it reads. This terminates: all stages of a recurrence
+  /// are even, and an even one is raised no further than what it reads.
   bool assign_stages() {
     stages_.of.assign(registers(), Stages::kInvariant);
     for (bool changed = true; changed;) {

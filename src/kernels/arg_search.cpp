@@ -24,11 +24,11 @@ struct Axis {
 };
 
 struct ArgSearchSchedule {
-  std::array<Axis, tensor::kMaxRank> kept{};  ///< but for the one that lanes are of
+  std::array<Axis, tensor::kMaxRank> kept{};  ///< without the axis of the lanes
   std::size_t kept_axes = 0;
   std::int64_t kept_count = 1;
-  Axis lane;      ///< neighbouring lines
-  Axis searched;  ///< y is not used
+  Axis lane;      ///< along which adjacent lines lie
+  Axis searched;  ///< y is unused
   bool greatest = true, last = false;
   void (*lines)(const ArgSearchSchedule&, const Call&, std::int64_t index) = nullptr;
   const SimdTables* tables = nullptr;
@@ -42,7 +42,7 @@ ArgSearchFn<T> search_of(const ArgSearchFns& fns) {
   if constexpr (std::is_same_v<T, std::int64_t>) return fns.i64;
 }
 
-/// All lines of one index of the kept axes.
+/// Searches all lines at one index of the kept axes.
 template <class T>
 void lines(const ArgSearchSchedule& plan, const Call& call, std::int64_t index) {
   ArgSearch<T> search{.x = call.in(0).data<const T>(),
@@ -75,7 +75,7 @@ void add_axis(ArgSearchSchedule& plan, const Axis& axis) {
   plan.kept[plan.kept_axes++] = axis;
 }
 
-/// Makes lanes of the kept axis whose elements are neighbours, if there is one.
+/// Turns the kept axis with adjacent elements into lanes, if there is one.
 void choose_lanes(ArgSearchSchedule& plan) {
   for (std::size_t i = 0; i < plan.kept_axes; ++i) {
     if (plan.kept[i].x != 1) continue;
@@ -113,7 +113,7 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
   ArgSearchSchedule plan = plan_of(ctx, searched);
   if (plan.searched.size > std::numeric_limits<std::int32_t>::max())
     return Prepared::no("an axis of 2^31 elements or more");
-  // Along neighbours the line itself takes vectors.
+  // A line of adjacent elements is searched in vectors itself.
   if (plan.searched.x != 1 || plan.searched.size == 1) choose_lanes(plan);
   switch (x.dtype) {
     case DType::f32:

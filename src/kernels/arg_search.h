@@ -1,5 +1,5 @@
-// What argmax and argmin share: the index of the extreme of each line, in the order of
-// ops/index/element_order.h: NaN is the greatest, both zeros are alike.
+// Shared by argmax and argmin: the search for the index of the greatest or least element of each
+// line. The order is that of ops/index/element_order.h: NaN is the greatest, -0 equals +0.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace scanloom::kernels {
 
-/// Lines of `size` elements, `step` elements apart; the first elements of `lanes` lines are
-/// neighbours. The index of line j goes to y[j * y_step].
+/// Lines of `size` elements, `step` elements apart. The first elements of the `lanes` lines are
+/// adjacent. The index found in line j goes to y[j * y_step].
 template <class T>
 struct ArgSearch {
   const T* x = nullptr;
@@ -17,14 +17,14 @@ struct ArgSearch {
   std::int64_t* y = nullptr;
   std::int64_t y_step = 0;
   bool greatest = true;
-  bool last = false;  ///< among equals the last one, not the first
+  bool last = false;  ///< takes the last of equal elements instead of the first
 };
 
-/// Precondition: sizes of 1 or more, below 2^31.
+/// Precondition: sizes are at least 1 and below 2^31.
 template <class T>
 using ArgSearchFn = void (*)(const ArgSearch<T>&);
 
-/// Along an axis, or across one, whose elements are neighbours.
+/// Variants that search along, or across, an axis whose elements are adjacent.
 struct ArgSearchFns {
   ArgSearchFn<float> f32;
   ArgSearchFn<double> f64;
@@ -32,7 +32,7 @@ struct ArgSearchFns {
   ArgSearchFn<std::int64_t> i64;
 };
 
-/// Of the kernels argmax and argmin.
+/// Prepares the kernels argmax (`greatest`) and argmin.
 Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest);
 tensor::Status run_arg_search(const tensor::Call& call) noexcept;
 

@@ -1,4 +1,4 @@
-// argmax: the search of arg_search.h for the greatest.
+// argmax: the search of arg_search.h for the greatest element.
 #include "kernels/arg_search.h"
 
 namespace scanloom::kernels {

@@ -1,4 +1,4 @@
-// argmin: the search of arg_search.h for the least.
+// argmin: the search of arg_search.h for the least element.
 #include "kernels/arg_search.h"
 
 namespace scanloom::kernels {

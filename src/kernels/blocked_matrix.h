@@ -1,6 +1,6 @@
-// Factorisations and solutions in blocks: what the kernels of them share. Products of blocks go
-// through one vector function (kernels/elimination.h). Columns of the matrices that are written
-// must be neighbours; nothing is allocated.
+// Blocked factorizations and triangular solves, shared by the matrix kernels. Products of blocks
+// go through one vector function (kernels/elimination.h). The columns of matrices that are written
+// must be adjacent. Nothing is allocated.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 
 namespace scanloom::kernels {
 
-/// Rows and columns of a block: its rows of f64 fit into L1 up to 256 columns.
+/// Rows and columns of a block. Its rows of f64 fit in the L1 cache up to 256 columns.
 inline constexpr std::int64_t kMatrixBlock = 16;
 
-/// Up to these sizes plain loops are quicker than vectors that are called: factorisations,
-/// solutions for several right sides, and for one, of which vectors would hold one element each.
+/// Up to these sizes plain loops beat calls of vector functions: for factorizations, for solves
+/// with several right-hand sides, and for solves with one (whose vectors would hold one element).
 inline constexpr std::int64_t kSmallFactors = 8;
 inline constexpr std::int64_t kSmallTriangle = 4;
 inline constexpr std::int64_t kSmallTriangleOfOne = 64;
 
-/// What opmath/matrix_calls.h asks of one matrix.
+/// The interface that opmath/matrix_calls.h expects.
 template <class T>
 class BlockedMatrix {
  public:
@@ -36,7 +36,7 @@ class BlockedMatrix {
     for (std::int64_t begin = 0; begin < size; begin += kMatrixBlock) {
       const std::int64_t end = std::min(begin + kMatrixBlock, size);
       factor_columns(m, size, begin, end, pivots, pivot_step);
-      // The rows of U beside the block, and what these subtract from the rest.
+      // The rows of U to the right of the block, and their product subtracted from the rest.
       for (std::int64_t i = begin + 1; i < end; ++i)
         eliminate_({.rows = 1,
                     .columns = size - end,
@@ -82,7 +82,7 @@ class BlockedMatrix {
         m.at(i, i) = root;
         divide(m.address(i, i + 1), size - i - 1, root);
       }
-      // Of the rest the upper triangle, and of blocks on the diagonal more, which is zeroed again.
+      // Updates the rest's upper triangle; blocks on the diagonal get more, which is zeroed again.
       for (std::int64_t row = end; row < size; row += kMatrixBlock) {
         const std::int64_t rows = std::min(kMatrixBlock, size - row);
         eliminate_({.rows = rows,
@@ -140,7 +140,7 @@ class BlockedMatrix {
     for (std::int64_t i = 0; i < count; ++i) first[i] /= by;
   }
 
-  /// The columns [begin, end) from row `begin` on; whole rows are exchanged.
+  /// Factors the columns [begin, end) from row `begin` on; exchanges whole rows.
   void factor_columns(tensor::MatrixView<T> m, std::int64_t size, std::int64_t begin,
                       std::int64_t end, std::int64_t* pivots, std::int64_t pivot_step) const {
     for (std::int64_t k = begin; k < end; ++k) {
@@ -174,7 +174,7 @@ struct MatrixFns {
   EliminateFn<double> f64;
 };
 
-/// Declines where the columns of `result` are not neighbours.
+/// Declines if the columns of `result` are not adjacent.
 inline Prepared prepare_matrices(const PrepareCtx& ctx) {
   const tensor::Operand& result = ctx.outputs[0];
   if (result.strides[result.rank - 1] != 1 && result.dims[result.rank - 1] > 1)
@@ -183,7 +183,7 @@ inline Prepared prepare_matrices(const PrepareCtx& ctx) {
   return {.state = std::make_shared<MatrixFns>(tables.f32_eliminate, tables.f64_eliminate)};
 }
 
-/// f(BlockedMatrix) of the element type of the call.
+/// Calls f with the BlockedMatrix of the call's element type.
 template <class F>
 tensor::Status with_blocks(const tensor::Call& call, F&& f) {
   const auto& fns = *static_cast<const MatrixFns*>(call.prepared);

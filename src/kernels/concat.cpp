@@ -1,4 +1,4 @@
-// concat: every input copied to its part of the result, as planned when binding.
+// concat: copies every input to its part of the result, as planned at binding.
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// contract: einsum of two f32 or f64 operands as products of matrices (contract_plan.h), and of
-// 32-bit integers (contract_integers.h). B is packed once when constant, per call when it lies
-// across, else read as it lies.
+// contract: einsum of two operands as matrix products (contract_plan.h), for f32, f64 and 32-bit
+// integers (contract_integers.h). B is packed once if constant, per call if its columns are not
+// adjacent, and otherwise read in place.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -77,7 +77,7 @@ Status run_single(const Call& call) noexcept {
 template <class T>
 struct StripPlan {
   void (*strip)(const Strip<T>&) = nullptr;
-  Strip<T> shape;  ///< all but the addresses that change
+  Strip<T> shape;  ///< everything except the addresses that change
   int a_input = 0;
   std::int64_t rows = 1;
   std::shared_ptr<const void> packed;
@@ -96,7 +96,7 @@ Status run_strip(const Call& call) noexcept {
   return Status::ok;
 }
 
-/// Whether one thread makes it as one strip: multiply() cuts nothing up.
+/// Whether multiply() would compute it on one thread as one strip.
 template <class T>
 bool is_strip(const ContractSchedule<T>& plan) {
   return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&

@@ -1,7 +1,7 @@
-// Most integers that are multiplied come from bytes: 16 bits hold them, and products of pairs
-// (integer_pairs.h) take a third of the time. Whether 16 bits hold an operand is seen while it is
-// packed, constants once and others in each call; rows that do not fit are multiplied as they are.
-// Both ways are exact modulo 2^32, as the reference is, so nobody can tell.
+// Contraction of 32-bit integers. Most integers that are multiplied come from bytes and fit in 16
+// bits; products of pairs (integer_pairs.h) then take a third of the time. Packing finds out
+// whether an operand fits: constants once, others in each call. Rows that do not fit are multiplied
+// as 32-bit integers. Both ways are exact modulo 2^32, like the reference, so results are the same.
 #include "kernels/contract_integers.h"
 
 #include <algorithm>
@@ -18,27 +18,27 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Rows of A that are packed at a time: bytes, which stay in L2.
+// Bytes of rows of A packed at a time, so that they stay in the L2 cache.
 constexpr std::int64_t kPackedBytes = 256 * 1024;
 // Rows from which pairing a B that changes per call pays.
 constexpr std::int64_t kRowsToPair = 4;
 
-// Pairs of a B that changes per call whose memory does not matter.
+// A B that changes per call may always take this many elements for its pairs.
 constexpr std::int64_t kSmallPairs = 64 * 1024;
-// Shares of the outer axes, at most.
+// Upper bound on the shares of the outer axes.
 constexpr std::int64_t kSlots = 16;
 
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
 struct IntegerPlan {
-  ContractSchedule<std::int32_t> wide;  ///< its packing is of pairs where these are constant
-  const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
+  ContractSchedule<std::int32_t> wide;                    ///< `packed` holds pairs if these are constant
+  const ProductFns<std::int32_t>* fns = nullptr;  ///< for pairs
   PairFns pair;
   Pairing pairing = Pairing::never;
-  std::int64_t pairs = 0;   ///< of a row of A: its elements, rounded up
+  std::int64_t pairs = 0;   ///< in a row of A: its elements in pairs, rounded up
   std::int64_t rows = 0;    ///< of A, packed at a time
-  std::int64_t packed = 0;  ///< elements of scratch for B, where that is paired per call
-  std::int64_t slots = 1;   ///< shares of the outer axes, each with scratch of its own
+  std::int64_t packed = 0;  ///< elements of scratch for B if it is paired per call
+  std::int64_t slots = 1;   ///< shares of the outer axes, each with its own scratch
   std::int64_t slot_bytes = 0;
 };
 
@@ -97,7 +97,7 @@ void multiply_wide(const IntegerPlan& plan, const Call& call, const Product<std:
   multiply(*plan.wide.fns, p, call.max_threads);
 }
 
-/// B in pairs, or null where 16 bits do not hold it.
+/// Returns B in pairs, or null if it does not fit in 16 bits.
 const std::int32_t* paired(const IntegerPlan& plan, const Product<std::int32_t>& p, std::int64_t at,
                            std::int32_t* scratch) {
   if (plan.pairing == Pairing::constant)
@@ -118,7 +118,7 @@ void one_product(const IntegerPlan& plan, const Call& call, const Offsets& at, b
     p.c += row * p.c_row;
     if (!pack_rows(plan, p.a, p.m, rows)) {
       multiply_wide(plan, call, p);
-      // Which may have packed B where its pairs were.
+      // multiply_wide may have packed B over its pairs.
       if (plan.pairing == Pairing::per_call && must_pack(plan.wide))
         pack_pairs(plan, whole.b, scratch);
       continue;
@@ -172,12 +172,12 @@ Status run(const Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
-// Forms of packed constants, beside the sizes of elements that contract packs as they are.
+// Forms of packed constants, distinct from the element sizes that contract uses as forms.
 constexpr std::int64_t kWideForm = 32, kPairForm = 16;
-// Whether 16 bits hold a constant: kept beside them, of no instruction set.
+// Key of whether a constant fits in 16 bits: cached with the packed forms, for no instruction set.
 constexpr std::int64_t kNoIsa = -1, kFitsForm = 1;
 
-/// Looked at once for all bindings that read the constant in that way.
+/// Whether the constant fits in 16 bits. Checked once for all bindings that read it this way.
 bool constant_b_fits(const PrepareCtx& ctx, const IntegerPlan& plan) {
   const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)];
   const ContractSchedule<std::int32_t>& wide = plan.wide;
@@ -210,20 +210,21 @@ void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
   }
 }
 
-/// Whether pairs of B, in whole panels, take no more memory than B; a few columns make long ones.
+/// Whether the pairs of B, in whole panels, take no more memory than B. With few columns they may
+/// take much more.
 bool pairs_take_little(const IntegerPlan& plan) {
   const std::int64_t packed = packed_elements(*plan.fns, plan.pairs, plan.wide.n);
   return packed <= std::max(kSmallPairs, plan.wide.k * plan.wide.n);
 }
 
-/// How many threads may share the outer axes; where products are large, they are shared instead.
+/// Returns how many threads may share the outer axes. Threads share large products instead.
 std::int64_t slots_of(const ContractSchedule<std::int32_t>& wide) {
   const std::int64_t each = wide.m * wide.n * wide.k * wide.depth_count;
   const bool shares = each < kMinThreadWork && each * wide.outer_count > kMinThreadWork;
   return shares ? std::min(wide.outer_count, kSlots) : 1;
 }
 
-/// Bytes for what is packed per call: B, and rows of A, or B alone.
+/// Bytes for what is packed per call: B and rows of A, or B alone.
 std::int64_t scratch_bytes(IntegerPlan& plan) {
   const ContractSchedule<std::int32_t>& wide = plan.wide;
   std::int64_t elements = 0;
@@ -239,7 +240,7 @@ std::int64_t scratch_bytes(IntegerPlan& plan) {
   if (may_be_wide && must_pack(wide))
     elements =
         std::max(elements, packed_elements(*wide.fns, std::min(wide.k, kPackedDepth), wide.n));
-  // Slots begin with a line of the cache.
+  // Slots begin on a cache line.
   return (elements + 15) / 16 * 16 * std::int64_t{sizeof(std::int32_t)};
 }
 

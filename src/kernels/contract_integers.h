@@ -1,11 +1,11 @@
-// Contractions of 32-bit integers, whose sums wrap. Called by the kernel contract.
+// Contraction of 32-bit integers, with sums that wrap. Called by the kernel contract.
 #pragma once
 
 #include "kernels/kernel.h"
 
 namespace scanloom::kernels {
 
-/// As KernelDef::prepare, of contractions of i32 or u32.
+/// KernelDef::prepare for contractions of i32 or u32.
 Prepared prepare_integer_product(const PrepareCtx& ctx);
 
 }  // namespace scanloom::kernels

@@ -32,8 +32,8 @@ std::vector<ContractionAxis> axes_of(const ContractionAxes& axes, bool swap) {
   return list;
 }
 
-// Takes the axis that is best walked by vectors, resp. by rows: neighbours in memory, else the
-// last.
+// Removes and returns the axis best walked by vectors (or by rows): one with adjacent elements,
+// otherwise the last.
 ContractionAxis take_axis(std::vector<ContractionAxis>& axes, bool along_vectors) {
   if (axes.empty()) return {1, 0, 0, 0};
   auto best = axes.end() - 1;
@@ -52,7 +52,7 @@ bool should_swap(const Contraction& c, std::int64_t lanes, bool a_constant, bool
   const ContractionAxis m = take_axis(across, true), n = take_axis(columns, true);
   if (n.size < lanes && m.size > n.size) return true;
   if (n.size < 2 * lanes && a_constant && !b_constant && m.size >= 2 * lanes) return true;
-  // B lies across, A the way vectors want it.
+  // B's columns are not adjacent, but A's rows are.
   return n.b != 1 && !b_constant && m.b == 1 && m.size >= lanes;
 }
 
@@ -60,7 +60,7 @@ void append_outer(std::vector<OuterAxis>& to, const std::vector<ContractionAxis>
   for (const ContractionAxis& axis : axes) to.push_back({axis.size, axis.a, axis.b, axis.out, 0});
 }
 
-// The axes that lead to other matrices B; the rest share theirs.
+// The axes along which the matrix B changes; the products of the others share it.
 std::vector<OuterAxis> axes_of_b(const std::vector<OuterAxis>& depth,
                                  const std::vector<OuterAxis>& outer) {
   std::vector<OuterAxis> axes;

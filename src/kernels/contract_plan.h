@@ -1,6 +1,6 @@
-// How a contraction becomes products of matrices: what contract's kernels for reals and for
-// integers share. One axis of the result is laid along vectors (of either operand), one along rows
-// of tiles, the innermost summed axis is the depth; all other axes are walked around that.
+// How a contraction becomes matrix products, shared by contract's floating-point and integer
+// kernels. One axis of the result lies along vectors (from either operand), one along the rows of
+// tiles, and the innermost summed axis is the depth. Loops around that walk all other axes.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ using tensor::Contraction;
 using tensor::ContractionAxes;
 using tensor::ContractionAxis;
 
-// Rows from which a large B that changes per call is worth packing first.
+// A large B that changes per call is packed first from this many rows on.
 inline constexpr std::int64_t kRowsToPack = 32;
 inline constexpr std::int64_t kLargeBytes = 128 * 1024;
-// Rows of B that are packed at a time.
+// Rows of B packed at a time.
 inline constexpr std::int64_t kPackedDepth = 512;
 
-// An axis walked around the products; `packed`: its stride between packed copies of B.
+// An axis walked around the products. `packed` is its stride between packed copies of B.
 struct OuterAxis {
   std::int64_t size = 1, a = 0, b = 0, out = 0, packed = 0;
 };
@@ -34,10 +34,10 @@ enum class Packing : std::uint8_t { none, once, per_call };
 template <class T>
 struct ContractSchedule {
   const ProductFns<T>* fns = nullptr;
-  int a_input = 0;  ///< the call's input whose elements are spread over vectors; the other is B
+  int a_input = 0;  ///< the call's input whose elements are broadcast over vectors; the other is B
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t a_row = 0, a_step = 0, b_step = 0, b_column = 1, c_row = 0, c_column = 1;
-  std::vector<OuterAxis> outer, depth;  ///< depth: summed axes around the innermost one
+  std::vector<OuterAxis> outer, depth;  ///< depth: the summed axes around the innermost one
   std::int64_t outer_count = 1, depth_count = 1;
   Packing packing = Packing::none;
   std::shared_ptr<const void> packed;
@@ -48,14 +48,14 @@ struct Offsets {
   std::int64_t a = 0, b = 0, out = 0, packed = 0;
 };
 
-/// Where the matrices of an index over those axes, in row-major order, begin.
+/// Returns where the matrices at `index` begin; `index` counts the axes in row-major order.
 Offsets offsets_at(const std::vector<OuterAxis>& axes, std::int64_t index);
 
-/// The axes of one class, with the roles of a and b exchanged where `swap`.
+/// Returns the axes of one class, with the roles of a and b exchanged if `swap`.
 std::vector<ContractionAxis> axes_of(const ContractionAxes& axes, bool swap);
 
-/// Takes the axis that is best walked by vectors, resp. by rows: neighbours in memory, else the
-/// last.
+/// Removes and returns the axis best walked by vectors (or by rows): one with adjacent elements,
+/// otherwise the last.
 ContractionAxis take_axis(std::vector<ContractionAxis>& axes, bool along_vectors);
 
 /// Whether a's axes should lie along the vectors instead of b's.
@@ -63,11 +63,11 @@ bool should_swap(const Contraction& c, std::int64_t lanes, bool a_constant, bool
 
 void append_outer(std::vector<OuterAxis>& to, const std::vector<ContractionAxis>& axes);
 
-/// The axes that lead to other matrices B; the rest share theirs.
+/// The axes along which the matrix B changes; the products of the others share it.
 std::vector<OuterAxis> axes_of_b(const std::vector<OuterAxis>& depth,
                                  const std::vector<OuterAxis>& outer);
 
-/// The product at these offsets, of operands as they lie.
+/// The product at these offsets, with operands read in place.
 template <class T>
 Product<T> product_at(const ContractSchedule<T>& plan, const tensor::Call& call, const Offsets& at,
                       bool resume) {
@@ -86,7 +86,7 @@ Product<T> product_at(const ContractSchedule<T>& plan, const tensor::Call& call,
   return p;
 }
 
-// B is packed and multiplied by so many of its rows at a time: a block is still in the cache then.
+// Packs B and multiplies by this many of its rows at a time, so that the block is still cached.
 template <class T>
 void packed_in_blocks(const ContractSchedule<T>& plan, const tensor::Call& call, Product<T> p,
                       int max_threads) {
@@ -125,7 +125,7 @@ ContractSchedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>
   append_outer(plan.depth, depth);
   for (const OuterAxis& axis : plan.outer) plan.outer_count *= axis.size;
   for (const OuterAxis& axis : plan.depth) plan.depth_count *= axis.size;
-  if (plan.depth_count == 0) {  // sums of nothing, which the innermost axis writes
+  if (plan.depth_count == 0) {  // an empty sum, which the innermost axis writes
     plan.k = 0;
     plan.depth.clear();
     plan.depth_count = 1;
@@ -134,7 +134,7 @@ ContractSchedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>
   return plan;
 }
 
-// Packed copies of B, of `each` elements, one for each of its matrices that the outer axes lead to.
+// Packed copies of B, `each` elements apiece: one for every matrix that the outer axes reach.
 template <class T>
 std::int64_t number_packed(ContractSchedule<T>& plan, std::int64_t each) {
   std::int64_t count = 1;
@@ -147,7 +147,7 @@ std::int64_t number_packed(ContractSchedule<T>& plan, std::int64_t each) {
   return count * each;
 }
 
-/// f(matrix, where its packed copy begins) for each matrix of the constant B.
+/// Calls f(matrix, start of its packed copy) for each matrix of the constant B.
 template <class T, class F>
 void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant, const F& f) {
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
@@ -161,8 +161,8 @@ void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant,
   }
 }
 
-/// Packs the constant B once for all bindings: pack_one(matrix, to) writes `each` elements of every
-/// matrix. `form` tells ways of packing apart.
+/// Packs the constant B once for all bindings: pack_one(matrix, to) writes the `each` elements of
+/// a matrix. `form` distinguishes the ways of packing.
 template <class T, class PackOne>
 void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan, std::int64_t form,
                    std::int64_t each, const PackOne& pack_one) {
@@ -184,7 +184,7 @@ void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan, std::int64_
   plan.packing = Packing::once;
 }
 
-// Many narrow matrices would be mostly padding; a few small ones are worth it all the same.
+// Packing many narrow matrices is mostly padding; packing a few small ones is worth it anyway.
 template <class T>
 bool worth_packing_once(const ContractSchedule<T>& plan) {
   std::int64_t matrices = 1;

@@ -1,7 +1,7 @@
-// conv: a convolution of f32 or f64 as products of matrices, in the order of sums that
-// ops/conv_pool/conv.cpp states. Vectors lie along the output positions where there are enough of
-// them (weights are read as they lie), else along the filters (weights are packed). Windows are
-// unfolded range by range, unless x can be read as the matrix it would become.
+// conv: a convolution of f32 or f64 as matrix products, in the order of sums that
+// ops/conv_pool/conv.cpp states. Vectors lie along the output positions if there are enough of them
+// (weights are then read in place), otherwise along the filters (weights are packed). Windows are
+// unfolded range by range, unless x can be read as the unfolded matrix.
 #include <algorithm>
 #include <concepts>
 #include <memory>
@@ -27,12 +27,12 @@ struct ConvSchedule {
   std::int64_t k = 0, positions = 0;
   std::int64_t x_image = 0, x_channel = 0, x_axis[tensor::kMaxSpatial] = {};
   std::int64_t w_filter = 0, y_image = 0, y_filter = 0;
-  bool along_positions = false;  ///< where vectors lie; else along filters
-  bool unfolds = true;           ///< else x is read by x_position and x_k
+  bool along_positions = false;  ///< vectors lie along output positions, otherwise along filters
+  bool unfolds = true;           ///< otherwise x is read in place, by x_position and x_k
   std::int64_t x_position = 0, x_k = 0;
   UnfoldedRanges ranges;
-  std::int64_t packed_size = 0;        ///< of one group
-  std::shared_ptr<const void> packed;  ///< null, but along filters: packed at the start of a call
+  std::int64_t packed_size = 0;        ///< per group
+  std::shared_ptr<const void> packed;  ///< null along filters: packed at the start of a call
 
   [[nodiscard]] std::int64_t padded_filters() const {
     return (geometry.filters + fns->panel - 1) / fns->panel * fns->panel;
@@ -49,7 +49,7 @@ void pack_group(const ConvSchedule<T>& plan, const T* w, std::int64_t group, T* 
        to + group * plan.packed_size, 1);
 }
 
-// Scratch of a call: packed weights and biases where needed, then one unfolded range per slot.
+// Scratch of a call: packed weights and biases if needed, then one unfolded range per slot.
 template <class T>
 struct Memory {
   const T* packed = nullptr;
@@ -87,7 +87,7 @@ Memory<T> prepare_memory(const ConvSchedule<T>& plan, const Call& call) {
   return memory;
 }
 
-// The windows of a range as a matrix: element (k, position) at data[k * step + position * column].
+// The windows of a range as a matrix: element (k, position) is data[k * step + position * column].
 template <class T>
 struct Windows {
   const T* data = nullptr;
@@ -172,7 +172,7 @@ Status run(const Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
-// Whether x is already the matrix of its windows, under some strides.
+// Whether x already is the matrix of its windows, under suitable strides.
 template <class T>
 bool read_in_place(const Operand& x, ConvSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;

@@ -24,7 +24,7 @@ Index index_at(const ConvGeometry& geometry, std::int64_t position) {
   return index;
 }
 
-// The next index in row-major order over sizes; false after the last.
+// Advances to the next index in row-major order; returns false after the last.
 bool advance(Index& index, const Index& sizes, int axes) {
   for (int axis = axes - 1; axis >= 0; --axis) {
     const auto i = static_cast<std::size_t>(axis);
@@ -34,8 +34,7 @@ bool advance(Index& index, const Index& sizes, int axes) {
   return false;
 }
 
-/// Where x would be read, along one axis, for the first of a run of outputs and one kernel
-/// position.
+/// Where along one axis x would be read by one kernel position, for the first of a run of outputs.
 std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64_t out,
                       std::int64_t tap) {
   return out * geometry.stride[axis] - geometry.pad[axis] + tap * geometry.dilation[axis];
@@ -49,8 +48,8 @@ void copy_run(const T* from, std::int64_t step, std::int64_t count, T* to) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
 }
 
-// A run of outputs along the last axis: zeros, elements of the line of x that begins at `line`,
-// zeros. Where nothing is read, there may be no such place: none is pointed to.
+// A run of outputs along the last axis: zeros, then elements of the line of x that begins at
+// `line`, then zeros. Forms no pointer if nothing is read, since it could be out of bounds.
 template <class T>
 void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t start,
                 std::int64_t stride, std::int64_t in, std::int64_t count, T* to) {
@@ -63,7 +62,7 @@ void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t
   std::fill_n(to + before + inside, count - before - inside, T{0});
 }
 
-// One row of the matrix: all outputs of the range for one channel and kernel position.
+// One row of the matrix: all outputs of the range, for one channel and kernel position.
 template <class T>
 void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_axis,
                 const Index& tap, Index out, std::int64_t count, T* to) {
@@ -75,7 +74,7 @@ void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_
     for (std::size_t axis = 0; axis < last; ++axis) {
       const std::int64_t at = start_of(geometry, axis, out[axis], tap[axis]);
       inside &= at >= 0 && at < geometry.in[axis];
-      // Places outside may lie so far away that their offsets overflow.
+      // Positions outside x may be so far away that their offsets overflow.
       if (inside) line += at * x_axis[axis];
     }
     if (inside)

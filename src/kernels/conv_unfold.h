@@ -1,6 +1,6 @@
-// Unfolding: the windows of a convolution as the columns of a matrix, [channels * kernel positions]
-// rows by output positions, with zeros where a window reaches into the padding. Used by conv and
-// qlinear_conv.
+// Unfolding (im2col): the windows of a convolution as the columns of a matrix with [channels *
+// kernel positions] rows and a column per output position. It holds zeros where a window reaches
+// into the padding. Used by conv and qlinear_conv.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,22 @@
 
 namespace scanloom::kernels {
 
-/// How output positions are unfolded range by range: a range stays in L2.
+/// How output positions are unfolded range by range, so that a range stays in the L2 cache.
 struct UnfoldedRanges {
-  std::int64_t size = 0, count = 0;  ///< positions of a range, but of the last one; ranges
-  std::int64_t slots = 1;  ///< places for unfolded ranges: as many threads may work at once
+  /// Positions per range (the last may have fewer), and the number of ranges.
+  std::int64_t size = 0, count = 0;
+  /// Buffers for unfolded ranges: the number of threads that may work at once.
+  std::int64_t slots = 1;
 };
 
-/// A position takes `column_bytes`, 0 where nothing has to be unfolded: then all are one range. All
-/// ranges are walked `times` times.
+/// A position takes `column_bytes`; 0 means that nothing is unfolded, and one range covers all
+/// positions. The ranges are walked `times` times.
 UnfoldedRanges unfolded_ranges(std::int64_t positions, std::int64_t column_bytes,
                                std::int64_t times);
 
-/// Elements [first, first + count) of the output positions in row-major order; `x` is the first
-/// channel of a group, x_channel and x_axis its strides in elements. Rows of `to` are `count`
-/// apart. T: float, double or int16_t.
+/// Unfolds the output positions [first, first + count) in row-major order. `x` is the first channel
+/// of a group; x_channel and x_axis are its strides in elements. Rows of `to` are `count` apart.
+/// T is float, double or int16_t.
 template <class T>
 void unfold(const tensor::ConvGeometry& geometry, const T* x, std::int64_t x_channel,
             const std::int64_t* x_axis, std::int64_t first, std::int64_t count, T* to);

@@ -1,5 +1,5 @@
-// copy: the elements of one tensor to another place and layout. Takes the output's sizes, or what
-// broadcasts to them; contiguous operands may differ in shape.
+// copy: copies a tensor to another address and layout. The input has the output's shape, or
+// broadcasts to it; contiguous operands may differ in shape.
 #include <cstring>
 #include <memory>
 

@@ -14,7 +14,7 @@ struct Bytes16 {
   std::uint64_t low, high;
 };
 
-/// Joins axes that both sides walk in one stride; outermost first.
+/// Joins axes that both operands walk with one stride; outermost first.
 std::vector<Axis> joined(std::vector<Axis> axes) {
   std::ranges::stable_sort(
       axes, [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
@@ -31,7 +31,7 @@ std::vector<Axis> joined(std::vector<Axis> axes) {
 
 template <class T>
 void transpose(const Axis& row, const Axis& column, const T* from, T* to) {
-  // Blocks whose lines of both sides stay in L1.
+  // Blocks whose lines, of source and target, stay in the L1 cache.
   constexpr std::int64_t kBlock = 16;
   for (std::int64_t r = 0; r < row.dim; r += kBlock)
     for (std::int64_t c = 0; c < column.dim; c += kBlock) {

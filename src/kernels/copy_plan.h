@@ -1,5 +1,5 @@
-// CopyPlan: elements from one strided place to another, decided once: joined axes, in the order in
-// which the target lies in memory. Used by copy, concat and pad.
+// CopyPlan: copies elements between two strided layouts. Decided once: which axes are joined, and
+// their order, which follows the target's layout in memory. Used by copy, concat and pad.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace scanloom::kernels {
 
 struct CopyPlan {
   enum class Inner : std::uint8_t {
-    run,        ///< whole rows of neighbours: memcpy
-    transpose,  ///< the last two axes change places
+    run,        ///< whole rows of adjacent elements: memcpy
+    transpose,  ///< exchanges the last two axes
     elements,   ///< anything else
   };
   struct Axis {
@@ -23,13 +23,14 @@ struct CopyPlan {
 
   Inner inner = Inner::run;
   bool empty = false;
-  int rank = 0;  ///< of `axes`, without the innermost ones that `inner` handles
+  int rank = 0;  ///< of `axes`, without the innermost ones, which `inner` handles
   int element_bytes = 1;
-  Axis row, column;  ///< row: the innermost axis; column: of transpose, where `from` is 1
+  Axis row, column;  ///< row: the innermost axis; column: for transpose, the axis whose `from` is 1
   std::array<Axis, tensor::kMaxRank> axes{};
 };
 
-/// Strides in elements of `element_bytes` bytes: 1, 2, 4, 8 or 16. A stride of 0 in `from` repeats.
+/// Strides count elements of `element_bytes` bytes: 1, 2, 4, 8 or 16. A stride of 0 in `from`
+/// repeats the element.
 CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
                    const std::int64_t* to, int element_bytes);
 

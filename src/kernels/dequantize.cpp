@@ -1,4 +1,4 @@
-// dequantize: integers to f32, (x - zero) * scale with the difference taken exactly.
+// dequantize: integers to f32, as (x - zero) * scale with an exact difference.
 #include <memory>
 
 #include "kernels/quantization.h"
@@ -11,7 +11,7 @@ using tensor::Status;
 
 template <class T>
 Status run(const Call& call) noexcept {
-  // Differences of 32-bit integers need one bit more.
+  // Differences of 32-bit integers need one more bit.
   using Wide = std::conditional_t<sizeof(T) < 4, std::int32_t, std::int64_t>;
   const QuantizedLayout& layout = *static_cast<const QuantizedLayout*>(call.prepared);
   const T* x = call.in(0).data<const T>();

@@ -1,5 +1,5 @@
-// The instructions of element programs as plain loops over columns: of those dtypes and operations
-// that no vectors are made for.
+// The instructions of element programs as plain loops over columns, for the dtypes and operations
+// without vector code.
 #include <cmath>
 #include <concepts>
 #include <type_traits>
@@ -36,7 +36,7 @@ template <class T>
 T& at(std::byte* column, std::int64_t i) {
   return reinterpret_cast<T*>(column)[i];
 }
-/// A feed's booleans may be any byte.
+/// Normalizes a boolean: callers may pass any byte.
 template <class T>
 T at(const std::byte* column, std::int64_t i) {
   if constexpr (std::same_as<T, bool>)
@@ -45,7 +45,7 @@ T at(const std::byte* column, std::int64_t i) {
     return reinterpret_cast<const T*>(column)[i];
 }
 
-/// A captureless functor as a function over columns.
+/// Wraps a captureless functor as a function over columns.
 template <class Out, class In, class F>
 ElementFn unary(F) {
   return [](std::byte* out, const std::byte* a, const std::byte*, const std::byte*,

@@ -1,15 +1,15 @@
-// The one step of all factorisations of matrices and solutions of triangular systems: a product is
-// subtracted, product by product in order of k, each multiplied and then subtracted with two
-// roundings on every instruction set. Blocks and vectors do not change that order, so the results
-// are those of the plain loops (opmath/plain_matrix.h), bit for bit.
+// The one step of all matrix factorizations and triangular solves: subtracts a product, term by
+// term in order of k. Each term is multiplied and then subtracted, with two roundings, on every
+// instruction set. Blocks and vectors keep that order, so the results match the plain loops
+// (opmath/plain_matrix.h) bit for bit.
 #pragma once
 
 #include <cstdint>
 
 namespace scanloom::kernels {
 
-/// c(i, j) -= f(i, 0) b(0, j), then f(i, 1) b(1, j), ...; strides in elements, any sign; columns of
-/// b and c are neighbours. c overlaps neither f nor b.
+/// Computes c(i, j) -= f(i, 0) b(0, j), then f(i, 1) b(1, j), ... Strides count elements and may be
+/// negative. The columns of b and c are adjacent. c overlaps neither f nor b.
 template <class T>
 struct Elimination {
   std::int64_t rows = 0, columns = 0, depth = 0;

@@ -1,5 +1,5 @@
-// gather: for every index, the block of data that it names. Neighbouring blocks are single copies
-// of memory; others go through a plan of the block.
+// gather: copies the block of data that each index names. A contiguous block is one copy of memory;
+// others go through a copy plan.
 #include <cstring>
 #include <memory>
 
@@ -17,9 +17,9 @@ using tensor::Status;
 
 struct GatherSchedule {
   CopyPlan block;
-  std::int64_t size = 0;                   ///< of the axis that is picked from
-  std::int64_t count = 0;                  ///< of indices
-  std::int64_t data_step = 0, y_step = 0;  ///< in bytes, from index to index
+  std::int64_t size = 0;                   ///< of the axis that is indexed
+  std::int64_t count = 0;                  ///< number of indices
+  std::int64_t data_step = 0, y_step = 0;  ///< in bytes, between indices
 };
 
 Status fail_outside(const Call& call, std::int64_t index, std::int64_t size) {
@@ -70,7 +70,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (!indices.contiguous) return Prepared::no("indices that are not contiguous");
   const std::int64_t given = ctx.attrs[0].integer();
   const int axis = static_cast<int>(given < 0 ? given + data.rank : given);
-  // The axes of the indices, within y, must be walked in one stride.
+  // The axes of the indices must have one common stride within y.
   std::int64_t step = 0, expected = 0;
   for (int i = indices.rank - 1; i >= 0; --i) {
     if (indices.dims[i] == 1) continue;

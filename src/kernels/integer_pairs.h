@@ -1,35 +1,35 @@
-// 32-bit integers that 16 bits hold, two by two in 32-bit elements: the first one in the lower
-// half. Products of pairs take half as long as those of wide integers, and are as exact. Used by
-// contract and qlinear_conv.
+// Integers that fit in 16 bits, two per 32-bit element with the first in the lower half. Products
+// of pairs take half the time of products of 32-bit integers and are as exact. Used by contract and
+// qlinear_conv.
 #pragma once
 
 #include <cstdint>
 
 namespace scanloom::kernels {
 
-/// Elements of lines that a tap of neighbouring windows meets: of each run `count` from `at` on,
+/// The elements that one tap of adjacent windows reads: `count` elements per run from `at` on,
 /// `step` apart.
 struct PairRun {
   std::int64_t at = 0, count = 0;
 };
 struct PairRuns {
-  const std::int16_t* first = nullptr;  ///< with a second one in pairs
+  const std::int16_t* first = nullptr;  ///< paired element by element with `second`
   const std::int16_t* second = nullptr;
   const PairRun* runs = nullptr;
   std::int64_t run_count = 0, step = 1;
-  std::int32_t* to = nullptr;  ///< run after run
+  std::int32_t* to = nullptr;  ///< receives one run after another
 };
-/// Bytes behind a run that may be read.
+/// Bytes after a run that may be read.
 inline constexpr std::int64_t kPairSlackBytes = 128;
 
-/// The functions of one instruction set. What 16 bits do not hold is cut off.
+/// The functions of one instruction set. Numbers beyond 16 bits are truncated.
 struct PairFns {
-  /// to[i] = {from[2 i], from[2 i + 1]}; whether 16 bits hold all of them.
+  /// Writes to[i] = {from[2 i], from[2 i + 1]}; returns whether all of them fit in 16 bits.
   bool (*of_neighbours)(const std::int32_t* from, std::int64_t count, std::int32_t* to) = nullptr;
-  /// to[i] = {first[i], second[i]}; whether 16 bits hold all of them.
+  /// Writes to[i] = {first[i], second[i]}; returns whether all of them fit in 16 bits.
   bool (*of_rows)(const std::int32_t* first, const std::int32_t* second, std::int64_t count,
                   std::int32_t* to) = nullptr;
-  /// The same of numbers that have 16 bits.
+  /// The same for 16-bit numbers.
   void (*of_half_rows)(const std::int16_t* first, const std::int16_t* second, std::int64_t count,
                        std::int32_t* to) = nullptr;
   void (*of_runs)(const PairRuns&) = nullptr;

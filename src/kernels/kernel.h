@@ -1,5 +1,5 @@
-// KernelDef: one hand-tuned kernel. Binding asks `prepare` whether it takes the bound operands,
-// once; running calls `run`, once per step. list.inc names every kernel.
+// KernelDef: one hand-tuned kernel. Binding calls `prepare` once, to ask whether the kernel takes
+// the bound operands; a run calls `run` once per step. list.inc names every kernel.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,23 @@ enum class KernelId : std::uint8_t {
 #undef SCANLOOM_KERNEL
 };
 
-/// What binding knows of a call: all sizes, strides and dtypes, and the data of constant operands.
+/// Everything binding knows about a call: sizes, strides, dtypes, and the data of constants.
 struct PrepareCtx {
-  std::span<const tensor::Operand> inputs;   ///< slots are not set yet, but for presence
+  std::span<const tensor::Operand> inputs;   ///< without slots yet, except whether there is one
   std::span<const tensor::Operand> outputs;  ///< see KernelDef::leaves_out_unread
   std::span<const void* const> constants;    ///< per input: its first element, or null
   std::span<const tensor::Attr> attrs;
-  const tensor::ScalarProgram* program = nullptr;  ///< of pointwise operators
+  const tensor::ScalarProgram* program = nullptr;  ///< for pointwise operators
   PackCache* packs = nullptr;                      ///< shared by all bindings of a plan
   Isa isa = active_isa();                          ///< the instruction set to choose functions for
 };
 
-/// `refusal` is set when the kernel declines; binding records it and asks the next candidate.
+/// `why_not` is set if the kernel declines; binding records it and asks the next candidate.
 struct Prepared {
   std::optional<Refusal> refusal = std::nullopt;
   std::shared_ptr<const void> state;  ///< becomes Call::prepared
   std::int64_t scratch_bytes = 0;
-  tensor::KernelFn run = nullptr;  ///< where set, called instead of KernelDef::run
+  tensor::KernelFn run = nullptr;  ///< if set, called instead of KernelDef::run
 
   static Prepared no(Refusal refusal) { return {.refusal = std::move(refusal)}; }
 };
@@ -47,11 +47,12 @@ struct KernelDef {
   const char* doc;
   Prepared (*prepare)(const PrepareCtx&);
   tensor::KernelFn run;
-  bool reassociates = false;       ///< may differ from the reference in the last bits
-  bool leaves_out_unread = false;  ///< results but the first are absent where nothing reads them
+  bool reassociates = false;  ///< may differ from the reference in the last bits
+  /// Results other than the first are absent if nothing reads them.
+  bool leaves_out_unread = false;
 };
 
-/// The kernel's definition; one static table.
+/// The kernel's definition, from a static table.
 const KernelDef& kernel(KernelId id);
 
 }  // namespace scanloom::kernels

@@ -1,7 +1,7 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
 // ops/recurrent/lstm.cpp states. Rows of the batch and directions are independent: each task runs
-// all steps of its rows, the products with x for several steps at once, where that saves reading W,
-// or beside the steps before (pipelined_tile.h).
+// all steps of its rows. The products with x are computed for several steps at once where that
+// saves reading W, or pipelined with the steps before (pipelined_tile.h).
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,16 +20,16 @@ using tensor::Call;
 using tensor::Operand;
 using tensor::Status;
 
-/// Rows of x that one product should have, so that W is read once for all of them: more of them
-/// where W and R, which take turns in L2, are large.
+/// Rows of x in one product, so that W is read once for all of them. There are more if W and R are
+/// large, since these evict each other from the L2 cache.
 constexpr std::int64_t kProductRows = 64, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
-/// Weights of one row's step from which on the products with x are made beside the steps before:
-/// what stays in L1 does not make the step wait.
+/// Weights of a one-row step from which the products with x are pipelined. A step does not wait for
+/// smaller weights, which stay in the L1 cache.
 constexpr std::int64_t kMinPipelinedFloats = 8 * 1024;
-/// Multiply-adds between two questions whether to stop: some 10 microseconds.
+/// Multiply-adds between two polls: about 10 microseconds.
 constexpr std::int64_t kWorkBetweenQuestions = 200'000;
-/// Weights of one step from which on threads share its units.
+/// Weights of one step from which threads share its units.
 constexpr std::int64_t kSharedFloats = 100'000;
 
 /// All steps of some rows in one direction.
@@ -75,7 +75,7 @@ class Task {
   }
 
  private:
-  /// Whether the run is to end; not asked before every few steps.
+  /// Polls whether the run is to stop; does so only every few steps.
   bool stops_before(std::int64_t steps) {
     work_ += steps * rows_ * plan_.weights_floats;
     if (work_ < kWorkBetweenQuestions) return false;
@@ -114,7 +114,7 @@ class Task {
       for (std::int64_t j = 0; j < plan_.hidden; ++j) to[j * stride] = from[j];
   }
 
-  /// xw for `count` steps: one product where the rows of all of them are evenly spaced.
+  /// Computes xw for `count` steps: one product if the rows of all of them are evenly spaced.
   void project(std::int64_t first, std::int64_t count) {
     const Operand& x = call_.in(kX);
     const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
@@ -141,8 +141,7 @@ class Task {
     }
   }
 
-  /// The steps from `first` on are to make what project() would have made of a chunk beginning
-  /// there.
+  /// Lets the steps compute in advance what project() would compute for the chunk from `first` on.
   void pipeline_projection(std::int64_t first) {
     if (!pipelined_ || plan_.steps - first < kRowsAhead) {
       step_.pipelined = {};
@@ -160,11 +159,12 @@ class Task {
                        .panels = 4 * plan_.units / plan_.simd->f32.panel};
   }
 
-  /// Products with x alone would have all threads.
+  /// Whether threads share the units of a step. The products with x are shared by all threads
+  /// anyway.
   [[nodiscard]] bool shares_units() const {
     return threads_ > 1 && 4 * plan_.units * plan_.hidden >= kSharedFloats;
   }
-  /// Each thread has the weights of its units in its own cache.
+  /// Splits the units so that each thread keeps the weights of its units in its own cache.
   void take_step() const {
     if (!shares_units()) return plan_.simd->lstm_step(step_);
     parallel_for((step_.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
@@ -175,7 +175,7 @@ class Task {
     });
   }
 
-  /// Between steps little of what a step needs changes; to fill it anew costs a fifth of a small
+  /// Updates only what changes between steps: filling step_ anew would cost a fifth of a small
   /// step.
   void step(std::int64_t k, const float* xw) {
     const Operand& y = call_.out(0);
@@ -184,7 +184,8 @@ class Task {
     float* rows = y.data<float>() + first_ * row_stride + time(k) * s[plan_.batch_first ? 1 : 0] +
                   d_ * s[plan_.batch_first ? 2 : 1];
     step_.xw = xw;
-    // What is left of R in the caches is read first; of several rows each block is read for all.
+    // Reads first what is left of R in the caches. With several rows each block is read for all
+    // rows.
     step_.backwards = rows_ == 1 && k % 2 != 0;
     take_step();
     std::swap(h_, step_.next_h);
@@ -199,7 +200,7 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_;
-  std::int64_t work_ = 0;  ///< multiply-adds since the last question
+  std::int64_t work_ = 0;  ///< multiply-adds since the last poll
   bool pipelined_ = false;
   std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
@@ -277,7 +278,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
       plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
   plan.chunk = std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
                                         std::max<std::int64_t>(plan.steps, 1));
-  // Two chunks of rows take the place of one.
+  // Two chunks of rows replace one.
   static_assert(kProductRows >= 2 * kRowsAhead);
   plan.pipelined = plan.simd->pipelined_strip != nullptr && plan.batch == 1 &&
                    plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&

@@ -1,5 +1,5 @@
 // One step of an LSTM layer over packed weights: the product with the state, the gates and the new
-// state, one block of units after another, with nothing but states going through memory.
+// state. Works block by block over the units, so that only the states go through memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 namespace scanloom::kernels {
 
-/// Units come in blocks of one vector. Columns of packed matrices, of `xw` and of `bias` stand
-/// block by block, in each the gates i, o, f, c; `units` is the number of units rounded up to whole
-/// blocks.
+/// Units come in blocks of one vector. The columns of packed matrices, of `xw` and of `bias` are
+/// ordered by block, and within a block by gate: i, o, f, c. `units` is rounded up to whole blocks.
 struct LstmStep {
   std::int64_t rows = 0;  ///< of the batch
   std::int64_t hidden = 0, units = 0;
@@ -20,9 +19,9 @@ struct LstmStep {
   const float* h = nullptr;                      ///< [rows][units]
   float* c = nullptr;                            ///< [rows][units], updated
   float* next_h = nullptr;                       ///< [rows][units], not h
-  std::int64_t first_block = 0, last_block = 0;  ///< those before it; the first is even
+  std::int64_t first_block = 0, last_block = 0;  ///< [first, last); first_block is even
   bool backwards = false;                        ///< from the last pair of blocks to the first
-  PipelinedProduct<float> pipelined;             ///< of one row: xw of later steps, for all blocks
+  PipelinedProduct<float> pipelined;  ///< for one row: xw of later steps, spread over all blocks
 };
 
 }  // namespace scanloom::kernels

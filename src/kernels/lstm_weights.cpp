@@ -5,7 +5,7 @@
 namespace scanloom::kernels {
 namespace {
 
-/// Column `column` of the packed matrices is this row of W, R or the biases; -1: padding.
+/// Returns the row of W, R or the biases that becomes this packed column; -1: padding.
 std::int64_t row_of_column(const LstmSchedule& plan, std::int64_t column) {
   const std::int64_t lanes = plan.simd->f32.panel / 2;
   const std::int64_t block = column / (4 * lanes), gate = column / lanes % 4;
@@ -13,7 +13,7 @@ std::int64_t row_of_column(const LstmSchedule& plan, std::int64_t column) {
   return unit < plan.hidden ? gate * plan.hidden + unit : -1;
 }
 
-/// Rows of `from` become columns of panels, k rows deep.
+/// Writes the rows of `from` as columns of panels, k rows deep.
 void pack_matrix(const LstmSchedule& plan, const float* from, std::int64_t row_stride,
                  std::int64_t k_stride, std::int64_t k, float* to) {
   const std::int64_t panel = plan.simd->f32.panel;
@@ -59,7 +59,7 @@ bool weights_are_constant(const PrepareCtx& ctx) {
          (!has_bias || ctx.constants[kB] != nullptr);
 }
 
-/// W alone does not tell which R and B it goes with.
+/// The pack key's numbers. W alone does not identify the R and B that go with it.
 std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const LstmSchedule& plan) {
   std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.directions, plan.input,
                                    plan.hidden};

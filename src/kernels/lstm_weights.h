@@ -1,5 +1,4 @@
-// What the kernel of LSTM layers knows of a layer, and its weights in the order in which steps read
-// them.
+// The LSTM kernel's description of a layer, and its weights in the order in which steps read them.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +19,10 @@ enum LstmAttribute : std::size_t {
   kActivations
 };
 
-/// Of the batch, that one task takes through all steps.
+/// Rows of the batch that one task takes through all steps.
 inline constexpr std::int64_t kLstmTaskRows = 16;
 
-/// One direction's weights as a step wants them: W and R in panels, Wb + Rb.
+/// One direction's weights as a step reads them: W and R in panels, Wb + Rb.
 struct LstmWeights {
   const float *w = nullptr, *r = nullptr, *bias = nullptr;
 };
@@ -32,11 +31,11 @@ struct LstmSchedule {
   const SimdTables* simd = nullptr;
   bool batch_first = false, reverse = false;
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
-  std::int64_t chunk = 1;              ///< steps whose products with x are made together
-  bool pipelined = false;              ///< they may be made beside the steps before
-  std::int64_t weights_floats = 0;     ///< of one direction
-  std::int64_t task_floats = 0;        ///< of scratch
+  std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
+  std::int64_t chunk = 1;           ///< steps whose products with x are computed together
+  bool pipelined = false;              ///< whether these products are pipelined with the steps before
+  std::int64_t weights_floats = 0;  ///< of one direction
+  std::int64_t task_floats = 0;     ///< scratch of one task
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
 
   [[nodiscard]] std::int64_t tasks_per_direction() const {
@@ -48,17 +47,17 @@ struct LstmSchedule {
   }
 };
 
-/// An operand and its data; none: it is missing.
+/// An operand and its data; null if absent.
 struct LstmSource {
   const float* data = nullptr;
   const tensor::Operand* operand = nullptr;
 };
 
-/// All directions, plan.weights_floats apart.
+/// Packs the weights of all directions, plan.weights_floats apart.
 void pack_lstm_weights(const LstmSchedule& plan, const LstmSource& w, const LstmSource& r,
                        const LstmSource& b, float* to);
 
-/// The same, once for all calls, where they are constant; else null.
+/// Packs constant weights once for all calls; null if they are not constant.
 std::shared_ptr<const void> constant_lstm_weights(const PrepareCtx& ctx, const LstmSchedule& plan);
 
 }  // namespace scanloom::kernels

@@ -1,4 +1,4 @@
-// lu_solve: the plain algorithm of opmath/matrix_calls.h, with blocks where these pay.
+// lu_solve: the plain algorithm of opmath/matrix_calls.h, in blocks where they pay.
 #include "kernels/blocked_matrix.h"
 
 namespace scanloom::kernels {

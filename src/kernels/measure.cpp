@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kSeconds = 0.05;
 
-/// Calls of `work` per second: those of the fastest of many short spans, since others may disturb.
+/// Returns calls of `work` per second, from the fastest of many short spans: other processes may
+/// slow some down.
 template <class Work>
 double calls_per_second(const Work& work) {
   using Clock = std::chrono::steady_clock;
@@ -78,7 +79,7 @@ double measure_reads(Isa isa, std::int64_t bytes) {
   s.a_step = 1;
   s.c = c.data();
   s.c_row = columns;
-  // In the nearest cache one row waits for its own sums rather than for the weights.
+  // In the L1 cache a single row waits for its own sums rather than for the weights.
   const double calls = std::max(calls_per_second([&] { fns.strip[0](s); }),
                                 calls_per_second([&] { fns.strip[1](s); }));
   return static_cast<double>(columns * depth * 4) * calls;

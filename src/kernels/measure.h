@@ -1,5 +1,5 @@
-// What one core does at best, measured with the strips that products are made of: the roofline that
-// explain() compares loops with.
+// Measures the peak of one core with the strips that products are made of. This gives the roofline
+// that explain() compares loops with.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace scanloom::kernels {
 
-/// Multiplications and additions of f32 per second, counted one by one, of operands in the first
-/// cache. About 50 ms.
+/// Returns f32 operations per second with operands in the L1 cache; a multiplication and an
+/// addition count as two. Takes about 50 ms.
 double measure_operations(Isa isa);
 
-/// Bytes per second that a product of one or two rows reads of weights of that many bytes, again
-/// and again. About 100 ms. Precondition: bytes >= 4096. Throws bad_alloc.
+/// Returns the bytes per second at which a product of one or two rows reads weights of `bytes`
+/// bytes over and over. Takes about 100 ms. Precondition: bytes >= 4096. Throws bad_alloc.
 double measure_reads(Isa isa, std::int64_t bytes);
 
 }  // namespace scanloom::kernels

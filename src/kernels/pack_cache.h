@@ -1,4 +1,4 @@
-// PackCache: weights rearranged for a kernel, made once per plan and shared by its bindings.
+// PackCache: constants rearranged for a kernel, packed once per plan and shared by its bindings.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace scanloom::kernels {
 
-/// Thread safe. A key is the constant's address, the kernel, and every number that decides what is
-/// packed and how: one constant may be read under several shapes.
+/// Thread safe. A key holds the constant's address, the kernel, and every number that determines
+/// what is packed and how: one constant may be read under several shapes.
 class PackCache {
  public:
   using Key = std::tuple<const void*, int, std::vector<std::int64_t>>;
@@ -21,7 +21,7 @@ class PackCache {
   std::shared_ptr<const void> get(const Key& key, Make make) {
     const std::scoped_lock lock(mutex_);
     auto entry = packs_.find(key);
-    // Made first: if that fails for want of memory, nothing may be left behind.
+    // make() comes first: if it runs out of memory, the map must not keep an empty entry.
     if (entry == packs_.end()) entry = packs_.emplace(key, make()).first;
     return entry->second;
   }
@@ -31,7 +31,7 @@ class PackCache {
   std::map<Key, std::shared_ptr<const void>> packs_;
 };
 
-/// Zeros for packed elements. They begin with a line of the cache: vectors that straddle two lines
+/// Zeroed storage for packed elements, aligned to a cache line: vectors that straddle two lines
 /// take twice as long.
 template <class T>
 std::shared_ptr<T> packed_memory(std::int64_t elements) {

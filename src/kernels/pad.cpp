@@ -1,5 +1,5 @@
-// pad: where every element of the result comes from is known when binding, axis by axis; rows are
-// then a few single elements around one run of neighbours.
+// pad: binding computes, axis by axis, where every element of the result comes from. A row is then
+// a few single elements around one contiguous run.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -18,16 +18,16 @@ using tensor::Status;
 
 enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
-/// Elements of the result along this have no source.
+/// Marks elements of the result without a source along this axis.
 constexpr std::int64_t kOutside = -1;
-/// Tables of sources that have more entries than this, all together, are left to the reference
-/// kernel: they are made when binding, and no limit of a run counts them.
+/// Upper bound on the entries of all source tables; larger ones are left to the reference kernel.
+/// The tables are built at binding, where no limit of a run counts them.
 constexpr std::int64_t kMaxSources = std::int64_t{1} << 22;
 
 struct Axis {
   std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
   std::int64_t x = 0, y = 0;         ///< strides in elements
-  std::int64_t begin = 0, end = 0;   ///< indices of the result that x lies under, one to one
+  std::int64_t begin = 0, end = 0;   ///< the indices of the result that map one to one to x
 };
 
 struct PadSchedule {
@@ -35,7 +35,7 @@ struct PadSchedule {
   std::int64_t rows = 1;
 };
 
-/// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
+/// Maps a position that may lie outside the axis to an element of it. Precondition: size > 0.
 std::int64_t source_of(std::int64_t position, std::int64_t size, std::string_view mode) {
   if (position >= 0 && position < size) return position;
   if (mode == "constant") return kOutside;
@@ -99,7 +99,7 @@ std::int64_t integer_at(const Operand& operand, const void* data, std::int64_t i
                                      : static_cast<const std::int64_t*>(data)[at];
 }
 
-/// Elements in front of the first one, per axis of x.
+/// Elements before the first one, per axis of x.
 std::vector<std::int64_t> begins_of(const PrepareCtx& ctx, bool has_axes) {
   const int rank = ctx.inputs[kX].rank;
   std::vector<std::int64_t> begins(static_cast<std::size_t>(rank), 0);

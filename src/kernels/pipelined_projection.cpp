@@ -11,27 +11,27 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Weights of a step that stay in L1 do not make it wait.
+// A step does not wait for weights that stay in the L1 cache.
 constexpr std::int64_t kMinFloats = 9 * 1024;
-// Blocks that one thread takes at a time.
+// Blocks per task.
 constexpr std::int64_t kTaskBlocks = 2;
-// Steps from which on a block's rows may be made by its own steps: those of the next block's first
-// steps are made where rows lie that have been read.
+// A block of at least this many steps can compute the first rows of the next block. It writes them
+// over its own first rows, which have been read by then.
 constexpr std::int64_t kMinSteps = 2 * kRowsAhead;
 
-// Steps whose rows lie there at the same time. Beside each whole chunk of kRowsAhead of them the
-// rows of the next are made; the last chunk ends with the block.
+// A block of steps, whose rows are in memory at the same time. During each whole chunk of
+// kRowsAhead steps the rows of the next chunk are computed. The last chunk ends with the block.
 struct StepBlock {
   std::int64_t first = 0, steps = 0;
   bool is_last = false;
 
-  /// Only the first may be: blocks have kMinSteps and more.
+  /// Only the first block can be: the others have kMinSteps or more.
   [[nodiscard]] bool is_short() const { return steps < kMinSteps; }
   [[nodiscard]] bool follows_short() const { return first > 0 && first < kMinSteps; }
   /// Steps before the first whole chunk.
   [[nodiscard]] std::int64_t lead() const { return first == 0 ? steps % kRowsAhead : 0; }
-  /// Steps whose rows are made before the first of them: of a short block all, and then the first
-  /// chunk of the next has not been made either.
+  /// Steps whose rows are computed before the block's first step. For a short block that is all of
+  /// them; the block after it then starts without its first chunk, too.
   [[nodiscard]] std::int64_t made_before() const {
     if (is_short()) return steps;
     if (first == 0) return lead() + kRowsAhead;
@@ -43,11 +43,12 @@ struct StepBlock {
 struct AllSteps {
   const SimdTables* simd = nullptr;
   PackedProduct product;
-  std::int64_t steps = 0;   ///< product.m, or more: of all blocks, which make rows of the next
-  std::vector<float> bias;  ///< of whole panels; empty: none
-  bool backwards = false;   ///< the last row is the first step's
-  /// The products of a step are long enough for threads to share them. Otherwise these had better
-  /// share the product of all steps.
+  /// product.m, or the steps of all blocks if a block computes rows of the next.
+  std::int64_t steps = 0;
+  std::vector<float> bias;  ///< in whole panels; empty: no bias
+  bool backwards = false;   ///< the last row belongs to the first step
+  /// Whether the products of a step are large enough for threads to share. If not, threads do
+  /// better to share the product of all steps.
   bool shared = false;
 
   [[nodiscard]] bool is_pipelined(int threads) const { return threads == 1 || shared; }
@@ -58,13 +59,13 @@ struct AllSteps {
     return bias.empty() ? nullptr : bias.data() + column;
   }
 
-  /// The row of a step of a block, or the step of a row; of steps behind the block, too.
+  /// Maps a step of a block to its row and back; also defined for steps after the block.
   [[nodiscard]] std::int64_t row_of(std::int64_t step) const {
     return backwards ? product.m - 1 - step : step;
   }
   [[nodiscard]] std::int64_t sign() const { return backwards ? -1 : 1; }
 
-  /// Of the block at x, which begins at `whole`.
+  /// The block that begins at x; `whole` is the start of the operand.
   [[nodiscard]] StepBlock block_at(const float* x, const float* whole) const {
     StepBlock block;
     if (steps > product.m) {
@@ -76,10 +77,10 @@ struct AllSteps {
     return block;
   }
 
-  /// Some columns, from a panel on, of the rows of `count` steps from `step` on, which lie where
-  /// those of the block's steps from `place` on do.
-  void make(const float* x, float* rows, std::int64_t step, std::int64_t position,
-            std::int64_t count, std::int64_t column, int threads) const {
+  /// Computes the rows of `count` steps from `step` on, for the columns from `column` (the start of
+  /// a panel) on. They are stored in the rows of the block's steps from `place` on.
+  void make(const float* x, float* rows, std::int64_t step, std::int64_t position, std::int64_t count,
+            std::int64_t column, int threads) const {
     Product<float> p;
     p.m = count;
     p.a = x + row_of(step) * product.a_row;
@@ -94,7 +95,7 @@ struct AllSteps {
   }
 };
 
-// The input of a call of the first rows, behind those of a product.
+// The input that a call of the first rows has after those of a product.
 constexpr int kWholeOfFirstRows = 2;
 
 Status run_first_rows(const Call& call) noexcept {
@@ -111,9 +112,10 @@ Status run_first_rows(const Call& call) noexcept {
 struct OneStep {
   std::shared_ptr<const AllSteps> all;
   PackedProduct product;
-  Prepared alone;  ///< the call that this takes the place of
+  Prepared alone;  ///< the call that this one replaces
   tensor::KernelFn run_alone = nullptr;
-  std::int64_t first_block = 0, blocks = 0, all_blocks = 0;  ///< among those of a step
+  /// Of the step's `all_blocks` blocks, this product has `blocks` from `first_block` on.
+  std::int64_t first_block = 0, blocks = 0, all_blocks = 0;
 };
 
 constexpr int kRowsInput = 2, kSliceInput = 3, kWholeInput = 4, kRowsOutput = 1;
@@ -139,9 +141,9 @@ Strip<float> strip_of(const OneStep& step, const Call& call) {
   return s;
 }
 
-// Blocks [first, last) of the strip, and what they make beside.
-void run_blocks(const OneStep& step, const Strip<float>& whole,
-                const PipelinedProduct<float>& pipelined, std::int64_t first, std::int64_t last) {
+// Blocks [first, last) of the strip, and their part of the pipelined product.
+void run_blocks(const OneStep& step, const Strip<float>& whole, const PipelinedProduct<float>& pipelined,
+                std::int64_t first, std::int64_t last) {
   const std::int64_t panel = step.all->panel();
   Strip<float> s = whole;
   s.b += first * 2 * s.b_panel;
@@ -190,7 +192,7 @@ Status run_one_step(const Call& call) noexcept {
   const bool in_next_block = next == block.steps;
   if (in_next_block && block.is_last) return run_alone(step, call);
   const std::int64_t position = in_next_block ? 0 : next;
-  // What is no whole panel is made at once.
+  // Columns beyond the last whole panel are computed at once.
   const std::int64_t pipelined_columns = all.whole_panels() * all.panel();
   if (round == 0 && step.first_block == 0 && pipelined_columns < product.n)
     all.make(x, rows, next, position, kRowsAhead, pipelined_columns, call.max_threads);
@@ -211,7 +213,7 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
                                        const RowWalk& walk) {
   const std::optional<PackedProduct> product = packed_product(ctx);
   const SimdTables& simd = simd_tables(ctx.isa);
-  // Of a step that reads several rows of the product, others are its rows.
+  // If a step reads several rows of the product, its rows are not one per step.
   if (!product || simd.pipelined_strip == nullptr || product->m != walk.rows ||
       product->m < kMinSteps || product->n < simd.f32.panel || product->a_step != 1 ||
       product->c_column != 1)
@@ -247,7 +249,7 @@ std::optional<PackedProduct> product_of_step(const PrepareCtx& ctx) {
 PipelinedCall call_of(const OneStep& step) {
   const PackedProduct& all = step.all->product;
   const std::int64_t weights = all.k * all.n * step.blocks / step.all_blocks;
-  // A chunk reads the weights twice, for eight rows each.
+  // A chunk reads the weights twice, for eight rows each time.
   const std::int64_t floats = weights / 8 + all.k + all.n * step.blocks / step.all_blocks;
   return {.run = run_one_step,
           .prepared = std::make_shared<const OneStep>(step),

@@ -1,24 +1,24 @@
-// A product of one row waits for its weights, a product of many rows for the arithmetic units. A
-// recurrent layer has one of either: what its state is multiplied by, and what its input is. So the
-// tiles of the inputs' product for some steps ahead are made beside the stream of the weights that
-// the state meets: a part of a tile beside each block of columns. Elements are sums over k in order
-// (product.h), whatever they are made beside.
+// A pipelined input projection. A product of one row waits for its weights; a product of many rows
+// is limited by arithmetic. A recurrent layer has one of each: the state's product and the inputs'.
+// So while the state's weights stream in, the tiles of the inputs' product for some steps ahead are
+// computed: part of a tile with each block of columns. Every element is a sum over k in order
+// (product.h), whenever it is computed.
 #pragma once
 
 #include <cstdint>
 
 namespace scanloom::kernels {
 
-/// Rows that are made ahead: the steps of one chunk, beside the steps of the chunk before.
+/// Rows computed ahead: the rows of one chunk of steps are computed during the previous chunk.
 inline constexpr std::int64_t kRowsAhead = 16;
 
-/// Panels of a product of kRowsAhead rows, of which block after block of another product makes a
-/// part. The other has one row, blocks of two panels, and comes kRowsAhead times, in rounds: then
-/// this one is done.
+/// Panels of a product of kRowsAhead rows, computed in parts along with another product's blocks.
+/// The other product has one row and blocks of two panels. It runs kRowsAhead times (rounds), after
+/// which this one is complete.
 template <class T>
 struct PipelinedProduct {
-  const T* a = nullptr;    ///< null: nothing is made. Elements of a row are neighbours
-  std::int64_t a_row = 0;  ///< from one row to the next
+  const T* a = nullptr;    ///< null: nothing is computed. The elements of a row are adjacent
+  std::int64_t a_row = 0;  ///< distance between rows
   const T* b = nullptr;    ///< packed (product.h)
   std::int64_t k = 0;
   T* c = nullptr;
@@ -28,7 +28,7 @@ struct PipelinedProduct {
   std::int64_t round = 0;
 };
 
-/// The part of it that blocks [first, last) of `count` are to make.
+/// The part of the product that blocks [first, last) of `count` compute.
 template <class T>
 PipelinedProduct<T> share_pipelined(PipelinedProduct<T> whole, std::int64_t panel,
                                     std::int64_t first, std::int64_t last, std::int64_t count) {
@@ -40,7 +40,7 @@ PipelinedProduct<T> share_pipelined(PipelinedProduct<T> whole, std::int64_t pane
   return whole;
 }
 
-/// Block `index` of the `count` of a row's product, in the order in which they are made: two
+/// Block `index` of the `count` blocks of a one-row product, in the order of computation: two
 /// panels, k elements deep.
 template <class T>
 struct RowBlock {
@@ -49,7 +49,7 @@ struct RowBlock {
   std::int64_t k = 0;
   T* c = nullptr;
   std::int64_t index = 0, count = 0;
-  std::int64_t step = 1;  ///< -1: the next to be made is the one before it in b and c
+  std::int64_t step = 1;  ///< -1: the next block precedes this one in b and c
 };
 
 }  // namespace scanloom::kernels

@@ -1,5 +1,6 @@
-// pointwise: an element program over broadcast, strided operands. One instruction over neighbours
-// goes straight to its loop; anything else through blocks of columns (pointwise_plan.h).
+// pointwise: an element program over broadcast, strided operands. A single instruction over
+// contiguous operands goes straight to its loop; anything else runs in blocks of columns
+// (pointwise_plan.h).
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -14,7 +15,7 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-/// Elements that one task takes when a call is shared among threads.
+/// Elements per task when threads share a call.
 constexpr std::int64_t kShare = 32 * 1024;
 
 /// One function over whole operands. An argument is an input, or a constant (input < 0).
@@ -22,7 +23,7 @@ struct Direct {
   ElementFn fn = nullptr;
   std::int64_t count = 0;
   std::array<std::int16_t, 3> input{-1, -1, -1};
-  std::array<std::uint8_t, 3> step{};  ///< bytes per element; 0: one for all
+  std::array<std::uint8_t, 3> step{};  ///< bytes per element; 0: one element for all
   std::uint8_t out_bytes = 4;
   std::array<std::uint64_t, 3> constants{};
 

@@ -1,4 +1,4 @@
-// How the operands of an element program lie: the axes that they share, the window among them.
+// The layout of an element program's operands: the axes that they share, and the window.
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@ namespace {
 using tensor::Operand;
 using tensor::Shape;
 
-/// Below this, rows are too short to be windows of their own.
+/// Rows shorter than this are not windows of their own.
 constexpr std::int64_t kShortRow = 64;
 
 struct Axis {
@@ -31,7 +31,7 @@ Shape strides_within(const Operand& operand, const Operand& result) {
                                    {result.dims, static_cast<std::size_t>(result.rank)});
 }
 
-/// The axes of all operands, in the order in which the first result lies in memory, joined.
+/// Returns the axes of all operands, joined, in the order of the first result's memory layout.
 std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Operand& result) {
   std::vector<Axis> axes;
   for (int i = 0; i < result.rank; ++i)
@@ -74,7 +74,7 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
   for (const Operand& input : ctx.inputs)
     if (input.present()) operands.push_back(&input);
   const std::size_t inputs = operands.size();
-  // The first result last but for the other results: axes_of sorts by the last operand it is given.
+  // The first result goes last among the inputs and results: axes_of sorts by the last operand.
   for (std::size_t i = ctx.outputs.size(); i-- > 0;) operands.push_back(&ctx.outputs[i]);
   const std::vector<Axis> axes = axes_of(operands, ctx.outputs[0]);
   plan.empty = ctx.outputs[0].elements() == 0;

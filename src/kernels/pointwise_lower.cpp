@@ -1,4 +1,4 @@
-// An element program and the operands of a call become a plan: which functions run over which
+// Lowers an element program over a call's operands to a plan: which functions run over which
 // columns, in which order.
 #include <algorithm>
 #include <cstring>
@@ -35,7 +35,7 @@ ElementFn copy_fn(int bytes) {
   }
 }
 
-/// A value while steps are made; `column`s get their places at the end, when lifetimes are known.
+/// A value while steps are emitted. Columns get their offsets at the end, when lifetimes are known.
 struct Value {
   enum class Kind : std::uint8_t { none, constant, column, input, output };
   Kind kind = Kind::none;
@@ -87,7 +87,7 @@ class Lowering {
            plan_.inputs[static_cast<std::size_t>(v.index)].lie == Lie::single;
   }
 
-  // The value as a column: single ones are spread over one of their own, once per window.
+  // Returns the value as a column. A single value is broadcast over its own column once per window.
   Value spread(const Value& v) {
     if (!is_single(v)) return v;
     for (const auto& [from, to] : spreads_)
@@ -116,7 +116,7 @@ class Lowering {
     return constant(result, dtype);
   }
 
-  // Spreads what the function wants as columns, unless all of it is constant.
+  // Broadcasts single arguments if the function needs columns, unless all of them are constant.
   Value emit_columns(ElementFn fn, DType dtype, std::array<Value, 3> args) {
     const bool folds = std::ranges::all_of(args, [](const Value& v) {
       return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
@@ -162,7 +162,7 @@ class Lowering {
     return emit_columns(fn, instr.dtype, {*wide});
   }
 
-  // As i32, of which the low bits are those of the same in i64.
+  // Computes in i32, whose results are the low bits of those in i64.
   std::optional<Value> lower_integers(const ScalarInstr& instr) {
     std::array<Value, 3> args;
     for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) args[i] = value(instr.args[i]);
@@ -226,7 +226,7 @@ class Lowering {
     return std::nullopt;
   }
 
-  // Columns of the same bytes in turn: a step's result may take the place of what died before it.
+  // Assigns offsets to columns in turn: a step's result may reuse the bytes of a dead column.
   void place_columns() {
     std::vector<int> last_use(static_cast<std::size_t>(columns_), -1);
     place_of_.assign(static_cast<std::size_t>(columns_), -1);
@@ -308,7 +308,7 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   if (ctx.program == nullptr) return "not a pointwise operator";
   if (ctx.program->results.size() != ctx.outputs.size() || ctx.outputs.empty())
     return "results and outputs differ in number";
-  // Identifiers of values are 16 bit.
+  // Value ids have 16 bits.
   if (ctx.program->instrs.size() > 4000) return "a very long program";
   std::size_t present = 0;
   for (const Operand& input : ctx.inputs) {

@@ -8,10 +8,10 @@ namespace {
 
 using tensor::Call;
 
-/// Elements between two questions whether to stop: some 100 microseconds of a few instructions.
+/// Elements between two polls: about 100 microseconds for a few instructions.
 constexpr std::int64_t kElementsBetweenQuestions = 64 * 1024;
 
-/// `count` elements `step` bytes apart, from `at` on, to a column or from it.
+/// Copies `count` elements, `step` bytes apart from `at` on, to a column (gather) or from it.
 template <class T, bool kGather>
 void move_row(std::byte* at, std::int64_t step, std::int64_t count, T* column) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
@@ -30,7 +30,7 @@ void move_row(std::byte* at, std::int64_t step, std::int64_t count, T* column) {
   }
 }
 
-/// Elements [start, start + count) of the window between their places and a column.
+/// Copies elements [start, start + count) of the window between an operand and a column.
 template <class T, bool kGather>
 void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
           std::int64_t start, std::int64_t count, std::byte* column) {
@@ -99,7 +99,7 @@ void spread(const Spread& what, std::byte* const* table, std::int64_t count) {
   }
 }
 
-/// Constants and columns: the entries of the table that stay the same for a whole call.
+/// Fills in constants and columns: the table entries that stay the same for a whole call.
 void fill_table(const PointwisePlan& plan, std::byte* scratch, std::byte** table) {
   for (std::size_t i = 0; i < plan.constants.size(); ++i)
     table[i] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&plan.constants[i]));
@@ -115,7 +115,7 @@ class Run {
     fill_table(plan, *call.scratch, table_);
   }
 
-  /// The window at this index of the outer axes. False: the run is to end.
+  /// Runs the window at this index of the outer axes. Returns false if the run is to stop.
   bool window(const std::array<std::int64_t, tensor::kMaxRank>& index) {
     const std::int64_t total = plan_.window_elements;
     point_singles(index);
@@ -129,7 +129,7 @@ class Run {
   }
 
  private:
-  /// Whether the run is to end; not asked before every few elements.
+  /// Polls whether the run is to stop; does so only every few elements.
   bool stops_before(std::int64_t elements) {
     unasked_ += elements;
     if (unasked_ < kElementsBetweenQuestions) return false;
@@ -176,7 +176,7 @@ class Run {
   const PointwisePlan& plan_;
   const Call& call_;
   std::byte** table_;
-  std::int64_t unasked_ = 0;  ///< elements since the last question
+  std::int64_t unasked_ = 0;  ///< elements since the last poll
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // PointwisePlan: an element program over bound operands, lowered to functions over columns of at
-// most kBlock elements. Outer axes are walked; within them a window of elements is taken block by
-// block: operands that lie in a row are read and written in place, the others through columns in
-// scratch.
+// most kBlock elements. Outer axes are walked one index at a time; the window of inner axes is
+// processed block by block. Operands that are contiguous in the window are read and written in
+// place; the others go through columns in scratch.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace scanloom::kernels {
 
 inline constexpr std::int64_t kBlock = 256;
 
-/// Where a step finds a value: an entry of the table of pointers that a run keeps.
+/// Where a step finds a value: an index into the pointer table of a run.
 using ValueId = std::int16_t;
 
 struct PointwiseStep {
@@ -25,26 +25,26 @@ struct PointwiseStep {
   ValueId out = 0, a = 0, b = 0, c = 0;
 };
 
-/// How an operand lies within the window.
+/// The layout of an operand within the window.
 enum class Lie : std::uint8_t { row, single, strided };
 
 struct PointwiseOperand {
-  std::int16_t index = 0;  ///< of the call's inputs, or of its outputs
+  std::int16_t index = 0;  ///< among the call's inputs, or its outputs
   ValueId value = 0;       ///< the pointer that steps use
-  ValueId column = -1;     ///< of strided operands: where they are gathered, or scattered from
+  ValueId column = -1;     ///< for strided operands: gathered into, or scattered from, this column
   Lie lie = Lie::row;
   std::uint8_t bytes = 4;
-  std::array<std::int64_t, tensor::kMaxRank> strides{};  ///< in bytes, of all axes
+  std::array<std::int64_t, tensor::kMaxRank> strides{};  ///< in bytes, for all axes
 };
 
-/// One element copied over a column, whenever the window moves.
+/// One element broadcast over a column whenever the window moves.
 struct Spread {
   ValueId from = 0, to = 0;
   std::uint8_t bytes = 4;
 };
 
 struct PointwisePlan {
-  int rank = 0, window = 0;  ///< axes [window, rank) make the window
+  int rank = 0, window = 0;  ///< axes [window, rank) form the window
   std::array<std::int64_t, tensor::kMaxRank> dims{};
   std::int64_t window_elements = 1;
   bool empty = false;
@@ -52,12 +52,12 @@ struct PointwisePlan {
   std::vector<Spread> spreads;
   std::vector<PointwiseStep> steps;
   std::vector<std::uint64_t> constants;
-  /// The table of pointers: constants, columns in scratch, then one entry per operand.
+  /// The pointer table holds constants, then columns in scratch, then one entry per operand.
   ValueId first_column = 0, first_operand = 0;
   ValueId value_count = 0;
   std::int64_t column_bytes = 0;
 
-  /// The table's, in whole lines of the cache.
+  /// The size of the table, rounded up to whole cache lines.
   [[nodiscard]] std::int64_t table_bytes() const {
     return (value_count * std::int64_t{8} + 63) / 64 * 64;
   }
@@ -66,19 +66,19 @@ struct PointwisePlan {
   }
 };
 
-/// Axes, window and operands, but for the places of their columns. Precondition: the sizes of all
-/// operands broadcast to those of the first result, which the others have.
+/// Fills in axes, window and operands, but not where their columns are. Precondition: all operands
+/// broadcast to the shape of the first result, and the other results have that shape.
 void lay_out(const PrepareCtx& ctx, PointwisePlan& plan);
 
 /// Lowers the program into `plan`. Returns why it cannot be; nullopt: it is done.
 std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan);
 
-/// False: it was asked to stop, and has.
+/// Returns false if the run was asked to stop, and did.
 bool run_plan(const PointwisePlan& plan, const tensor::Call& call) noexcept;
 
-/// Whether all is one window whose operands lie in rows, and there is something to do: run_flat.
+/// Whether run_flat() can run the plan: one non-empty window whose operands are all rows.
 bool is_flat(const PointwisePlan& plan);
-/// The same with less to set up: loops over a few elements spend most of their time there.
+/// As run_plan() with less setup, which dominates loops over a few elements.
 bool run_flat(const PointwisePlan& plan, const tensor::Call& call) noexcept;
 
 }  // namespace scanloom::kernels

@@ -1,7 +1,6 @@
-// pool: averages, norms and maxima of windows. Windows of few taps are left to pool_rows.cpp. Of
-// others a line of the result is made at a time: of the windows that lie in x along the last axis
-// every tap is taken for all at once, in the order of the operators; the others are taken one by
-// one.
+// pool: averages, norms and maxima of windows. Small windows are left to pool_rows.cpp; here a line
+// of the result is computed at a time. Windows that lie inside x along the last axis take every tap
+// together, in the order of the operators; the others are computed one by one.
 #include "kernels/pool.h"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ using tensor::Status;
 
 // Windows whose taps are kept on the stack.
 constexpr std::int64_t kWindowsAtOnce = 256;
-// Offsets of taps are kept in 32 bits.
+// Offsets of taps have 32 bits.
 constexpr std::int64_t kMaxOfPlane = std::numeric_limits<std::int32_t>::max() / 2;
 
 template <class T>
@@ -35,25 +34,25 @@ struct PoolSchedule {
   PoolGeometry outer;
   PoolAxis inner;
   PoolFns<T> fns;
-  bool with_padding = false;           ///< averages count it
-  PoolWhole whole;                     ///< along the last axis
+  bool with_padding = false;           ///< averages count padding
+  PoolWhole whole;                     ///< the windows inside x along the last axis
   std::int64_t planes = 1, lines = 1;  ///< lines of a plane
   std::int64_t x_plane = 1;
 };
 
-// A line of the result: which rows of x its windows see.
+// A line of the result, and which rows of x its windows read.
 template <class T>
 struct Line {
-  const T* x;               ///< the plane
+  const T* x;               ///< start of the plane
   std::int64_t number = 0;  ///< of the plane's first element
   PoolWindow rows;
-  double divisor = 1;  ///< of an average: rows that count, which may be more than fit in 64 bits
+  double divisor = 1;  ///< for averages: the number of rows counted, which may exceed 64 bits
   T* y;
-  std::int64_t* at = nullptr;  ///< null: nothing reads the numbers
+  std::int64_t* at = nullptr;  ///< null if nothing reads the indices
   StopPoll* poll = nullptr;
 };
 
-// f(window, its taps) for those along the last axis that do not lie in x as a whole.
+// Calls f(window, its taps) for the windows that are not inside x along the last axis.
 template <class T, class F>
 void for_each_edge(const PoolSchedule<T>& plan, const Line<T>& line, F&& f) {
   const auto visit = [&](std::int64_t first, std::int64_t last) {
@@ -100,15 +99,15 @@ void average_line(const PoolSchedule<T>& plan, const Operand& x, const Line<T>& 
 template <class T>
 void take(const Line<T>& line, std::int64_t o, std::int64_t offset) {
   const T value = line.x[offset], best = line.y[o];
-  // The first tap is taken whatever it is: what nothing was taken from yet has its value, too.
+  // The first tap is always taken: it may equal the initial value.
   const bool is_first = line.at != nullptr && line.at[o] < 0;
   if (!is_first && !(value > best || (value != value && best == best))) return;
   line.y[o] = value;
   if (line.at != nullptr) line.at[o] = line.number + offset;
 }
 
-// Windows [first, first + count), which lie in x along the last axis. Of each the tap is kept that
-// was taken last, as the offset between the window's place and the element.
+// Windows [first, first + count), which are inside x along the last axis. Keeps for each the tap
+// taken last, as the offset of the element from the window's position.
 template <class T>
 void maximum_of_whole(const PoolSchedule<T>& plan, const Operand& x, const Line<T>& line,
                       std::int64_t first, std::int64_t count) {
@@ -120,7 +119,7 @@ void maximum_of_whole(const PoolSchedule<T>& plan, const Operand& x, const Line<
       if (line.poll->stops_before(count)) return;
       const std::int64_t tap = row + k * axis.dilation - axis.pad;
       const T* const from = line.x + tap + first * axis.stride;
-      // The first tap of a window is taken whatever it is.
+      // The first tap of a window is always taken.
       if (is_first) {
         for (std::int64_t i = 0; i < count; ++i) line.y[first + i] = from[i * axis.stride];
         std::fill_n(taps, count, static_cast<std::int32_t>(tap));
@@ -135,7 +134,7 @@ void maximum_of_whole(const PoolSchedule<T>& plan, const Operand& x, const Line<
       is_first = false;
     }
   });
-  if (is_first || line.at == nullptr) return;  // where it is the first, no row lies in x
+  if (is_first || line.at == nullptr) return;  // is_first: no row lies in x
   for (std::int64_t i = 0; i < count; ++i)
     line.at[first + i] = line.number + taps[i] + (first + i) * axis.stride;
 }
@@ -212,7 +211,7 @@ bool has_small_offsets(const Operand& x, const PoolGeometry& geometry) {
   return plane <= kMaxOfPlane && inner.pad <= kMaxOfPlane;
 }
 
-// Lines, one tap at a time.
+// Computes lines, one tap at a time.
 Prepared prepare_lines(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold fold) {
   const DType dtype = ctx.outputs[0].dtype;
   if (fold == Fold::average) {
@@ -230,7 +229,7 @@ Prepared prepare_lines(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
   return Prepared::no("an element type for the reference kernel");
 }
 
-// The operators differ in their own attribute and in the number of results.
+// The operators differ in one attribute and in the number of results.
 std::optional<Fold> fold_of(const PrepareCtx& ctx) {
   if (ctx.outputs.size() == 2) return Fold::maximum;
   const tensor::Attr& own = ctx.attrs[tensor::kPoolOwn];

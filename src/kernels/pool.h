@@ -1,5 +1,5 @@
-// What the two ways of the kernel pool have in common: lines of the result one tap at a time
-// (pool.cpp), and windows of few taps all at once over rows of x that are kept (pool_rows.cpp).
+// Shared by the two ways in which the kernel pool works: a line of the result one tap at a time
+// (pool.cpp), and all taps of small windows at once over a ring of rows of x (pool_rows.cpp).
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace scanloom::kernels::pool {
 
-/// Elements of the result from which threads share them.
+/// Threads share a result of at least this many elements.
 inline constexpr std::int64_t kThreadWork = 20'000;
 
-/// What becomes of a window. The order of sums is that of the operators.
+/// The function of a window. Sums are taken in the operators' order.
 enum class Fold : std::uint8_t { maximum, average, sum_of_magnitudes, root_of_squares };
 
-/// Asks now and then whether the run is to end.
+/// Polls now and then whether the run is to stop.
 class StopPoll {
  public:
   explicit StopPoll(const tensor::Call& call) : call_(call) {}
 
   [[nodiscard]] bool stops_before(std::int64_t taps) {
-    // Taps between two questions.
+    // Taps between two polls.
     constexpr std::int64_t kTaps = 100'000;
     taps_ += taps;
     if (taps_ < kTaps) return stopped_;
@@ -45,13 +45,13 @@ constexpr T least() {
   return std::numeric_limits<T>::min();
 }
 
-/// All axes but the last.
+/// The geometry of all axes except the last.
 inline tensor::PoolGeometry outer_axes(tensor::PoolGeometry geometry) {
   --geometry.spatial;
   return geometry;
 }
 
-/// Where line `number` of a plane of the result lies along those axes.
+/// Where line `number` of a plane of the result lies along the outer axes.
 inline tensor::Shape line_position(const tensor::PoolGeometry& outer, std::int64_t number) {
   tensor::Shape position = tensor::Shape::filled(outer.spatial, 0);
   for (int i = outer.spatial - 1; i >= 0; --i) {
@@ -62,7 +62,7 @@ inline tensor::Shape line_position(const tensor::PoolGeometry& outer, std::int64
   return position;
 }
 
-/// f(offset in the plane) for every row of x that the window over those axes sees, in order.
+/// Calls f(offset in the plane) for every row of x in the window over those axes, in order.
 template <class F>
 void for_each_row(const tensor::PoolGeometry& outer, const tensor::Operand& x,
                   const tensor::PoolWindow& window, F&& f) {
@@ -84,8 +84,8 @@ const PoolFns<T>& fns_of(const SimdTables& tables) {
   if constexpr (std::is_same_v<T, std::int8_t>) return tables.i8_pool;
 }
 
-/// Declines where windows have many taps, or lie far apart. Preconditions: the spatial axes are
-/// contiguous, x and the result are not empty, maxima are not numbered.
+/// Declines if windows have many taps or are far apart. Preconditions: the spatial axes are
+/// contiguous, x and the result are not empty, and no indices of maxima are wanted.
 Prepared prepare_rows(const PrepareCtx& ctx, const tensor::PoolGeometry& geometry, Fold fold);
 
 }  // namespace scanloom::kernels::pool

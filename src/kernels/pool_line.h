@@ -1,4 +1,4 @@
-// The windows of a line of pooled elements: what the kernel pool does in vectors.
+// The vector functions of the kernel pool, over the windows of one line of the result.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ struct PoolLine {
   const T* x = nullptr;
   std::int64_t step = 1, count = 0;
   T* y = nullptr;
-  std::int32_t tap = 0;          ///< of maxima
-  std::int32_t* taps = nullptr;  ///< and those that were taken; as wide as f32, for vectors
+  std::int32_t tap = 0;          ///< for maxima: this tap's number
+  std::int32_t* taps = nullptr;  ///< for maxima: the taps taken so far; as wide as f32, for vectors
 };
 
-/// A row of x in `step` phases: element i becomes element (first + i) / step of phase
-/// (first + i) % step, so that every tap of the windows finds neighbours. Nothing else is written.
+/// Splits a row of x into `step` phases, so that every tap of adjacent windows reads adjacent
+/// elements: element i becomes element (first + i) / step of phase (first + i) % step. Writes
+/// nothing else.
 template <class T>
 struct PoolSplit {
   const T* x = nullptr;
@@ -25,9 +26,9 @@ struct PoolSplit {
   std::int64_t phase = 0;  ///< elements from one phase to the next
 };
 
-/// All taps of all windows: y[i] is made of rows[r][taps[k] + i] in the order of r and k, from the
-/// fold's neutral element on. Behind the last window, kPoolSlackBytes of every row and of the
-/// divisors may be read.
+/// All taps of all windows: y[i] folds rows[r][taps[k] + i] in the order of r, then k, starting
+/// from the neutral element. Up to kPoolSlackBytes of every row and of the divisors may be read
+/// after the last window.
 template <class T>
 struct PoolFold {
   const T* const* rows = nullptr;
@@ -35,7 +36,7 @@ struct PoolFold {
   const std::int64_t* taps = nullptr;
   std::int64_t tap_count = 0, count = 0;
   T* y = nullptr;
-  const T* divisors = nullptr;  ///< of averages
+  const T* divisors = nullptr;  ///< for averages
 };
 
 /// Two vectors.
@@ -44,13 +45,13 @@ inline constexpr std::int64_t kPoolSlackBytes = 128;
 template <class T>
 struct PoolFns {
   void (*add)(const PoolLine<T>&);
-  /// Where x is greater, or the first NaN: y and its tap become those of x.
+  /// If x is greater, or is the first NaN: y and its tap become those of x.
   void (*take_greater)(const PoolLine<T>&);
-  /// Whether an element is NaN.
+  /// Returns whether any element is NaN.
   bool (*split)(const PoolSplit<T>&);
-  void (*maximum)(const PoolFold<T>&);         ///< of equal ones the first; there are no NaNs
+  void (*maximum)(const PoolFold<T>&);  ///< keeps the first of equal elements; there must be no NaN
   void (*maximum_or_nan)(const PoolFold<T>&);  ///< the first NaN if there is one
-  /// Null where elements are integers.
+  /// Null for integer elements.
   void (*average)(const PoolFold<T>&);
   void (*sum_of_magnitudes)(const PoolFold<T>&);
   void (*root_of_squares)(const PoolFold<T>&);

@@ -1,10 +1,10 @@
-// Windows of few taps: the rows of x that a line of the result sees are kept in a small ring, each
-// split into as many phases as windows are apart, with padding around, so that every tap of
-// neighbouring windows is a vector of neighbours, and all taps are folded in registers. Padding is
-// the fold's neutral element, of which no bit is seen: no maximum is less, and no sum that began
-// with 0 is -0. Where that saves work, a kept row holds the maxima along it, from left to right, so
-// that the first of equal elements still wins. Halves are pooled as f32, as the operators do, which
-// makes signalling NaN quiet.
+// Pooling with few taps per window. A small ring holds the rows of x that a line of the result
+// reads. Each row is split into as many phases as the stride, with padding around, so that every
+// tap of adjacent windows is a contiguous vector and all taps are folded in registers. Padding is
+// the fold's neutral element and does not change a bit: no maximum is less, and no sum that began
+// with 0 is -0. Where it saves work, the ring holds the maxima along each row, from left to right,
+// so that the first of equal elements still wins. f16/bf16 are pooled as f32, as in the operators,
+// which makes signalling NaN quiet.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,9 +27,9 @@ using tensor::Shape;
 using tensor::Status;
 
 constexpr std::int64_t kMaxTaps = 64, kMaxRows = 64, kMaxStride = 8, kMaxExtent = 4096;
-// Of a row that is kept, and of all that are.
+// Upper bounds on the bytes of a kept row, and on the number of rows kept.
 constexpr std::int64_t kRowBytes = 16 * 1024, kKeptBytes = 256 * 1024;
-// Places to keep rows in, so that as many threads may work at once.
+// Rings of rows: the number of threads that may work at once.
 constexpr std::int64_t kSlots = 16;
 constexpr std::int64_t kMinLines = 16;
 
@@ -45,15 +45,15 @@ struct PoolRowsSchedule {
   FoldFn<T> fold = nullptr, fold_with_nan = nullptr;
   T neutral{};
   bool averages = false, with_padding = false;
-  bool folds_rows = false;                      ///< a kept row holds folds along it
-  ElementFn widen = nullptr, narrow = nullptr;  ///< of halves
-  std::int64_t bytes = sizeof(T);               ///< of an element of x and of the result
+  bool folds_rows = false;                      ///< the ring holds folds along each row
+  ElementFn widen = nullptr, narrow = nullptr;  ///< for f16/bf16
+  std::int64_t bytes = sizeof(T);               ///< per element of x and of the result
   std::int64_t planes = 1, lines = 1;           ///< lines of a plane
-  std::int64_t block = 1, blocks = 1;           ///< windows of a line that are made together
-  std::int64_t part = 1, parts = 1;             ///< lines that are one task
-  std::int64_t phase = 1;                       ///< elements of a phase, and of a line
+  std::int64_t block = 1, blocks = 1;           ///< windows of a line computed together
+  std::int64_t part = 1, parts = 1;             ///< lines per task
+  std::int64_t phase = 1;                       ///< elements per phase, and per line
   std::int64_t kept = 1;                        ///< rows: a power of 2
-  std::array<std::int64_t, kMaxTaps> taps{};    ///< where they are in a row of phases
+  std::array<std::int64_t, kMaxTaps> taps{};   ///< their offsets in a row of phases
   std::int64_t slots = 1, slot_bytes = 0;
 
   [[nodiscard]] std::int64_t split_row() const { return phase * inner.stride; }
@@ -63,7 +63,7 @@ struct PoolRowsSchedule {
 
 std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Memory of one slot.
+/// The memory of one slot.
 template <class T>
 class Kept {
  public:
@@ -79,11 +79,11 @@ class Kept {
   }
   [[nodiscard]] std::int64_t bytes() const { return taken_; }
 
-  std::int64_t* numbers = nullptr;  ///< of the rows that are kept; -1: none
+  std::int64_t* numbers = nullptr;  ///< of the rows kept; -1: none
   T* rows = nullptr;
-  T* split = nullptr;            ///< of a row before it is folded
+  T* split = nullptr;            ///< a row before it is folded
   T* divisors = nullptr;         ///< of a line
-  T *x = nullptr, *y = nullptr;  ///< of halves
+  T *x = nullptr, *y = nullptr;  ///< for f16/bf16
 
  private:
   template <class E>
@@ -99,7 +99,7 @@ class Kept {
   std::int64_t taken_ = 0;
 };
 
-/// Makes the tasks of one slot, one after another.
+/// Runs the tasks of one slot, one after another.
 template <class T>
 class Worker {
  public:
@@ -135,14 +135,14 @@ class Worker {
     from_ = std::clamp<std::int64_t>(start, 0, plan_.inner.in);
     until_ = std::clamp<std::int64_t>(start + seen, from_, plan_.inner.in);
     before_ = std::clamp<std::int64_t>(from_ - start, 0, seen);
-    // Padding is the same around all rows: it is written once.
+    // All rows have the same padding: it is written once.
     if (plan_.folds_rows)
       std::fill_n(kept_.split, plan_.split_row(), plan_.neutral);
     else
       std::fill_n(kept_.rows, plan_.kept * plan_.split_row(), plan_.neutral);
   }
 
-  /// Row `number` of the plane of x.
+  /// Returns row `number` of the plane of x, from the ring.
   const T* row_at(std::int64_t number) {
     const std::int64_t entry = number & (plan_.kept - 1);
     T* const row = kept_.rows + entry * plan_.kept_row();
@@ -178,8 +178,8 @@ class Worker {
         .divisors = kept_.divisors});
   }
 
-  /// The rows that the line sees, and by how many rows it is divided. Lines are short: of images
-  /// this is worked out here.
+  /// Finds the rows that the line reads, and the number of rows to divide by. For images this is
+  /// computed inline, since lines are short.
   std::size_t find_rows(std::int64_t line, const T** rows, double& divisor) {
     std::size_t seen = 0;
     const Operand& x = call_.in(0);
@@ -201,7 +201,7 @@ class Worker {
     return seen;
   }
 
-  /// False: the run is to end.
+  /// Returns false if the run is to stop.
   bool make_line(std::int64_t line) {
     std::array<const T*, kMaxRows> rows;
     double divisor = 1;
@@ -243,7 +243,7 @@ class Worker {
   std::int64_t block_ = -1;
   std::int64_t first_ = 0, count_ = 0;              ///< windows
   std::int64_t from_ = 0, until_ = 0, before_ = 0;  ///< elements of a row, and padding before them
-  double divisor_ = -1;                             ///< of the line, by which divisors were made
+  double divisor_ = -1;  ///< of the line for which the divisors were computed
 };
 
 template <class T>
@@ -263,8 +263,8 @@ Status run(const Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
-/// Rows that are kept at once: all that a line sees, and where windows overlap along more axes than
-/// one all of a plane; 0: too many.
+/// Returns how many rows to keep: those that a line reads or, if windows overlap along more than
+/// one outer axis, all rows of a plane. 0: too many.
 std::int64_t rows_to_keep(const PoolGeometry& outer) {
   std::int64_t seen = 1, all = 1;
   for (int i = 0; i < outer.spatial; ++i) {
@@ -281,7 +281,7 @@ std::int64_t rows_to_keep(const PoolGeometry& outer) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kept)));
 }
 
-/// Whether folding rows before lines takes fewer steps; the order of sums forbids it.
+/// Whether folding rows before lines takes fewer steps. Maxima only: sums would change their order.
 bool pays_to_fold_rows(const PoolGeometry& geometry, Fold fold) {
   if (fold != Fold::maximum || geometry.spatial != 2) return false;
   const PoolAxis &down = geometry.axes[0], &along = geometry.axes[1];
@@ -311,7 +311,7 @@ void choose_sizes(const PrepareCtx& ctx, PoolRowsSchedule<T>& plan) {
   for (std::int64_t k = 0; k < axis.kernel; ++k)
     plan.taps[static_cast<std::size_t>(k)] =
         k * axis.dilation % axis.stride * plan.phase + k * axis.dilation / axis.stride;
-  // Planes are enough for threads to share, unless there are few large ones.
+  // There are enough planes for threads to share, unless they are few and large.
   plan.part = plan.planes >= kSlots ? plan.lines
                                     : std::clamp(kThreadWork / plan.block,
                                                  std::min(kMinLines, plan.lines), plan.lines);

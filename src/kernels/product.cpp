@@ -8,12 +8,12 @@
 namespace scanloom::kernels {
 namespace {
 
-// A panel of B of this many rows stays in L1 while strips of A pass by it.
+// A panel of B with this many rows stays in the L1 cache while strips of A pass over it.
 constexpr std::int64_t kBlockRows = 256;
-// Rows of C, and bytes of a row, that one task makes.
+// Rows of C, and bytes of a row, per task.
 constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kTaskColumnBytes = 2048;
-// B larger than this leaves L2 between two strips; then blocks pay.
+// A B larger than this leaves the L2 cache between two strips; blocks pay then.
 constexpr std::int64_t kCachedBytes = 256 * 1024;
 
 template <class T>
@@ -47,7 +47,7 @@ void all_rows(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
   }
 }
 
-// Columns [first, first + count) only; first is a multiple of the panel.
+// Restricts the product to columns [first, first + count); first is a multiple of the panel.
 template <class T>
 Strip<T> columns_of(const ProductFns<T>& fns, Strip<T> s, std::int64_t first, std::int64_t count) {
   s.b += first / fns.panel * s.b_panel;
@@ -59,7 +59,7 @@ Strip<T> columns_of(const ProductFns<T>& fns, Strip<T> s, std::int64_t first, st
 
 bool stop_requested(tensor::StopToken* stop) { return stop != nullptr && stop->stop_requested(); }
 
-// Blocks of k, in order; within one, a panel of B meets all rows before the next panel does.
+// Blocks of k, in order. Within one, a panel of B meets all rows before the next panel does.
 template <class T>
 void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
                tensor::StopToken* stop) {
@@ -86,14 +86,14 @@ void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::S
     all_rows(fns, s, m);
 }
 
-// Weights smaller than this stay in L1 as a whole.
+// Weights smaller than this stay in the L1 cache as a whole.
 constexpr std::int64_t kNearBytes = 32 * 1024;
 
 }  // namespace
 
 bool goes_backwards(const void* weights, std::int64_t bytes) {
   if (bytes <= kNearBytes) return false;
-  // Turns of several matrices; where two share one they only lose the gain.
+  // Turns of several matrices. Two that share an entry merely lose the gain.
   thread_local std::array<bool, 64> turns{};
   bool& turn = turns[(reinterpret_cast<std::uintptr_t>(weights) >> 12) % turns.size()];
   turn = !turn;
@@ -131,7 +131,7 @@ template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   Strip<T> whole = strip_of(fns, p);
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
-  // One strip reads B once, in order: parts of it would only bring more beginnings.
+  // A single strip reads B once, in order: splitting it would only add startup costs.
   const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
   const bool threads =
       max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
@@ -141,7 +141,7 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
           goes_backwards(whole.b, p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T)));
     return task(fns, whole, p.m, p.stop);
   }
-  // Few rows: narrower tasks, so that there are enough of them.
+  // With few rows tasks are narrower, so that there are enough of them.
   const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;
   const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;

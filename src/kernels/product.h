@@ -1,6 +1,6 @@
-// Products of matrices, C = A B: register tiles per instruction set, and the loops around them.
-// Every element is the sum over k in order, so the result does not depend on tiles, blocks or
-// threads. Used by contract, conv and lstm.
+// Matrix products C = A B: register tiles per instruction set and the loops around them. Every
+// element is a sum over k in order, so the result does not depend on tiles, blocks or threads. Used
+// by contract, conv and lstm.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace scanloom::kernels {
 
-/// A strip of rows of C = A B, all strides in elements. Column j of B stands at
+/// A strip of rows of C = A B; strides count elements. Column j of B begins at
 /// b + (j / panel) * b_panel + (j % panel); rows of B are b_step apart.
 template <class T>
 struct Strip {
@@ -18,23 +18,22 @@ struct Strip {
   std::int64_t a_row = 0, a_step = 0;
   const T* b = nullptr;
   std::int64_t b_step = 0, b_panel = 0;
-  bool padded = false;  ///< b holds whole panels, so it may be read beyond the last column
-  bool resume = false;  ///< goes on from what C holds instead of 0
+  bool padded = false;  ///< b holds whole panels, so that reads may run past the last column
+  bool resume = false;  ///< continues from the values in C instead of 0
   T* c = nullptr;
   std::int64_t c_row = 0, c_column = 1;
-  const T* bias = nullptr;  ///< per column, added last; padded as b is
+  const T* bias = nullptr;  ///< per column, added last; padded like b
   bool backwards = false;   ///< from the last column to the first
 };
 
-/// Whether a strip over these weights goes backwards: every other time within a thread. What the
-/// last pass has left in the cache is then read first rather than pushed out before it is met
-/// again.
+/// Whether a strip over these weights goes backwards: every other time on a thread. It then begins
+/// with what the last pass left in the cache instead of evicting it before reaching it.
 bool goes_backwards(const void* weights, std::int64_t bytes);
 
 inline constexpr int kMaxStripRows = 8;
 
-/// Multiply-adds below which a thread costs more than it brings: fewer for a single row, which
-/// waits for memory.
+/// Work (multiply-adds) below which another thread costs more than it gains. The bound is lower for
+/// a single row, which is limited by memory.
 inline constexpr std::int64_t kMinThreadWork = 200'000, kMinThreadWorkOfRow = 100'000;
 
 /// The functions of one instruction set.
@@ -42,14 +41,14 @@ template <class T>
 struct ProductFns {
   int rows = 0;            ///< of the tallest strip
   std::int64_t panel = 0;  ///< columns of a panel
-  /// By the strip's rows - 1; null beyond `rows`.
+  /// Indexed by the strip's rows - 1; null from `rows` on.
   void (*strip[kMaxStripRows])(const Strip<T>&) = {};
-  /// Four rows of k-consecutive elements into columns: to[i * panel + j] = from[j * row + i].
+  /// Turns four rows of k adjacent elements into columns: to[i * panel + j] = from[j * row + i].
   void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel,
                      T* to) = nullptr;
 };
 
-/// Where B lies: element (i, j) at data[i * step + j * column].
+/// The layout of B: element (i, j) is data[i * step + j * column].
 template <class T>
 struct MatrixB {
   const T* data = nullptr;
@@ -63,11 +62,11 @@ std::int64_t packed_elements(const ProductFns<T>& fns, std::int64_t k, std::int6
   return (n + fns.panel - 1) / fns.panel * fns.panel * k;
 }
 
-/// B as panels one after another, each k rows of `panel` columns; missing columns are 0.
+/// Writes B as panels one after another, each k rows of `panel` columns; missing columns are 0.
 template <class T>
 void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads);
 
-/// C = A B. `packed`: B as pack() leaves it, or null: then b.column is 1 and B is read as it lies.
+/// C = A B. `packed`: B as pack() writes it, or null if B is read in place (b.column must be 1).
 template <class T>
 struct Product {
   std::int64_t m = 0;
@@ -79,7 +78,7 @@ struct Product {
   std::int64_t c_row = 0, c_column = 1;
   bool resume = false;
   const T* bias = nullptr;            ///< padded to whole panels
-  tensor::StopToken* stop = nullptr;  ///< asked in products that take long
+  tensor::StopToken* stop = nullptr;  ///< polled during long products
 };
 
 template <class T>

@@ -1,8 +1,8 @@
-// qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits;
-// ops/quantize/qlinear_conv.cpp states what becomes of them. An image less its zero point, with its
-// padding, is unfolded in pairs of 16-bit numbers (integer_pairs.h), range by range, and multiplied
-// with the weights. Vectors lie along the positions where there are enough of them, else along the
-// filters.
+// qlinear_conv: products of centred 8-bit numbers, summed exactly in 32 bits.
+// ops/quantize/qlinear_conv.cpp states how sums become bytes. The image less its zero point, with
+// its padding, is unfolded range by range into pairs of 16-bit numbers (integer_pairs.h) and
+// multiplied by the weights. Vectors lie along the positions if there are enough of them, otherwise
+// along the filters.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -24,9 +24,9 @@ using tensor::Call;
 using tensor::ConvGeometry;
 using tensor::Status;
 
-// Windows below this sum to less than 2^31.
+// Windows smaller than this sum to less than 2^31.
 constexpr std::int64_t kMaxWindow = 32'768;
-// Of two differences of bytes.
+// The greatest product of two differences of bytes.
 constexpr std::int64_t kMaxProduct = 255 * 255;
 
 // Runs of positions that are paired together.
@@ -34,22 +34,22 @@ constexpr std::int64_t kRuns = 64;
 
 struct QLinearConvSchedule {
   ConvGeometry geometry;
-  const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
+  const ProductFns<std::int32_t>* fns = nullptr;  ///< for pairs
   PairFns pair;
   RequantizeFn<std::uint8_t> to_u8 = nullptr;
   RequantizeFn<std::int8_t> to_i8 = nullptr;
   std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
-  bool along_positions = true;                              ///< where vectors lie
+  bool along_positions = true;  ///< vectors lie along positions, otherwise along filters
   UnfoldedRanges ranges;
-  std::int64_t packed = 0;  ///< elements of the weights of a group
-  /// Less their zero points: rows of pairs, or panels.
+  std::int64_t packed = 0;  ///< elements of a group's weights
+  /// The weights less their zero points: rows of pairs, or panels.
   std::shared_ptr<const void> weights;
   std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
-  /// Where each tap of the first window lies in a group of the centred image. None: padding is so
-  /// wide that the image is kept without it.
+  /// Where each tap of the first window lies in a group of the centred image. Empty if the image is
+  /// stored without its padding, because that is too wide.
   std::vector<std::int64_t> taps;
 
-  /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded before they are paired.
+  /// Elements of a slot: pairs, sums, and the 16-bit numbers unfolded before they are paired.
   [[nodiscard]] std::int64_t slot_elements() const {
     return ((taps.empty() ? 2 : 1) * pairs + geometry.filters) * ranges.size;
   }
@@ -58,7 +58,7 @@ struct QLinearConvSchedule {
   }
 };
 
-// The image less its zero point, row-major, in its padding, which is 0 already.
+// Writes the image less its zero point, row-major, inside its padding, which is already 0.
 template <class T>
 void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t image, int zero,
             std::int16_t* padded) {
@@ -83,10 +83,10 @@ void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t imag
   });
 }
 
-// Of positions [first, first + count), where the first taps lie; neighbours are joined. Returns how
-// many runs there are, at most kRuns; `done` positions are in them.
-std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count,
-                       PairRun* runs, std::int64_t& done) {
+// Finds where the first taps of positions [first, first + count) lie, as runs of adjacent ones.
+// Returns the number of runs, at most kRuns; they cover `done` positions.
+std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count, PairRun* runs,
+                       std::int64_t& done) {
   const ConvGeometry& g = plan.geometry;
   const int last = g.spatial - 1;
   const std::int64_t width = g.out[static_cast<std::size_t>(last)];
@@ -114,7 +114,7 @@ std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std:
   return found;
 }
 
-// The windows of a range as pairs: of neighbours in k, [pairs][count].
+// The windows of a range as pairs of elements adjacent in k: [pairs][count].
 void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::int64_t first,
                   std::int64_t count, std::int32_t* to) {
   PairRun runs[kRuns];
@@ -123,7 +123,7 @@ void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::i
   for (std::int64_t begin = 0, done = 0; begin < count; begin += done) {
     pairs.run_count = find_runs(plan, first + begin, count - begin, runs, done);
     for (std::int64_t i = 0; i < plan.pairs; ++i) {
-      // The weight of a second one that is missing is 0.
+      // If the second of a pair is missing, its weight is 0.
       const auto at = static_cast<std::size_t>(2 * i);
       pairs.first = x + plan.taps[at];
       pairs.second = x + plan.taps[std::min(at + 1, plan.taps.size() - 1)];
@@ -133,7 +133,7 @@ void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::i
   }
 }
 
-// The same of an image without padding.
+// The same for an image stored without padding.
 void unfold_unpadded(const QLinearConvSchedule& plan, const std::int16_t* x, std::int64_t first,
                      std::int64_t count, std::int16_t* rows, std::int32_t* to) {
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, rows);
@@ -142,9 +142,9 @@ void unfold_unpadded(const QLinearConvSchedule& plan, const std::int16_t* x, std
     plan.pair.of_half_rows(rows + 2 * i * count, rows + (2 * i + 1) * count, count, to + i * count);
 }
 
-// Sums of a range for all filters of a group, [filters][count].
-void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
-                    const std::int32_t* windows, std::int64_t count, std::int32_t* sums) {
+// Sums of a range for all filters of a group: [filters][count].
+void multiply_range(const QLinearConvSchedule& plan, std::int64_t group, const std::int32_t* windows,
+                    std::int64_t count, std::int32_t* sums) {
   Product<std::int32_t> p;
   const auto* const weights =
       static_cast<const std::int32_t*>(plan.weights.get()) + group * plan.packed;
@@ -169,7 +169,7 @@ void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
   multiply(*plan.fns, p, 1);
 }
 
-// With a bias beside which sums do not fit in 32 bits.
+// For biases with which sums exceed 32 bits.
 template <class Y>
 void finish_wide(const Requantize& row, std::int64_t bias, Y* y) {
   for (std::int64_t i = 0; i < row.count; ++i)
@@ -280,7 +280,7 @@ std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const QLinearCon
   return weights;
 }
 
-// Packed once for all bindings of a plan.
+// Packs the weights once for all bindings of a plan.
 void take_weights(const PrepareCtx& ctx, QLinearConvSchedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters;
@@ -295,22 +295,22 @@ void take_weights(const PrepareCtx& ctx, QLinearConvSchedule& plan) {
                                    plan.geometry.group, filters, plan.k,
                                    static_cast<std::int64_t>(w.dtype),
                                    static_cast<std::int64_t>(w_zero.dtype), of_filter(w_zero, 1),
-                                   // Of another constant, which lives as long.
+                                   // The zero points are another constant, which lives as long.
                                    reinterpret_cast<std::intptr_t>(ctx.constants[kWZero])};
   plan.weights = ctx.packs->get(
       {ctx.constants[kW], static_cast<int>(KernelId::qlinear_conv), std::move(layout)}, make);
 }
 
-/// Elements of the axis that windows see, padding included: from -pad on.
+/// Elements of the axis that windows read, including padding: from -pad on.
 std::int64_t padded_size(const ConvGeometry& g, std::size_t axis) {
   return std::max((g.out[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1,
                   g.pad[axis] + g.in[axis]);
 }
 
-// Sizes and strides of the centred image, and where the taps lie in it.
+// Chooses sizes and strides of the centred image, and computes where the taps lie in it.
 void place_image(QLinearConvSchedule& plan) {
   const ConvGeometry& g = plan.geometry;
-  // Padding that makes a large image many times larger is left to unfolding.
+  // If padding makes a large image several times larger, unfolding adds it instead.
   constexpr double kMaxPadding = 4, kSmall = 64 * 1024;
   double given = static_cast<double>(g.group * g.channels), padded = given;
   for (std::size_t i = 0; i < static_cast<std::size_t>(g.spatial); ++i) {

@@ -1,5 +1,6 @@
-// Small quantized images, such as the steps of a loop have: where the elements of a window lie is
-// known before the run; each window is gathered once and meets the weights of all filters.
+// Quantized convolution of small images, such as those of a loop's steps. The positions of a
+// window's elements are computed at binding; a run gathers each window once and multiplies it by
+// the weights of all filters.
 #include "kernels/qlinear_conv_few.h"
 
 #include <limits>
@@ -14,17 +15,17 @@ using tensor::ConvGeometry;
 using tensor::Status;
 
 constexpr std::int64_t kFewProducts = 1024;
-// No place: those of reversed images are negative.
+// Marks padding. Not -1: offsets in reversed images are negative.
 constexpr std::int64_t kPadding = std::numeric_limits<std::int64_t>::min();
 
 struct Windows {
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
-  std::vector<std::int64_t> offsets;  ///< [positions][k], in a group of x; kPadding: zero
+  std::vector<std::int64_t> offsets;   ///< [positions][k], offsets in a group of x; kPadding: zero
   std::vector<std::int16_t> weights;  ///< [group * filters][k], less their zero points
 };
 
-/// Where the taps of one window lie, channel by channel.
+/// Appends where the taps of one window lie, channel by channel.
 void add_offsets(const ConvGeometry& g, const Operand& x, std::int64_t position, Windows& windows) {
   std::int64_t start[tensor::kMaxSpatial], tap[tensor::kMaxSpatial] = {};
   for (int axis = g.spatial - 1; axis >= 0; --axis) {
@@ -39,7 +40,7 @@ void add_offsets(const ConvGeometry& g, const Operand& x, std::int64_t position,
       const auto i = static_cast<std::size_t>(axis);
       const std::int64_t on_axis = start[i] + tap[i] * g.dilation[i];
       inside &= on_axis >= 0 && on_axis < g.in[i];
-      // Places outside may lie so far away that their offsets overflow.
+      // Positions outside x may be so far away that their offsets overflow.
       if (inside) offset += on_axis * x.strides[axis + 2];
     }
     windows.offsets.push_back(inside ? offset : kPadding);
@@ -106,7 +107,7 @@ Status run(const Call& call) noexcept {
 }  // namespace
 
 bool has_few_products(const ConvGeometry& g) {
-  // Checked one by one, so that no product overflows.
+  // Checked factor by factor, so that no product overflows.
   std::int64_t products = 1;
   for (const std::int64_t count :
        {g.batch, g.group, g.filters, g.channels, g.kernel_positions(), g.out_positions()}) {

@@ -1,5 +1,5 @@
-// Small quantized images, product by product, and what that has in common with larger ones
-// (qlinear_conv.cpp).
+// Quantized convolution of small images, product by product, and what it shares with the kernel for
+// larger ones (qlinear_conv.cpp).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using tensor::qlinear_conv::byte_at;
 using tensor::qlinear_conv::limited;
 using tensor::qlinear_conv::of_filter;
 
-/// What `run_of.operator()<X, Y>()` gives for the types of x and y.
+/// Returns `run_of.operator()<X, Y>()` for the types of x and y.
 template <class RunOf>
 tensor::KernelFn run_of_bytes(const PrepareCtx& ctx, const RunOf& run_of) {
   using U8 = std::uint8_t;
@@ -27,7 +27,7 @@ tensor::KernelFn run_of_bytes(const PrepareCtx& ctx, const RunOf& run_of) {
   return y_is_u8 ? run_of.template operator()<I8, U8>() : run_of.template operator()<I8, I8>();
 }
 
-/// Whether images are so small that to unfold them takes longer than their products.
+/// Whether images are so small that unfolding them takes longer than multiplying.
 [[nodiscard]] bool has_few_products(const tensor::ConvGeometry& geometry);
 /// Precondition: the weights and their zero points are constant.
 [[nodiscard]] Prepared prepare_few_products(const PrepareCtx& ctx,

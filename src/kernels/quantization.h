@@ -1,5 +1,5 @@
-// How scales and zero points lie over a tensor: one for all, or one per index of an axis. Used by
-// quantize and dequantize.
+// How scales and zero points apply to a tensor: one for all elements, or one per index of an axis.
+// Used by quantize and dequantize.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace scanloom::kernels {
 
-/// Elements in three nested axes; parameters belong to the middle one (of 1 where there is only one
-/// scale and zero point). Steps are in elements, 0 where one parameter serves all.
+/// A tensor as three nested axes; parameters belong to the middle one (of size 1 if there is a
+/// single scale and zero point). Steps count elements; 0 means that one parameter serves all.
 struct QuantizedLayout {
   std::int64_t outer = 1, axis = 1, inner = 1;
   std::int64_t scale_step = 0, zero_step = 0;

@@ -1,5 +1,5 @@
-// quantize: f32 to integers of at most 16 bits, x / scale rounded to the nearest even, plus zero,
-// limited to the range.
+// quantize: f32 to integers of at most 16 bits, as x / scale rounded to nearest even, plus zero,
+// clamped to the range.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -12,7 +12,7 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Whole numbers below 2^24 are exact in f32, and beyond all ranges above: no need for f64.
+// f32 is enough: integers below 2^24, which exceed all ranges here, are exact in it.
 template <class T>
 void quantize_run(const float* x, float scale, float zero, T* y, std::int64_t count) {
   constexpr float kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();

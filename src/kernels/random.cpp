@@ -1,4 +1,4 @@
-// random: numbers by counter in vectors, with the bits of the reference.
+// random: counter-based random numbers in vectors, with the bits of the reference.
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
 #include "opmath/random_blocks.h"
@@ -27,7 +27,7 @@ Status fill(const Call& call, const PhiloxBlocks& blocks) noexcept {
 Status run(const Call& call) noexcept { return fill(call, tensor::random_blocks(call)); }
 Status run_by_key(const Call& call) noexcept { return fill(call, tensor::sample_blocks(call)); }
 
-/// The operator that draws by a key has one more operand.
+/// The operator with an explicit key has one more operand.
 Prepared prepare(const PrepareCtx& ctx) {
   const bool has_key = ctx.inputs.size() == 2;
   if (has_key && ctx.inputs[0].dims[0] != 2) return Prepared::no("a key of another length");

@@ -1,6 +1,6 @@
-// reduce: sums, extremes and the like, each result over its elements in row-major order, as
-// ops/reduce/reduce.cpp states. Several results are made side by side, along the axis that stays:
-// in vectors where they are neighbours or, of f32, are made so by transposing blocks of rows, else
+// reduce: sums, maxima, minima and the like, each over its elements in row-major order as
+// ops/reduce/reduce.cpp states. Several results are computed together, along a kept axis: in
+// vectors if its elements are adjacent (for f32, also after transposing blocks of rows), otherwise
 // as independent chains.
 #include <algorithm>
 #include <array>
@@ -30,9 +30,9 @@ using tensor::Status;
 using Fold = Reduction::Fold;
 using Finish = Reduction::Finish;
 
-/// Results made side by side.
+/// Results computed together.
 constexpr std::int64_t kLanes = 16;
-/// Elements of each of them that are transposed at a time, and from how many on that pays.
+/// Elements of each result that are transposed at a time; the least number for which that pays.
 constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
 constexpr std::int64_t kThreadElements = 256 * 1024;
 
@@ -53,7 +53,7 @@ using BlockFn = void (*)(const ReduceSchedule&, const std::byte* x, std::byte* y
                          std::int64_t lanes);
 
 struct ReduceSchedule {
-  Axis lane;           ///< the kept axis along which results are made together
+  Axis lane;           ///< the kept axis along which results are computed together
   Axes<Axis> kept;     ///< the others
   Axes<Axis> reduced;  ///< joined, outermost first; at least one
   std::int64_t kept_count = 1, reduced_count = 1;
@@ -61,7 +61,7 @@ struct ReduceSchedule {
   Finish finish = Finish::none;
   BlockFn block = nullptr;
   const SimdTables* simd = nullptr;
-  ElementFn greater_or_less = nullptr;  ///< of f32's max and min: of two columns, in vectors
+  ElementFn greater_or_less = nullptr;  ///< max or min of two columns of f32, in vectors
 };
 
 template <class T>
@@ -122,7 +122,7 @@ W finish(const ReduceSchedule& plan, W sum) {
   return sum;
 }
 
-/// f(first element of each row of reduced elements), in row-major order.
+/// Calls f(first element) for each row of reduced elements, in row-major order.
 template <class T, class F>
 void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
   std::array<std::int64_t, tensor::kMaxRank> index{};
@@ -141,7 +141,7 @@ void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
   }
 }
 
-/// kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
+/// kStep: 1 if lanes of x are adjacent; 0: any step. kCount: lanes if all are used; 0: any number.
 template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
 void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
@@ -162,8 +162,8 @@ void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) 
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
-/// Of rows of all lanes and what `sums` holds. But for which NaN it is, an extreme does not depend
-/// on the order, so halves of the rows meet each other.
+/// Folds rows of all lanes into `sums`. A maximum or minimum does not depend on the order, except
+/// for which NaN it is, so halves of the rows are combined first.
 void take_min_max(ElementFn greater_or_less, float* rows, std::int64_t count, float* sums) {
   const auto take = [&](float* into, const float* from, std::int64_t taken) {
     greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
@@ -177,8 +177,8 @@ void take_min_max(ElementFn greater_or_less, float* rows, std::int64_t count, fl
   take(sums, rows, 1);
 }
 
-/// All lanes, each over rows of neighbours: some columns at a time are transposed into rows, in
-/// which the lanes are neighbours.
+/// All lanes, each over rows of adjacent elements. Transposes some columns at a time into rows in
+/// which the lanes are adjacent.
 template <Fold kFold>
 void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
@@ -207,7 +207,8 @@ void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
     y[j * plan.lane.y] = finish(plan, sums[static_cast<std::size_t>(j)]);
 }
 
-/// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
+/// One result. Maxima and minima do not depend on the order, so these use lanes of adjacent
+/// elements.
 template <class T, Fold kFold>
 void single(const ReduceSchedule& plan, const T* x, T* y) {
   using W = Wide<T>;
@@ -282,7 +283,7 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
   return nullptr;
 }
 
-/// All results of one index of the kept axes.
+/// Computes all results at one index of the kept axes.
 void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index) {
   std::int64_t x_at = 0, y_at = 0;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
@@ -339,7 +340,7 @@ ReduceSchedule plan_of(const PrepareCtx& ctx) {
   if (plan.reduced.count == 0) plan.reduced.add({1, 0, 0});
   for (std::size_t i = 0; i < plan.reduced.count; ++i)
     plan.reduced_count *= plan.reduced.list[i].size;
-  // Lanes: the axis of neighbours, else the longest.
+  // Lanes: the axis with adjacent elements, otherwise the longest.
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < plan.kept.count; ++i) {
     const Axis& axis = plan.kept.list[i];

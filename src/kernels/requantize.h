@@ -1,4 +1,4 @@
-// From sums of products of quantized numbers to bytes. Compiled per instruction set
+// Requantization: sums of quantized products to bytes. Compiled per instruction set
 // (simd/requantize.inc); used by qlinear_conv.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace scanloom::kernels {
 
-/// f32(sum + bias) * scale, rounded to nearest even, plus zero, limited to the range of the bytes;
-/// NaN is 0. No sum + bias may overflow.
+/// Computes f32(sum + bias) * scale, rounded to nearest even, plus zero, clamped to the range of
+/// the byte type. NaN gives 0. Precondition: sum + bias does not overflow.
 struct Requantize {
   const std::int32_t* sums = nullptr;
   std::int64_t count = 0;

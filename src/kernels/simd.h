@@ -1,5 +1,5 @@
-// The functions that are compiled once per instruction set (simd/), as tables. Whoever prepares a
-// kernel picks a table once and keeps pointers to its functions; nothing is looked up when running.
+// Tables of the functions that are compiled once per instruction set (simd/). Preparing a kernel
+// picks a table once and keeps pointers to its functions; a run looks nothing up.
 #pragma once
 
 #include "base/cpu.h"
@@ -25,19 +25,19 @@ struct SimdTables {
   ProductFns<float> f32;
   ProductFns<double> f64;
   ProductFns<std::int32_t> i32;        ///< products and sums wrap
-  ProductFns<std::int32_t> i32_pairs;  ///< of pairs of 16-bit numbers (integer_pairs.h)
+  ProductFns<std::int32_t> i32_pairs;  ///< for pairs of 16-bit numbers (integer_pairs.h)
   PairFns pairs;
   RequantizeFn<std::uint8_t> to_u8 = nullptr;
   RequantizeFn<std::int8_t> to_i8 = nullptr;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   VectorFns (*i32_elements)(tensor::ScalarOp);
-  /// Null where there are no vectors for that.
+  /// Returns null if the conversion has no vector form.
   ElementFn (*conversion)(DType from, DType to);
   EliminateFn<float> f32_eliminate;
   EliminateFn<double> f64_eliminate;
-  /// Of neighbours in memory, one way or the other: steps of y are 1 or -1, those of a and b may be
-  /// 0.
+  /// Over adjacent elements, forwards or backwards: the step of y is 1 or -1; those of a and b may
+  /// also be 0.
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   ArgSearchFns arg_search;
@@ -48,8 +48,9 @@ struct SimdTables {
   RandomFn<float> f32_uniform, f32_normal;
   RandomFn<double> f64_uniform, f64_normal;
   void (*lstm_step)(const LstmStep&);
-  /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
-  /// a round of another product. Null where that does not pay; then lstm_step takes none either.
+  /// Computes pairs of panels of a one-row strip that starts from 0, in either direction, and with
+  /// it a round of the pipelined product. Null if that does not pay; lstm_step then takes none
+  /// either.
   void (*pipelined_strip)(const Strip<float>&, const PipelinedProduct<float>&);
 };
 

@@ -1,4 +1,4 @@
-// Which memory accesses touch, and how they walk along the axes of a nest.
+// Analysis of accesses: which memory they touch, and how they walk along the axes of a nest.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace scanloom::loopnest {
 
-/// Memory that a statement reads or writes: bytes [first, last) from where the slot points.
+/// Memory that a statement reads or writes: bytes [first, last) from the slot's pointer.
 struct Use {
   std::int32_t slot = 0;
   std::int64_t first = 0, last = 0;
@@ -18,7 +18,7 @@ struct Use {
   }
 };
 
-/// The bytes between the first and the last element over axes of those sizes, none of them 0.
+/// Returns the bytes between the first and the last element over axes of these sizes. No size is 0.
 Use use_of(const Access& operand, const std::vector<std::int64_t>& sizes);
 Use use_of(const DynamicIndex& index, const std::vector<std::int64_t>& sizes);
 
@@ -32,11 +32,11 @@ void for_indices(Nest& nest, F&& f) {
 
 [[nodiscard]] bool overlap(const std::vector<Use>& a, const std::vector<Use>& b);
 
-/// The axes that a reduction's reads walk: the nest's, then the reduction's own.
+/// Returns the axes that a reduction's reads walk: the nest's, then the reduction's own.
 std::vector<std::int64_t> axes_of(const Nest& nest, const Reduction& reduction);
 
-/// Whether lanes of a reduction's read lie apart while neighbours of the reduction's last axis lie
-/// side by side.
+/// Whether a reduction's read has adjacent elements along the reduction's last axis but not along
+/// the lanes, so that blocks of it are transposed.
 [[nodiscard]] inline bool is_across(const Nest& nest, const Access& read) {
   if (nest.sizes.empty()) return false;
   const std::int64_t along = read.strides[nest.sizes.size() - 1];

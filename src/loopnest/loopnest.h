@@ -1,7 +1,6 @@
-// The loop-nest IR: what a step of a loop does, as loops over the elements of values whose sizes
-// are known, calls of kernels, branches and inner loops. Values are memory that slots of the run
-// point to. Binding describes a body in it, passes make it smaller, and every compiler of bodies
-// takes it.
+// The loop-nest IR: what a step of a loop does, as loops over the elements of values of known size,
+// calls of kernels, branches and inner loops. Values are memory that the run's slots point to.
+// Binding describes a body in this IR, passes simplify it, and every compiler of bodies takes it.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +14,9 @@
 
 namespace scanloom::loopnest {
 
-/// Stands for parameter `index` wherever a source may have one instead of a number: the run passes
-/// its value. Whatever differs from one number of steps to the next is a parameter, so that
-/// executions of all lengths share the code.
+/// Stands for parameter `index` wherever a source may have one instead of a number; the run passes
+/// its value. Everything that differs between numbers of steps is a parameter, so that executions
+/// of all lengths share the code.
 constexpr std::int64_t parameter(std::size_t index) {
   return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(index);
 }
@@ -27,21 +26,21 @@ constexpr std::size_t parameter_index(std::int64_t number) {
   return static_cast<std::size_t>(number - parameter(0));
 }
 
-/// An i32 or i64 for each element of a nest, which lies as operands do, in a slot of the run: how
-/// many elements along an axis of `size`, below 0 from the end, an operand begins further on.
+/// An i32 or i64 per element of a nest, laid out in a slot of the run like an operand. It moves an
+/// operand by that many elements along an axis of `size`; negative values count from the end.
 struct DynamicIndex {
   std::int32_t slot = 0;
   DType dtype = DType::i64;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides = {};  ///< may be a parameter
-  std::int64_t size = 0;                   ///< may be a parameter; 1 at least
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be a parameter
+  std::int64_t size = 0;                   ///< may be a parameter; at least 1
+  std::int64_t bytes = 0;  ///< between adjacent elements of that axis; may be a parameter
   friend bool operator==(const DynamicIndex&, const DynamicIndex&) = default;
 };
 
-/// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
-/// place that is `offset` bytes from where the slot points, and further on by its indices. Those of
-/// reductions have none.
+/// The address of an operand's element (i, j, ...): `offset` bytes from the slot's pointer, plus
+/// i * strides[0] + j * strides[1] + ... elements, plus what its indices add. Reads of reductions
+/// have no indices.
 struct Access {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
@@ -51,36 +50,36 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// Combines what `program` gives over axes of its own, in order, the outermost first: an ordered
-/// sum or product, an extreme, or the index of one.
+/// Combines the results of `program` over the reduction's own axes `sizes`, outermost first, in
+/// that order.
 struct Reduction {
-  /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
+  /// Sums and products begin with 0 and 1; max and min with the first element. multiply_add: the
   /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
-  /// index along the only axis, i64, in the order of ops/index/element_order.h.
+  /// index (i64) along the only axis, in the order of ops/index/element_order.h.
   enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add, argmax, argmin };
   Kind kind = Kind::sum;
   DType dtype = DType::f32;  ///< of the result
   std::vector<std::int64_t> sizes;
-  tensor::ScalarProgram program;  ///< of the reads
+  tensor::ScalarProgram program;  ///< over the reads
   std::vector<Access> reads;      ///< strides of the nest's axes, then of the reduction's
-  bool takes_last = false;        ///< of indices: the last among equals, not the first
+  bool takes_last = false;  ///< argmax, argmin: the last of equal elements instead of the first
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// Loops over independent elements, with vectors along the last axis. A write may equal a read of
-/// the same nest, element for element; otherwise no write overlaps any operand. A write with
+/// Independent elements over the axes `sizes`, vectorized along the last. A write may equal a read
+/// of the same nest, element for element; otherwise no write overlaps any operand. A write with
 /// indices is the only one; its elements are written in the order of the axes.
 struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<Access> reads;
   std::vector<Reduction> reductions;
-  tensor::ScalarProgram program;  ///< of the reads, then of the reductions' results
-  std::vector<Access> writes;     ///< of its results
-  /// Of what lies where an index points and of the result, what is written there; without
-  /// instructions: the result.
+  tensor::ScalarProgram program;  ///< over the reads, then the reductions' results
+  std::vector<Access> writes;     ///< one per result of `program`
+  /// Combines the element at the index with the result into what is written there (a scatter with
+  /// addition, for example). Without instructions: the result itself.
   tensor::ScalarProgram update = {};
-  /// Where an index is outside, these of BodyFrame::calls, one of which fails by that index, and
-  /// nothing else of the nest.
+  /// Run if an index is out of range, instead of the nest: entries of BodyFrame::calls, one of
+  /// which fails because of that index.
   std::vector<std::int32_t> calls = {};
 
   [[nodiscard]] bool may_fail() const { return !calls.empty(); }
@@ -98,77 +97,78 @@ void for_programs(const Nest& nest, F&& f) {
   f(nest.update);
 }
 
-/// A slot that moves by so many bytes after each step.
+/// A slot that moves by `bytes` after each step.
 struct SlotMove {
   std::int32_t slot = 0;
   std::int64_t bytes = 0;
   friend bool operator==(const SlotMove&, const SlotMove&) = default;
 };
 
-/// Two slots that change places after each step: a state and its successor.
+/// Two slots that are swapped after each step: a state and its successor.
 struct SlotSwap {
   std::int32_t a = 0, b = 0;
   friend bool operator==(const SlotSwap&, const SlotSwap&) = default;
 };
 
-/// A slot that begins to point `offset` bytes from where slot `from` points.
+/// Sets a slot to `offset` bytes from the pointer of slot `from`.
 struct SlotSet {
   std::int32_t slot = 0, from = 0;
   std::int64_t offset = 0;  ///< may be a parameter
   friend bool operator==(const SlotSet&, const SlotSet&) = default;
 };
 
-/// A state of an inner loop: after the first step its successor's place becomes `second`'s.
+/// A state of an inner loop. After each step the two slots are swapped, except that after the first
+/// step `next` is set to `second`.
 struct InnerState {
   std::int32_t argument = 0, next = 0;
   SlotSet second;  ///< of `next`
   friend bool operator==(const InnerState&, const InnerState&) = default;
 };
 
-/// A loop inside a step: of as many steps as is known, or as the run decides.
+/// A loop inside a step, with a number of steps that is known or that the run decides.
 struct InnerLoop {
-  std::int64_t trips = 1;            ///< may be a parameter; 1 at least, where nothing below is set
-  std::optional<Access> trip_count;  ///< an i64, in the place of `trips`
-  /// A count that is no smaller, and `trips` where it is that, means no end: then there are as many
-  /// steps as slices, if there are slices, or as BodyFrame allows.
+  std::int64_t trips = 1;  ///< may be a parameter; at least 1, unless a field below is set
+  std::optional<Access> trip_count;  ///< an i64, used instead of `trips`
+  /// A trip count of at least this value means no end: there are then as many steps as slices, if
+  /// there are slices, or as many as BodyFrame allows.
   std::int64_t endless = std::numeric_limits<std::int64_t>::max();
-  std::int64_t slices = -1;          ///< may be a parameter; more steps are a fault; -1: none
-  std::optional<Access> condition;   ///< a boolean; false: no step is taken
-  std::optional<Access> keep_going;  ///< a boolean; false: the last step is behind us
+  std::int64_t slices = -1;          ///< may be a parameter; more steps are an error; -1: no slices
+  std::optional<Access> condition;   ///< a boolean; false: no step runs
+  std::optional<Access> keep_going;  ///< a boolean; false: the last step is done
   std::vector<SlotSet> before, after;
-  std::vector<SlotSet> skipped;  ///< in the place of both where no step is taken
+  std::vector<SlotSet> skipped;  ///< instead of `before` and `after` if no step runs
   std::vector<SlotMove> moves;
   std::vector<InnerState> states;
-  /// Of loops whose number of steps nobody knows beforehand: what a step counts for in
-  /// BodyFrame::steps_to_poll, with the counted loops inside. 0: the loop is counted.
+  /// For loops whose number of steps is not known beforehand: what a step counts for in
+  /// BodyFrame::steps_to_poll, including counted loops inside. 0: the loop is counted.
   std::int64_t weight = 0;  ///< may be a parameter
-  std::int32_t index = 0;   ///< in BodyFrame::steps_to_poll; reported where it fails
+  std::int32_t index = 0;   ///< in BodyFrame::steps_to_poll; reported on failure
 
   [[nodiscard]] bool is_counted() const { return weight == 0; }
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
 };
 
-/// What a nest reads first begins `bytes` bytes further on for each element of an axis that an
-/// index names: an i32 or i64, below 0 from the end. into: not that read begins there, but what the
-/// nest writes, and the reads behind the first. Unlike a DynamicIndex, of which each element of a
-/// nest has its own, it moves the whole operand, and where it is outside the call of the kernel
-/// takes over, which knows the error.
+/// Moves the first read of a nest by `bytes` per element of an axis, up to the element that an
+/// index selects: an i32 or i64; negative values count from the end. into: moves instead the writes
+/// and all reads after the first. Unlike a DynamicIndex, which has a value per element of a nest,
+/// it moves the whole operand. If it is out of range the kernel's call runs instead and reports the
+/// error.
 struct DynamicSlice {
   Access index;
   std::int64_t size = 0;   ///< of the axis; may be a parameter
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be a parameter
+  std::int64_t bytes = 0;  ///< between adjacent elements of that axis; may be a parameter
   bool into = false;
   friend bool operator==(const DynamicSlice&, const DynamicSlice&) = default;
 };
 
-/// One part of a step.
+/// One statement of a step.
 struct Statement {
   enum class Kind : std::uint8_t {
     nest,
-    dynamic_slice,  ///< `nest`, whose operands `slice` moves; where the index is outside, the call
-    call,           ///< of a kernel that was bound before
+    dynamic_slice,  ///< `nest`, with operands moved by `slice`; `call` if the index is out of range
+    call,           ///< of a kernel that is already bound
     set,            ///< of a slot
-    branch,         ///< `inner` where the condition is true, `otherwise` where it is not
+    branch,         ///< `inner` if the condition is true, otherwise `otherwise`
     loop,           ///< its steps are `inner`
     charge,         ///< `nanoseconds` to BodyFrame::time_left
   };
@@ -184,20 +184,20 @@ struct Statement {
   friend bool operator==(const Statement&, const Statement&) = default;
 };
 
-/// A state in the code's own memory from the first step of an execution to its last: `now`, which
-/// `then` replaces after each step. Before and after it lies where `slot` points.
+/// A state kept in the code's own memory from the first step of an execution to the last: `now`,
+/// replaced by `then` after each step. Before and after the execution it is stored at `slot`.
 struct LocalState {
   std::int32_t slot = 0, now = 0, then = 0;
   friend bool operator==(const LocalState&, const LocalState&) = default;
 };
 
-/// How operands name the code's own memory: below all slots.
+/// How operands name the code's own memory: by numbers below all slots.
 constexpr std::int32_t local_slot(std::size_t index) {
   return -1 - static_cast<std::int32_t>(index);
 }
 constexpr std::size_t local_index(std::int32_t slot) { return static_cast<std::size_t>(-1 - slot); }
 
-/// How many blocks, branches and loops, lie around a statement at most: the compiler recurses.
+/// How deeply branches and loops may nest: the compiler recurses.
 inline constexpr int kMaxStatementDepth = 32;
 
 /// One step of a loop, or a part of one, as every compiler of bodies takes it (loopnest/verify.h
@@ -209,9 +209,9 @@ struct BodySource {
   std::optional<Access> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
-  std::size_t parameters = 0;  ///< how many the run passes
-  bool timed = false;          ///< whether the code adds up what each statement takes
-  Isa isa = active_isa();      ///< as above; products are added by fma where it has that
+  std::size_t parameters = 0;  ///< how many parameters the run passes
+  bool timed = false;          ///< whether the code accumulates the time of each statement
+  Isa isa = active_isa();      ///< products are added with fma if it has that
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 

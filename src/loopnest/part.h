@@ -1,5 +1,4 @@
-// The parts of a loop's body while it is made ready for the compiler: statements, each with the
-// memory that it touches.
+// Parts: a body's statements while passes run, each with the memory that it touches.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,12 @@
 
 namespace scanloom::loopnest {
 
-/// Whether the slot is that of a buffer, of which nobody reads after a step what the step has made,
-/// unless it is told apart.
+/// Whether a slot is a buffer: what a step writes there is not read after that step, except by uses
+/// that are listed separately.
 using IsBuffer = std::function<bool(std::int32_t slot)>;
 inline bool no_buffer(std::int32_t /*slot*/) { return false; }
 
-/// A value that several nests put together, row by row in memory of its own.
+/// A value that several nests assemble, row by row, in memory of its own.
 struct Whole {
   std::int32_t slot = 0;
   DType dtype = DType::f32;
@@ -26,28 +25,29 @@ struct Whole {
   friend bool operator==(const Whole&, const Whole&) = default;
 };
 
-/// What a statement was made of, as whoever described the body numbers it. Passes keep the numbers.
+/// Identifies what a statement was made from, numbered by the code that described the body. Passes
+/// keep the numbers.
 using OriginId = Id<struct OriginTag>;
 
-/// A statement of a body, and what is known of it while passes run.
+/// A statement of a body, with what is known of it while passes run.
 struct Part {
   Statement statement;
   std::vector<Use> reads, writes;
-  std::vector<OriginId> origins;    ///< of what it computes, wholly or in part
-  std::optional<Whole> whole = {};  ///< of which the nest makes a piece
+  std::vector<OriginId> origins;    ///< of all or part of what it computes
+  std::optional<Whole> whole = {};  ///< the value of which the nest writes a piece
 
   [[nodiscard]] bool is_nest() const { return statement.kind == Statement::Kind::nest; }
-  /// Whether data decide that the run ends here.
+  /// Whether the run may fail here, depending on data.
   [[nodiscard]] bool may_fail() const { return !is_nest() || statement.nest.may_fail(); }
 };
 
-/// A nest with the memory that it touches.
+/// Returns a part of the nest, with the memory that it touches.
 Part part_of(Nest nest, std::vector<OriginId> origins);
 
-/// Those of both, each once.
+/// Returns the origins of both, without duplicates.
 std::vector<OriginId> origins_of(const Part& a, const Part& b);
 
-/// Neither reads or writes what the other writes.
+/// Whether neither reads or writes what the other writes.
 [[nodiscard]] bool independent(const Part& a, const Part& b);
 
 }  // namespace scanloom::loopnest

@@ -22,7 +22,8 @@ std::vector<std::int32_t> append_program(ScalarProgram& to, const ScalarProgram&
 
 void drop_dead(ScalarProgram& program) {
   const std::size_t inputs = program.inputs.size();
-  std::vector<std::int32_t> registers(inputs + program.instrs.size(), -1);  // new ones
+  // The new numbers of registers; -1: dropped.
+  std::vector<std::int32_t> registers(inputs + program.instrs.size(), -1);
   std::vector<bool> needed(registers.size());
   for (const std::int32_t result : program.results) needed[static_cast<std::size_t>(result)] = true;
   for (std::size_t i = registers.size(); i-- > inputs;)

@@ -1,4 +1,4 @@
-// Element programs put together, and what is left out of them.
+// Combining element programs, and removing what they do not need.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace scanloom::loopnest {
 
-/// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
-/// results.
+/// Appends `from` to `to`, given the register in `to` of each of its inputs. Returns the registers
+/// of its results.
 std::vector<std::int32_t> append_program(tensor::ScalarProgram& to,
                                          const tensor::ScalarProgram& from,
                                          std::vector<std::int32_t> registers);

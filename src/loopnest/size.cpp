@@ -19,9 +19,9 @@ using tensor::ScalarProgram;
 
 /// Functions such as exp become many operations, or one call.
 constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
-/// Of each lane of an operand with indices, and more for each of these.
+/// Per lane of an operand with indices, and additionally per index.
 constexpr std::int64_t kOperationsOfIndexed = 2, kOperationsOfIndex = 3;
-/// Of blocks that are transposed, over all widths of vectors.
+/// Elements of a transposed block, over all vector widths.
 constexpr std::int64_t kElementsInARow = 6;
 /// Lanes of a block of the widest vectors.
 constexpr std::int64_t kLanesOfBlock = 32;
@@ -32,7 +32,7 @@ bool is_per_lane(const ScalarInstr& instr) {
          (tensor::divides(instr.op) && !is_floating_point(instr.dtype));
 }
 
-/// Calls f(nest) for each nest of the statement and of those inside.
+/// Calls f(nest) for each nest of the statement, including nested ones.
 template <class F>
 void for_nests(const Statement& statement, F&& f) {
   if (statement.kind == Statement::Kind::nest || statement.kind == Statement::Kind::dynamic_slice)
@@ -50,7 +50,7 @@ class Counter {
       });
   }
 
-  /// Programs are emitted once for each block of lanes that is not part of a loop.
+  /// A program is emitted once per block of lanes that is not part of a loop.
   [[nodiscard]] std::int64_t operations_of(const Nest& nest) const {
     const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
     const std::int64_t times = blocks_of(lanes, !nest.reductions.empty());
@@ -62,7 +62,7 @@ class Counter {
     for (const Reduction& reduction : nest.reductions) {
       const bool across = std::ranges::any_of(
           reduction.reads, [&](const Access& read) { return is_across(nest, read); });
-      // Blocks that are transposed are written out element by element; extremes have three forms.
+      // Transposed blocks are unrolled element by element; max, min and indices have three forms.
       const bool adds = reduction.kind == Reduction::Kind::sum ||
                         reduction.kind == Reduction::Kind::prod ||
                         reduction.kind == Reduction::Kind::multiply_add;
@@ -81,7 +81,7 @@ class Counter {
       if (tensor::is_function(instr.op)) ++functions_[instr.op];
   }
 
-  /// Where something is reduced, all widths of vectors.
+  /// With reductions there is a block for every vector width.
   static std::int64_t blocks_of(std::int64_t lanes, bool reductions) {
     const auto bits = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };
     if (reductions) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
@@ -106,7 +106,7 @@ class Counter {
                                                                        : kOperationsOfFunction;
   }
 
-  /// Lanes of a block that are taken one by one, since each has an index of its own.
+  /// Returns how many lanes of a block are accessed one by one because each has its own index.
   static std::int64_t lanes_apart(const Nest& nest, const Access& operand) {
     const std::size_t axes = nest.sizes.size();
     const bool apart = axes > 0 && std::ranges::any_of(operand.indices, [&](const auto& index) {
@@ -115,7 +115,7 @@ class Counter {
     return apart ? std::min<std::int64_t>(nest.sizes.back(), kLanesOfBlock) : 1;
   }
 
-  /// Elements that lie apart are taken one by one.
+  /// Elements that are not adjacent are accessed one by one.
   static std::int64_t accesses_of(const Nest& nest, const Access& operand, std::int64_t blocks) {
     const std::size_t axes = nest.sizes.size();
     if (!operand.indices.empty()) {

@@ -1,4 +1,4 @@
-// How many operations the statements of a body become, about: what bounds the time of the compiler.
+// Estimates the number of operations emitted for a body's statements, which bounds compile time.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace scanloom::loopnest {
 
-/// Operations of vectors and of elements that all these statements become, with what is inside of
-/// them. Functions of which there are many are written once and called.
+/// Returns the vector and scalar operations of all these statements, including nested ones.
+/// Functions with many occurrences are emitted once and called.
 std::int64_t emitted_of(std::span<const Part> parts);
 
 }  // namespace scanloom::loopnest

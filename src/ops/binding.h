@@ -1,4 +1,4 @@
-// Binding: what a front-end knows of a name or port while it reads a graph.
+// Binding: what a front-end knows about a name or port while it reads a graph.
 #pragma once
 
 #include <memory>
@@ -8,17 +8,17 @@
 
 namespace scanloom::ops {
 
-/// A value of the region, a constant that is not in the region yet, or both; neither: nothing is
-/// given.
+/// A value of the region, a constant that is not in the region yet, or both. Neither: absent.
 struct Binding {
-  ir::ValueId value;                               ///< invalid: made from `constant` when needed
-  std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known when reading
-  bool poisoned = false;                           ///< its maker failed, which has been reported
+  ir::ValueId value;                               ///< invalid: created from `constant` when needed
+  std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known while reading
+  bool poisoned = false;                           ///< its producer failed, which has been reported
 
   [[nodiscard]] bool is_absent() const {
     return !value.valid() && constant == nullptr && !poisoned;
   }
-  /// The value, brought into the region of `builder` if need be; invalid where there is none.
+  /// Returns the value, adding the constant to the region of `builder` if necessary. Invalid if
+  /// there is neither.
   ir::ValueId materialise(ir::Builder& builder) {
     if (!value.valid() && constant != nullptr) value = builder.constant(*constant);
     return value;

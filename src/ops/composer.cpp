@@ -76,7 +76,7 @@ ValueId Composer::gelu(ValueId x, bool by_tanh) {
   } else {
     curve = op(erf_op, {div(x, like(std::sqrt(2.0), x))});
   }
-  // Half of x comes first, for twice the result may be too large.
+  // Halves x first, since twice the result may overflow.
   const ValueId half = mul(like(0.5, x), x);
   return mul(half, add(like(1, x), curve));
 }

@@ -1,6 +1,5 @@
-// Composer: writes what a front-end's operator means as an expression over operators of the IR. The
-// first error is remembered and everything after it does nothing, so that formulas read like
-// formulas; done() hands the error back.
+// Composer: expresses a front-end's operator in terms of operators of the IR. It records the first
+// error and then does nothing more, so that formulas read like formulas; done() returns the error.
 //
 //   Composer c(builder);
 //   const ValueId y = c.div(x, c.add(c.abs(x), c.like(1, x)));
@@ -27,11 +26,11 @@ class Composer {
 
   [[nodiscard]] ir::Builder& builder() { return builder_; }
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
-  /// Remembers the error, if it is the first.
+  /// Records the error if it is the first.
   void refuse(Error error);
-  /// The error, if there was one.
+  /// Returns the error, if there was one.
   Expected<void> done();
-  /// The value of an Expected; after an error a default one.
+  /// Returns the value of an Expected, or a default-constructed one after an error.
   template <class T>
   T take(Expected<T> value) {
     if (value) return *std::move(value);
@@ -39,9 +38,9 @@ class Composer {
     return T{};
   }
 
-  /// f32 after an error.
+  /// Returns f32 after an error.
   [[nodiscard]] DType dtype(ValueId x) const;
-  /// The size of an axis where the model says it; -1 otherwise.
+  /// Returns the size of an axis if the model determines it, otherwise -1.
   [[nodiscard]] std::int64_t known_size(ValueId x, int axis) const;
 
   // Constants.
@@ -72,9 +71,9 @@ class Composer {
   ValueId log(ValueId x) { return op(ops::log_op, {x}); }
   ValueId sin(ValueId x) { return op(ops::sin_op, {x}); }
   ValueId cos(ValueId x) { return op(ops::cos_op, {x}); }
-  /// The quotient of sine and cosine; of halves, rounded once.
+  /// Sine divided by cosine; for f16 and bf16, rounded once.
   ValueId tan(ValueId x);
-  /// x / 2 * (1 + erf(x / sqrt 2)), or about that by tanh.
+  /// x / 2 * (1 + erf(x / sqrt 2)), or its approximation by tanh.
   ValueId gelu(ValueId x, bool by_tanh);
   ValueId less(ValueId a, ValueId b) { return op(ops::less_op, {a, b}); }
   ValueId less_equal(ValueId a, ValueId b) { return op(ops::less_equal_op, {a, b}); }
@@ -91,13 +90,13 @@ class Composer {
   ValueId shape(ValueId x, std::int64_t start = 0) {
     return op(ops::shape_op, {x}, {{"start", start}});
   }
-  /// The sizes of the axes start .. end - 1.
+  /// The sizes of the axes [start, end).
   ValueId shape(ValueId x, std::int64_t start, std::int64_t end) {
     return op(ops::shape_op, {x}, {{"start", start}, {"end", end}});
   }
-  /// Scalars, and lists, put end to end.
+  /// Concatenates scalars and lists.
   ValueId join(std::initializer_list<ValueId> parts);
-  /// 0, 1, ... below the count.
+  /// 0, 1, ..., count - 1.
   ValueId count_up(ValueId count) { return op(ops::range_op, {number(0), count, number(1)}); }
 
   // Shapes.
@@ -126,20 +125,21 @@ class Composer {
   ValueId gather(ValueId x, ValueId indices, std::int64_t axis) {
     return op(ops::gather_op, {x, indices}, {{"axis", axis}});
   }
-  /// x of one number per channel, in the shape to be broadcast along axis 1 of `rank` axes.
+  /// Reshapes x, which has one number per channel, so that it broadcasts along axis 1 of `rank`
+  /// axes.
   ValueId per_channel(ValueId x, int rank);
 
   // Sums.
 
-  /// Over `axes`, which stay with size 1.
+  /// Reduces `axes`, which stay with size 1.
   ValueId reduce(ValueId x, const char* kind, Ints axes) {
     return op(ops::reduce_op, {x}, {{"kind", kind}, {"axes", std::move(axes)}, {"keepdims", 1}});
   }
-  /// Over all axes, to a scalar.
+  /// Reduces all axes, to a scalar.
   ValueId reduce_all(ValueId x, const char* kind) {
     return op(ops::reduce_op, {x}, {{"kind", kind}, {"keepdims", 0}});
   }
-  /// By an einsum specification; the empty one is numpy's matmul.
+  /// Contracts by an einsum specification; an empty one means numpy's matmul.
   ValueId contract(ValueId a, ValueId b, std::string spec) {
     return op(ops::contract_op, {a, b}, {{"spec", std::move(spec)}});
   }
@@ -149,21 +149,21 @@ class Composer {
   std::optional<Error> error_;
 };
 
-/// A scalar rounded to dtype.
+/// Returns a scalar rounded to dtype.
 Expected<tensor::Tensor> scalar_of(double value, DType dtype);
 
-/// What f16 and bf16 are computed in where one rounding at the end is wanted.
+/// The dtype to compute in if f16 and bf16 are to be rounded only once, at the end.
 [[nodiscard]] inline DType at_least_f32(DType dtype) {
   return dtype == DType::f64 ? DType::f64 : DType::f32;
 }
 
-/// Reals that hold all numbers of that type: f32 where it does.
+/// Returns a floating-point dtype that holds all numbers of `dtype`: f32 if it does.
 [[nodiscard]] inline DType real_that_holds(DType dtype) {
   const bool narrow = is_floating_point(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
   return narrow ? DType::f32 : DType::f64;
 }
 
-/// The axes first .. last - 1.
+/// Returns the axes [first, last).
 [[nodiscard]] std::vector<std::int64_t> axes_between(int first, int last);
 
 }  // namespace scanloom::ops

@@ -14,8 +14,8 @@ namespace scanloom::ops {
   return tensor::Shape(std::span(operand.strides, static_cast<std::size_t>(operand.rank)));
 }
 
-/// The strides of a result that lacks `axis` of its input, or keeps it with size 1, by the axes of
-/// the input; 0 along `axis`.
+/// Returns the strides of a result by the axes of its input, if the result lacks `axis` or keeps it
+/// with size 1; 0 along `axis`.
 [[nodiscard]] inline tensor::Shape strides_without(const tensor::Operand& result, int axis,
                                                    int input_rank) {
   tensor::Shape strides = strides_of(result);
@@ -24,9 +24,9 @@ namespace scanloom::ops {
   return strides;
 }
 
-/// f(offsets) for every line along `axis` of the index space `dims`: for each operand the offset of
-/// its first element of the line. strides[i] has one stride per axis of dims. No line where dims
-/// holds no element.
+/// Calls f(offsets) for every line along `axis` of the index space `dims`, with the offset of the
+/// line's first element for each operand. strides[i] has one stride per axis of dims. There are no
+/// lines if dims has no elements.
 template <std::size_t kOperands, class F>
 void for_each_line(tensor::Shape dims, int axis, std::array<tensor::Shape, kOperands> strides,
                    F&& f) {

@@ -1,5 +1,5 @@
-// Axes that are named by an attribute or, where only the run knows them, by an operand: reduce,
-// squeeze, unsqueeze.
+// NamedAxes: axes named by an attribute or, if only the run knows them, by an operand. Used by
+// reduce, squeeze and unsqueeze.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace scanloom::ops {
 
-/// Axes that an attribute names or, where that is absent, an index operand.
+/// Axes named by an attribute or, if that is absent, by an index operand.
 struct NamedAxes {
   bool present = false;                           ///< in either form
-  std::optional<std::vector<std::int64_t>> axes;  ///< nullopt: absent, or only data decides
-  std::int64_t count = -1;                        ///< -1: absent or not known
+  std::optional<std::vector<std::int64_t>> axes;  ///< nullopt: absent, or known only from data
+  std::int64_t count = -1;                        ///< -1: absent or unknown
 };
 /// Errors: both forms are present; the operand has more than one axis.
 Expected<NamedAxes> named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr, int operand);
 
-/// The type of a result whose axes only data decides: of fresh sizes where it has `rank` axes, and
-/// unranked where that is not known or it has none. It never is static, so that the axes are
-/// looked at before anything is computed.
+/// Returns the type of a result whose axes depend on data: with fresh sizes if it has `rank` axes,
+/// unranked if the rank is unknown or 0. The type is never static, so the axes are read before
+/// anything is computed.
 tensor::Type of_unknown_axes(ir::InferCtx& ctx, DType dtype, std::int64_t rank);
 
 }  // namespace scanloom::ops

@@ -1,4 +1,4 @@
-// Every operator by name. list.inc is the one list; each operator is defined in its own file.
+// Operators by name. list.inc is the only list; each operator is defined in its own file.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ namespace scanloom::ops {
 #include "ops/list.inc"
 #undef SCANLOOM_OP
 
-/// nullptr where there is none; knows ir's loop, branch and constant too. It is an ir::OpTable.
+/// Returns nullptr for an unknown name. Includes ir's loop, branch and constant. An ir::OpTable.
 const ir::OpDef* find_op(std::string_view name);
-/// In the order of list.inc.
+/// Returns all operators in the order of list.inc.
 std::span<const ir::OpDef* const> all_ops();
 
 }  // namespace scanloom::ops

@@ -37,7 +37,7 @@ ScalarProgram build(ScalarFn scalar, std::span<const std::optional<DType>> input
   return program;
 }
 
-// The operands of each instruction but a cast are of its own dtype, select's condition apart.
+// The operands of every instruction except casts have its own dtype, apart from select's condition.
 Expected<void> check_operands(const ScalarProgram& program) {
   for (const ScalarInstr& instr : program.instrs) {
     if (instr.op == ScalarOp::cast) continue;
@@ -90,7 +90,7 @@ void infer_integers(ir::InferCtx& ctx, const ScalarProgram& program) {
     ctx.set_integers(0, *std::move(values));
 }
 
-/// The operands of one call, the result last, on the index space of the result.
+/// The operands of one call, with the result last, on the index space of the result.
 class Columns {
  public:
   explicit Columns(const Call& call) : rows_(call.out(0).shape().dims()) {
@@ -177,7 +177,7 @@ Status run_pointwise(const Call& call, ScalarFn scalar) noexcept try {
   std::vector<std::optional<DType>> inputs;
   for (int i = 0; i < call.input_count; ++i)
     inputs.push_back(call.has(i) ? std::optional(call.in(i).dtype) : std::nullopt);
-  // A call does not count its attributes; programs read those that their operator declares.
+  // A call does not count its attributes; programs read only those that their operator declares.
   constexpr std::size_t kMaxAttrs = 2;
   const ScalarProgram program = build(scalar, inputs, {call.attrs, kMaxAttrs});
   Columns(call).evaluate(program);

@@ -1,7 +1,6 @@
-// What all pointwise operators share: everything about them follows from `scalar`, the element
-// program. Types by running it over the dtypes, sizes by numpy's broadcasting, the reference kernel
-// by evaluating it element by element. The planner and the loop compiler start from the same
-// program.
+// Shared by all pointwise operators. Everything follows from `scalar`, the element program: types
+// by running it over the dtypes, sizes by numpy's broadcasting, the reference kernel by evaluating
+// it element by element. The planner and the loop compiler start from the same program.
 #pragma once
 
 #include <optional>
@@ -13,20 +12,20 @@ namespace scanloom::ops {
 
 using ScalarFn = ir::Reg (*)(ir::ScalarCtx&);
 
-/// The element program of `op` for operands of these dtypes; nullopt: an optional one that is
-/// absent. The program's inputs are the operands that are present, in order; it has one result.
-/// Preconditions: op.scalar is set, attrs are complete and in the order that op declares.
+/// Returns the element program of `op` for operands of these dtypes (nullopt: an absent optional
+/// operand). Its inputs are the operands that are present, in order; it has one result.
+/// Preconditions: op.scalar is set; attrs are complete and in the order that op declares.
 tensor::ScalarProgram pointwise_program(const ir::OpDef& op,
                                         std::span<const std::optional<DType>> inputs,
                                         std::span<const tensor::Attr> attrs);
 
-/// Errors: invalid_model (dtypes or sizes that do not fit together), unsupported (dtypes that
-/// element programs do not know: strings and complex numbers).
+/// Errors: invalid_model (dtypes or sizes that do not match), unsupported (dtypes without element
+/// programs: strings and complex numbers).
 Expected<void> infer_pointwise(ir::InferCtx& ctx, ScalarFn scalar);
-/// Any strides, sizes of 1 broadcast. Fault: out_of_memory.
+/// Takes any strides; sizes of 1 broadcast. Error: out_of_memory.
 tensor::Status run_pointwise(const tensor::Call& call, ScalarFn scalar) noexcept;
 
-/// The two above as the function pointers that an OpDef holds.
+/// The two functions above in the form that an OpDef holds.
 template <ScalarFn kScalar>
 Expected<void> infer_from_scalar(ir::InferCtx& ctx) {
   return infer_pointwise(ctx, kScalar);

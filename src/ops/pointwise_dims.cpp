@@ -13,8 +13,8 @@ using tensor::DimTable;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 
-// Division truncates, dims round down: the same for dividends that are not negative, and where
-// nothing is left over.
+// Division truncates, while dims round down. These agree for dividends that are not negative, and
+// for exact quotients.
 std::optional<Dim> divide(ir::InferCtx& ctx, Dim a, Dim b) {
   if (!b.is_constant() || b.value() <= 0) return std::nullopt;
   if (a.is_constant()) return Dim(a.value() / b.value());
@@ -54,7 +54,7 @@ std::optional<Dim> apply(ir::InferCtx& ctx, const ScalarInstr& instr, Dim a, Dim
   return std::nullopt;
 }
 
-/// One element: registers begin with those of the inputs; false where there is no expression.
+/// Evaluates one element; registers begin with the inputs'. Returns false without an expression.
 bool evaluate(ir::InferCtx& ctx, const tensor::ScalarProgram& program,
               std::vector<Dim>& registers) {
   for (const ScalarInstr& instr : program.instrs) {

@@ -1,6 +1,5 @@
-// Pointwise operators on sizes: what a model computes from Shape with Add, Mul or Div is followed
-// as dim expressions, so that a later Reshape or Expand has sizes that relate to those of the
-// feeds.
+// Pointwise operators on sizes. What a model computes from Shape with Add, Mul or Div is tracked as
+// dim expressions, so that the sizes of a later Reshape or Expand relate to those of the feeds.
 #pragma once
 
 #include <optional>
@@ -12,8 +11,8 @@
 
 namespace scanloom::ops {
 
-/// The `count` elements of the program's one result, given those of its inputs (of each one, or
-/// `count`); nullopt where a dim expression cannot say them exactly.
+/// Returns the `count` elements of the program's only result, given those of its inputs (one, or
+/// `count`, each). nullopt if a dim expression cannot represent one exactly.
 std::optional<std::vector<tensor::Dim>> evaluate_dims(
     ir::InferCtx& ctx, const tensor::ScalarProgram& program,
     std::span<const std::vector<tensor::Dim>> inputs, std::size_t count);

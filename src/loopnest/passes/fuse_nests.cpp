@@ -9,13 +9,13 @@
 namespace scanloom::loopnest {
 namespace {
 
-/// How many statements back a partner is looked for, which bounds the time for long bodies.
+/// How many statements back to look for a partner; bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
 
 std::size_t operands_of(const Nest& nest) { return nest.reads.size() + nest.writes.size(); }
 
-/// Whether `later` can run element by element together with `earlier`: what it reads of the other's
-/// results is the very element.
+/// Whether `later` can run element by element with `earlier`: it reads only the element of the
+/// other's result that is computed with it.
 bool joins(const Part& earlier, const Part& later) {
   const Nest &a = earlier.statement.nest, &b = later.statement.nest;
   if (a.sizes != b.sizes || overlap(earlier.writes, later.writes) ||
@@ -44,14 +44,14 @@ bool joins(const Part& earlier, const Part& later) {
   return true;
 }
 
-/// Both nests as one: `later` takes results of `earlier` from registers.
+/// Fuses both nests: `later` takes results of `earlier` from registers.
 Nest joined(const Nest& earlier, const Nest& later) {
   Nest nest;
   nest.sizes = earlier.sizes;
   nest.reads = earlier.reads;
   nest.reductions = earlier.reductions;
   nest.reductions.insert(nest.reductions.end(), later.reductions.begin(), later.reductions.end());
-  // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
+  // The source of each input of `later`: a read of the new nest, or a result of `earlier`.
   std::vector<std::int32_t> read_at, result_at;
   for (const Access& read : later.reads) {
     const auto made = std::ranges::find(earlier.writes, read);
@@ -86,7 +86,7 @@ Nest joined(const Nest& earlier, const Nest& later) {
   return nest;
 }
 
-/// Joins the last part to an earlier one, if there is one that takes it.
+/// Fuses the last part with an earlier one, if there is one that fits.
 void join_last(std::vector<Part>& parts) {
   const Part& last = parts.back();
   if (!last.is_nest()) return;
@@ -98,12 +98,12 @@ void join_last(std::vector<Part>& parts) {
       parts.pop_back();
       return;
     }
-    // Of two faults the first one counts.
+    // Of two failures the first one must be reported.
     if (!independent(candidate, last) || (candidate.may_fail() && last.may_fail())) return;
   }
 }
 
-/// Leaves out what nobody reads.
+/// Drops writes that nothing reads.
 void drop_writes(Part& part, const std::vector<Use>& read) {
   Nest& nest = part.statement.nest;
   std::size_t kept = 0;
@@ -146,7 +146,7 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later) {
   for (Part& part : parts)
     if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.origins));
-  // What readers have taken in would be computed once more for each of them.
+  // Producers that have been inlined would otherwise be computed again.
   drop_unread(parts, is_buffer, read_later);
   std::vector<Part> fused;
   for (Part& part : parts) {

@@ -1,4 +1,4 @@
-// Fewer nests, and fewer values in memory.
+// Fuses nests, so that there are fewer of them and fewer values in memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace scanloom::loopnest {
 
-/// Joins nests over the same axes, also across statements that neither depends on; what only the
-/// nest itself reads stays in its registers. What nobody in `parts` or `read_later` reads of
-/// a buffer is not written.
+/// Fuses nests over the same axes, also across statements that neither depends on. Values that only
+/// the fused nest reads stay in its registers. Writes to buffers that nothing in `parts` or
+/// `read_later` reads are dropped.
 std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later);
 

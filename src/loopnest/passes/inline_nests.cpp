@@ -14,14 +14,15 @@ using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
-/// Instructions of a program that several readers may each compute.
+/// Upper bound on the instructions of a program that several readers may each compute.
 constexpr std::size_t kMaxRepeated = 2;
-/// Larger programs stay where they are: what reads one in several orders computes it for each.
+/// Larger programs are not inlined: a reader that reads the result in several orders computes the
+/// program for each.
 constexpr std::size_t kMaxInlined = 256;
 /// With fewer lanes a reduction takes its elements one by one.
 constexpr std::int64_t kMinLanes = 4;
-/// Functions that a reduction may take in for each element. They depend on each other, and a
-/// reduction has few lanes to hide that; a nest of its own has all elements.
+/// Upper bound on functions per element inlined into a reduction. Their instructions depend on each
+/// other, and a reduction has few lanes to hide the latency; a nest of its own has all elements.
 constexpr std::int64_t kMaxFunctionsOfReduction = 2;
 
 bool is_cheap(const ScalarProgram& program) {
@@ -39,8 +40,8 @@ std::int64_t functions_in(const ScalarProgram& program) {
       program.instrs, [](const ScalarInstr& instr) { return tensor::is_function(instr.op); });
 }
 
-/// Which axis of the producer each axis of a reader walks (-1: none), where the reader reads each
-/// element once.
+/// Returns the producer's axis that each axis of a reader walks (-1: none), if the reader reads
+/// each element once.
 std::optional<std::vector<int>> axes_read(const Nest& producer, const Access& read,
                                           const std::vector<std::int64_t>& sizes) {
   const Access& write = producer.writes[0];
@@ -63,7 +64,7 @@ std::optional<std::vector<int>> axes_read(const Nest& producer, const Access& re
   return map;
 }
 
-/// The strides of those axes.
+/// Returns the strides along those axes.
 std::vector<std::int64_t> along(const std::vector<int>& axes,
                                 const std::vector<std::int64_t>& strides) {
   std::vector<std::int64_t> picked;
@@ -71,8 +72,8 @@ std::vector<std::int64_t> along(const std::vector<int>& axes,
   return picked;
 }
 
-/// `program` of `reads` and then further inputs, with what `producer` computes in the place of each
-/// read that `maps` gives axes for.
+/// Rewrites `program` over `reads` (and further inputs): each read for which `maps` gives axes
+/// becomes the program of `producer`.
 void inline_into(const Nest& producer, const std::vector<std::optional<std::vector<int>>>& maps,
                  ScalarProgram& program, std::vector<Access>& reads) {
   std::vector<Access> merged;
@@ -143,8 +144,8 @@ class Inliner {
            std::ranges::none_of(read_later_, [&](const Use& use) { return use.overlaps(made); });
   }
 
-  /// The parts that read what this one makes; nullopt where one of them cannot take the program,
-  /// or the operands do not live so long.
+  /// Returns the parts that read this one's result. nullopt if one of them cannot take the program,
+  /// or if operands are overwritten before that.
   std::optional<std::vector<std::size_t>> readers_of(std::size_t producer) const {
     const Part& made = parts_[producer];
     std::vector<std::size_t> readers;
@@ -155,7 +156,7 @@ class Inliner {
       overwritten |= overlap(part.writes, made.reads);
       if (overlap(part.writes, made.writes)) return std::nullopt;
       if (reads) {
-        // Of two faults the first one counts.
+        // Of two failures the first one must be reported.
         const bool too_late = made.may_fail() && (fails_before || !readers.empty());
         if (overwritten || too_late || !part.is_nest() || part.whole ||
             !takes(part.statement.nest, made))
@@ -206,7 +207,8 @@ class Inliner {
       substitute(made, nest);
       parts_[at] = part_of(std::move(nest), origins_of(parts_[producer], parts_[at]));
     }
-    // Others stay until it is known that nobody reads them; what may fail would be kept.
+    // Others stay until it is known that nothing reads them. A part that may fail would always be
+    // kept.
     if (made.may_fail()) parts_[producer] = part_of({}, {});
   }
 

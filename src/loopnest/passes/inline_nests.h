@@ -1,4 +1,4 @@
-// Element programs moved into the reductions and nests that read their results.
+// Inlines element programs into the reductions and nests that read their results.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace scanloom::loopnest {
 
-/// Puts the program of a nest without reductions in the place of each read of its result, where all
-/// readers are nests that read every element of it once: nothing is computed more often, but by
-/// several readers, which only programs of a few cheap instructions are. What nobody reads any more
-/// stays, for fuse_nests to leave out. `is_buffer` and `read_later` as there.
+/// Replaces each read of a nest's result by the nest's program, if the nest has no reductions and
+/// all readers are nests that read every element once. Nothing is computed more often, except that
+/// programs of a few cheap instructions may have several readers. Results that are no longer read
+/// stay; fuse_nests drops them. `is_buffer` and `read_later` are those of fuse_nests.
 void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                   const std::vector<Use>& read_later);
 

@@ -18,7 +18,7 @@ void for_strides(Nest& nest, F&& f) {
     for (Access& operand : reduction.reads) f(operand.strides);
 }
 
-/// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.
+/// Returns the cost of vectors along that axis: strides other than 1 and 0 take a load per lane.
 std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
   std::int64_t cost = 0;
   for_strides(nest, [&](const std::vector<std::int64_t>& strides) {
@@ -45,7 +45,7 @@ void order_axes(Nest& nest) {
   };
   move_last(nest.sizes);
   for_strides(nest, [&](std::vector<std::int64_t>& strides) { move_last(strides); });
-  // Joined from the inside out.
+  // Joins axes from the inside out.
   for (std::size_t axis = last; axis-- > 0;) {
     bool one_stride = true;
     for_strides(nest, [&](const std::vector<std::int64_t>& strides) {

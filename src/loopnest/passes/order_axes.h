@@ -1,12 +1,12 @@
-// The axes of a nest in the order in which they are walked.
+// Chooses the order in which the axes of a nest are walked.
 #pragma once
 
 #include "loopnest/loopnest.h"
 
 namespace scanloom::loopnest {
 
-/// Axes in the order in which vectors are best taken along the last, neighbours joined where all
-/// operands walk both in one stride.
+/// Reorders axes so that the last is the best one for vectors. Joins adjacent axes that all
+/// operands walk with one stride.
 void order_axes(Nest& nest);
 
 }  // namespace scanloom::loopnest

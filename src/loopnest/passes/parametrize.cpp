@@ -9,7 +9,7 @@
 namespace scanloom::loopnest {
 namespace {
 
-/// Loops of no more steps may be written out, each step after the other.
+/// Loops of at most this many steps may be unrolled.
 constexpr std::int64_t kMaxStepsInARow = 16;
 
 class Parametrizer {
@@ -17,7 +17,7 @@ class Parametrizer {
   Parametrizer(const StepExtents& extents, std::vector<std::int64_t>& parameters)
       : extents_(extents), parameters_(parameters) {}
 
-  // kMaxStatementDepth bounds how deep statements nest.
+  // kMaxStatementDepth bounds how deeply statements nest.
   void parametrize(std::vector<Statement>& statements) {
     for (Statement& statement : statements) {
       for (Access& read : statement.nest.reads) parametrize_strides(read);
@@ -47,7 +47,7 @@ class Parametrizer {
     for (DynamicIndex& index : operand.indices) {
       parametrize_strides(index);
       parametrize_move(operand, index.bytes);
-      // Operands that share an index have one check of it.
+      // Operands that share an index share its check.
       index.size = parameter_once(index.slot, index.size);
     }
   }
@@ -57,7 +57,8 @@ class Parametrizer {
     add(statement.slice.size);
   }
 
-  /// By how many bytes an index moves the operand: a parameter where a stride would be one.
+  /// Replaces the bytes by which an index moves the operand, if a stride of that size were
+  /// replaced.
   void parametrize_move(const Access& operand, std::int64_t& bytes) {
     const auto extent = extents_.find(operand.slot);
     const auto element = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
@@ -68,9 +69,9 @@ class Parametrizer {
 
   void parametrize_loop(InnerLoop& loop) {
     if (loop.slices != -1) add(loop.slices);
-    // The value that means no end stays what it is.
+    // The value that means no end must not change.
     if (loop.trips > kMaxStepsInARow && loop.trips < loop.endless) add(loop.trips);
-    if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
+    if (loop.weight > 1) add(loop.weight);  // includes the steps of counted loops inside
     if (!is_parameter(loop.trips) && loop.slices == -1) return;
     for (auto* sets : {&loop.before, &loop.skipped})
       for (SlotSet& set : *sets)
@@ -92,7 +93,7 @@ class Parametrizer {
 
   const StepExtents& extents_;
   std::vector<std::int64_t>& parameters_;
-  /// Those that are parameters already, by slot and value.
+  /// Numbers that are parameters already, by slot and value.
   std::map<std::pair<std::int32_t, std::int64_t>, std::int64_t> strides_;
 };
 

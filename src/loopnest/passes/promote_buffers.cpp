@@ -8,7 +8,7 @@
 namespace scanloom::loopnest {
 namespace {
 
-/// Bytes that are either all local or not at all.
+/// Bytes that are promoted together or not at all.
 struct Range {
   Use use;
   bool is_local = true;
@@ -25,7 +25,7 @@ void for_operands(Nest& nest, F&& f) {
   }
 }
 
-/// Kernels read them where they are outside.
+/// Indices stay in the run's memory: the kernel reads them if they are out of range.
 std::vector<Use> indices_of(const Nest& nest) {
   std::vector<Use> uses;
   for_indices(nest, [&](const DynamicIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
@@ -50,7 +50,7 @@ class BufferPromoter {
                                [&](const Range& range) { return range.use.overlaps(use); });
   }
 
-  /// Adds bytes to the ranges, joined with those that they overlap.
+  /// Adds bytes to the ranges and merges overlapping ones.
   void add(const Use& use) {
     Range joined{use};
     std::erase_if(ranges_, [&](const Range& range) {
@@ -68,7 +68,7 @@ class BufferPromoter {
           std::ranges::none_of(uses, [&](const Use& use) { return use.overlaps(range.use); });
   }
 
-  /// Values at the arena that the step makes; others were made before the loop.
+  /// Promotes values in the arena that the step computes; others were computed before the loop.
   void keep_values() {
     for (const Part& part : parts_)
       for (const Use& use : part.writes)
@@ -110,7 +110,7 @@ class BufferPromoter {
     const std::int64_t bytes = std::max(argument.last, next.last);
     const bool read_after = std::ranges::any_of(
         read_later_, [&](const Use& use) { return use.slot == swap.a || use.slot == swap.b; });
-    // All of the state is written in each step, or what is not would be lost.
+    // Each step must write the whole state, or the rest would be lost.
     if (read_after || next.last < bytes || bytes == 0 || bytes > kMaxLocalState) return;
     if (std::ssize(source_.states) >= kMaxLocalStates ||
         state_bytes_ + bytes > kMaxBytesOfLocalStates)
@@ -145,7 +145,7 @@ class BufferPromoter {
   const std::vector<Use>& read_later_;
   BodySource& source_;
   std::vector<Range> ranges_;
-  std::int64_t state_bytes_ = 0;  ///< of states that have become local
+  std::int64_t state_bytes_ = 0;  ///< of promoted states
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which values of a body need no memory of the run.
+// Promotes values of a body from the run's memory to the code's own.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,9 @@
 
 namespace scanloom::loopnest {
 
-/// Gives what only nests touch to the code's own memory, of which `source.locals` becomes the list:
-/// values in buffers that end with the step, and states that are small, which then move no slots.
-/// `read_later` lies at the slots of `source.keep_going`. Changes operands of `parts` and
-/// `source.swaps`.
+/// Moves what only nests touch to the code's own memory, listed in `source.locals`: values in
+/// buffers that end with the step, and small states, which then need no slot swaps. `read_later` is
+/// what `source.keep_going` reads. Changes operands of `parts` and `source.swaps`.
 void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
                      const std::vector<Use>& read_later, BodySource& source);
 

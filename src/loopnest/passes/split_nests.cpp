@@ -14,12 +14,12 @@
 namespace scanloom::loopnest {
 namespace {
 
-/// Of all readers of one value.
+/// Upper bound on the parts of all readers of one value.
 constexpr std::size_t kMaxParts = 32;
-/// Of a vector, and what a function takes beside an addition.
+/// Bytes of a vector; the work of a function relative to an addition.
 constexpr std::int64_t kVectorBytes = 32, kWorkOfFunction = 24;
-/// A load of what two stores have just written waits until both are in the cache: in operations
-/// that could have been done meanwhile.
+/// Cost in operations of a load that covers two recent stores: it waits until both have reached the
+/// cache.
 constexpr std::int64_t kOperationsOfWait = 16;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
@@ -32,7 +32,7 @@ struct Side {
 };
 using Box = std::vector<Side>;  // by axis of the whole
 
-/// What of the whole the operand walks over; nullopt where that is no box.
+/// Returns the part of the whole that the operand walks over; nullopt if it is not a box.
 std::optional<Box> box_of(const Whole& whole, const Access& operand,
                           const std::vector<std::int64_t>& sizes) {
   if (operand.slot != whole.slot || !operand.indices.empty() ||
@@ -42,7 +42,7 @@ std::optional<Box> box_of(const Whole& whole, const Access& operand,
   if (bytes < 0 || bytes % bytes_of(whole.dtype) != 0) return std::nullopt;
   std::int64_t rest = bytes / bytes_of(whole.dtype);
   Box box(whole.dims.size());
-  // The whole lies in memory of its own, row by row.
+  // The whole is row-major in memory of its own.
   for (std::size_t axis = 0; axis < box.size(); ++axis) {
     if (whole.dims[axis] == 1) continue;
     box[axis].first = rest / whole.strides[axis];
@@ -70,14 +70,14 @@ std::int64_t operations_of(const tensor::ScalarProgram& program) {
   return operations;
 }
 
-/// About how many operations on vectors a nest without reductions takes.
+/// Estimates the vector operations of a nest without reductions.
 std::int64_t work_of(const Nest& nest) {
   const std::int64_t operations = 1 + operations_of(nest.program);
   const std::int64_t elements = tensor::Shape(nest.sizes).elements();
   const std::int64_t held = kVectorBytes / bytes_of(nest.writes[0].dtype);
   std::int64_t least = elements * (operations + std::ssize(nest.reads) + std::ssize(nest.writes));
   for (std::size_t axis = 0; axis < nest.sizes.size(); ++axis) {
-    // The last vector of a row may begin earlier than the one before ends.
+    // The last vector of a row may overlap the one before it.
     const std::int64_t lanes = nest.sizes[axis], vectors = (lanes + held - 1) / held;
     std::int64_t row = operations * vectors;
     for (const auto* operands : {&nest.reads, &nest.writes})
@@ -88,7 +88,7 @@ std::int64_t work_of(const Nest& nest) {
   return least;
 }
 
-/// The reads of a nest while it is written anew: operands, or constants.
+/// Collects the reads of a nest that is being rewritten: operands, or constants.
 class Reads {
  public:
   explicit Reads(Nest& nest) : nest_(nest) {}
@@ -124,18 +124,18 @@ class Reads {
   std::vector<std::int32_t> positions_;
 };
 
-/// A part that makes elements of the whole, by a copy or a constant.
+/// A part that writes elements of the whole, as a copy or a constant.
 struct Piece {
   const Part* part;
   Box box;
 };
 
-/// Readers of one value in parts.
+/// Splits the readers of one value.
 class Cutter {
  public:
   Cutter(const Whole& whole, const std::vector<Piece>& pieces) : whole_(whole), pieces_(pieces) {}
 
-  /// The reader in parts; none where one of them has elements of no piece, or of several.
+  /// Returns the reader in parts; empty if a part reads elements of no piece, or of several.
   std::vector<Part> cut(const Part& reader) {
     const Nest& nest = reader.statement.nest;
     std::vector<std::vector<std::int64_t>> cuts(nest.sizes.size());
@@ -193,7 +193,7 @@ class Cutter {
     return true;
   }
 
-  /// The elements of the nest from `first` on.
+  /// Returns the nest restricted to the elements from `first` on.
   [[nodiscard]] std::optional<Nest> part_at(const Nest& nest,
                                             const std::vector<std::int64_t>& first,
                                             const std::vector<std::int64_t>& sizes) const {
@@ -285,7 +285,7 @@ class Splitter {
   }
 
  private:
-  /// The pieces that follow each other from `first` on; none where one is not as they are made.
+  /// Returns consecutive pieces from `first` on; empty if one does not have the form of a piece.
   std::vector<Piece> pieces_from(const Whole& whole, std::size_t first) const {
     std::vector<Piece> pieces;
     for (std::size_t at = first; at < parts_.size() && parts_[at].whole == whole; ++at) {
@@ -333,7 +333,7 @@ class Splitter {
     replace(std::move(cuts));
   }
 
-  /// What made the pieces stays until it is found that nobody reads them.
+  /// The parts that write the pieces stay until it is known that nothing reads them.
   void replace(std::map<std::size_t, std::vector<Part>> cuts) {
     std::vector<Part> parts;
     for (std::size_t at = 0; at < parts_.size(); ++at) {

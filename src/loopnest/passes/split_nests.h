@@ -1,6 +1,6 @@
-// Nests that read what others have put together piece by piece, a concat or a pad, read the pieces
-// instead: in as many parts as there are pieces, each with one of them in every operand. What was
-// put together is then written no more.
+// Splits nests that read a value assembled from pieces (a concat or a pad), so that they read the
+// pieces instead. A nest becomes several, each of which reads one piece through every operand. The
+// assembled value is then no longer written.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace scanloom::loopnest {
 
-/// Where all readers of such a value can be split and that is less work, splits them. `read_later`
-/// and `is_buffer`: as of fuse_nests. Afterwards no part is a piece.
+/// Splits all readers of such a value if that is possible and less work. `read_later` and
+/// `is_buffer` are those of fuse_nests. Afterwards no part is a piece.
 void split_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                  const std::vector<Use>& read_later);
 

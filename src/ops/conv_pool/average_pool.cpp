@@ -1,5 +1,5 @@
-// The sum of a window runs over its elements in row-major order, from 0; f16 and bf16 are summed in
-// f32, divided, and rounded once. A window of padding alone is 0 / 0.
+// A window is summed in row-major order, from 0. f16 and bf16 are summed in f32, divided, and
+// rounded once. A window of nothing but padding gives 0 / 0.
 #include <cmath>
 
 #include "ops/conv_pool/pool_windows.h"

@@ -23,7 +23,7 @@ constexpr int kDilations = 0;
 constexpr int kPads = 1;
 constexpr int kStrides = 2;
 
-/// Entry i of an optional attribute.
+/// Returns entry i of an optional attribute.
 std::int64_t number(const Attr& attr, std::size_t i, std::int64_t absent) {
   return attr.present() ? attr.integers()[i] : absent;
 }
@@ -45,7 +45,7 @@ Expected<void> check_attrs(const ir::InferCtx& ctx, std::size_t spatial) {
 
 bool is_size(std::int64_t size) { return size >= 1 && size < kMaxParameter; }
 
-/// Along axis i: how many elements the padded image has, and over how many a block reaches.
+/// Along axis i: the elements of the padded image, and the elements that a block spans.
 struct Reach {
   std::int64_t covered = 0, extent = 0;
 
@@ -57,8 +57,8 @@ struct Reach {
   }
 };
 
-/// How many blocks stand along each axis; nullopt: one does not fit. For the kernel too, so
-/// without a text, which would need memory.
+/// Returns how many blocks there are along each axis; nullopt if a block does not fit. Used by the
+/// kernel too, so it has no message, which would allocate memory.
 std::optional<OverlapGeometry> geometry_of(std::span<const Attr> attrs,
                                            std::span<const std::int64_t> image,
                                            std::span<const std::int64_t> block) {
@@ -79,7 +79,7 @@ std::optional<OverlapGeometry> geometry_of(std::span<const Attr> attrs,
   return geometry;
 }
 
-/// Why geometry_of gave none.
+/// Returns the error for which geometry_of returned nullopt.
 Error why_none(std::span<const Attr> attrs, std::span<const std::int64_t> image,
                std::span<const std::int64_t> block) {
   for (std::size_t i = 0; i < image.size(); ++i) {

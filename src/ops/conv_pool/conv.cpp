@@ -1,7 +1,7 @@
-// The order of the sum: channels of the group, then positions of the kernel in row-major order, one
-// multiply-add of base/dot.h each, from 0; the bias is added last. The padding counts as elements
-// that are 0 and takes part like any other, so that a product over unfolded windows gives the same
-// bits: an infinite weight over padding makes NaN. f16 and bf16 are summed in f32, rounded once.
+// The order of the sum: channels of the group, then kernel positions in row-major order, with one
+// multiply-add of base/dot.h each, from 0; the bias is added last. Padding takes part as elements
+// that are 0, so that a product over unfolded windows gives the same bits: an infinite weight over
+// padding gives NaN. f16 and bf16 are summed in f32 and rounded once.
 #include "base/dot.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"

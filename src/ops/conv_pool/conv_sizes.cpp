@@ -11,7 +11,7 @@ using tensor::ConvAttrs;
 using tensor::Dim;
 using tensor::Type;
 
-// As tensor::conv_geometry, with sizes that need not be numbers.
+// tensor::conv_geometry for sizes that need not be numbers.
 Dim out_size(ir::InferCtx& ctx, Dim in, Dim kernel, const ConvAttrs& attrs, std::size_t axis) {
   tensor::DimTable& dims = ctx.dims();
   const std::int64_t stride = attrs.stride[axis], dilation = attrs.dilation[axis];

@@ -1,4 +1,4 @@
-// What conv and qlinear_conv share before they run: attributes and inferred sizes.
+// Attributes and inferred sizes of conv and qlinear_conv.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,13 @@ inline constexpr decltype(ir::OpDef::attrs) kConvAttrs = {
     {"pads", tensor::AttrKind::integers, true},
     {"strides", tensor::AttrKind::integers, true}};
 
-/// Of x convolved with w under ctx's attributes, which stand in the order of tensor::ConvAttr.
-/// Precondition: x and w are ranked. Errors: sizes or attributes that do not go together.
+/// Returns the sizes of x convolved with w under ctx's attributes, in the order of
+/// tensor::ConvAttr. Precondition: x and w are ranked. Errors: sizes or attributes that do not
+/// match.
 Expected<std::vector<tensor::Dim>> conv_sizes(ir::InferCtx& ctx, const tensor::Type& x,
                                               const tensor::Type& w);
 
-/// Error: input i is there and is no vector with one element per filter of w.
+/// Error: input i is present and is not a vector with one element per filter of w.
 Expected<void> check_per_filter(ir::InferCtx& ctx, int i, const tensor::Type& w);
 
 }  // namespace scanloom::ops

@@ -1,5 +1,5 @@
-// The order of the sum: the bias, then positions of the kernel in row-major order, then channels of
-// the group, a product each, multiplied and added with two roundings everywhere.
+// The order of the sum: the bias, then kernel positions in row-major order, then channels of the
+// group. Each product is multiplied and added with two roundings on all machines.
 #include <algorithm>
 
 #include "ops/conv_pool/conv_sizes.h"
@@ -73,7 +73,7 @@ Expected<Given> read_attrs(std::span<const Attr> attrs, int spatial) {
   return given;
 }
 
-/// What all taps of all elements of an axis reach over.
+/// Returns the span of all taps of all elements of an axis.
 Dim reached(ir::InferCtx& ctx, const Given& given, std::size_t i, Dim in, Dim kernel) {
   tensor::DimTable& dims = ctx.dims();
   const Dim steps = dims.mul(dims.sub(in, 1), given.stride[i]);
@@ -142,7 +142,7 @@ OverlapGeometry geometry_of(const Given& given, const Operand& x, const Operand&
     one = {x.dims[axis + 2], y.dims[axis + 2],  w.dims[axis + 2],
            given.stride[i],  given.dilation[i], given.begin[i]};
     if (!given.has_shape && !given.same) continue;
-    // The size was given: what is too much is cut off on both sides.
+    // The size was given: the excess is cropped on both sides.
     const std::int64_t all =
         (one.in - 1) * one.stride + given.extra[i] + (one.kernel - 1) * one.dilation + 1;
     const std::int64_t cut = std::max<std::int64_t>(all - one.out, 0);

@@ -1,4 +1,4 @@
-// The walk over a convolution's windows that the reference kernels of conv and qlinear_conv share.
+// The walk over a convolution's windows, shared by the reference kernels of conv and qlinear_conv.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace scanloom::ops {
 
-/// The sizes of the spatial axes as a shape.
+/// Returns the sizes of the spatial axes as a shape.
 inline tensor::Shape spatial_shape(const tensor::ConvGeometry& geometry,
                                    const std::array<std::int64_t, tensor::kMaxSpatial>& sizes) {
   return tensor::Shape(std::span(sizes).first(static_cast<std::size_t>(geometry.spatial)));
 }
 
-/// f(image, filter, offset of the result's element, position) for every element of y, with
-/// filter counted over all groups.
+/// Calls f(image, filter, offset in y, position) for every element of y; `filter` counts over all
+/// groups.
 template <class F>
 void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Operand& y, F&& f) {
   if (y.empty()) return;
@@ -30,9 +30,9 @@ void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Operand
       });
 }
 
-/// f(offset in w, whether x has the element, offset in x if so) for every term of one element of
-/// the result, in the order of the sum: channels, then positions of the kernel, both row-major. The
-/// offset in x of what it does not have means nothing.
+/// Calls f(offset in w, whether x has the element, offset in x) for every term of one element of
+/// the result, in the order of the sum: channels, then kernel positions, both row-major. The offset
+/// in x is meaningless if x does not have the element.
 template <class F>
 void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x,
                   const tensor::Operand& w, std::int64_t image, std::int64_t filter,
@@ -50,7 +50,7 @@ void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x
         const std::int64_t coordinate = position[axis] * geometry.stride[i] - geometry.pad[i] +
                                         tap[axis] * geometry.dilation[i];
         inside &= coordinate >= 0 && coordinate < geometry.in[i];
-        // Places outside may lie so far away that their offsets overflow.
+        // Positions outside x may be so far away that their offsets overflow.
         if (inside) at += coordinate * x.strides[axis + 2];
       }
       f(w_base + tensor::offset_of(tap, w.strides + 2), inside, at);

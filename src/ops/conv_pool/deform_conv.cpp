@@ -1,6 +1,6 @@
-// The order of the sum: the bias, then positions of the kernel in row-major order, then channels; a
-// product each, multiplied and added with two roundings everywhere. Between elements x is
-// interpolated linearly along every axis, and 0 outside.
+// The order of the sum: the bias, then kernel positions in row-major order, then channels. Each
+// product is multiplied and added with two roundings on all machines. x is interpolated linearly
+// along every axis, and is 0 outside.
 #include <cmath>
 
 #include "ops/conv_pool/conv_sizes.h"
@@ -27,7 +27,7 @@ constexpr decltype(ir::OpDef::attrs) kAttrs = {
     {"group", tensor::AttrKind::integer, true},    {"pads", tensor::AttrKind::integers, true},
     {"strides", tensor::AttrKind::integers, true}, {"offset_group", tensor::AttrKind::integer}};
 
-/// Operand i has the batch of x, `channels` of them, and the spatial sizes of the result.
+/// Checks that operand i has the batch of x, `channels` channels, and the result's spatial sizes.
 Expected<void> check_per_tap(ir::InferCtx& ctx, int i, std::string_view name, Dim channels,
                              std::span<const Dim> result) {
   if (!ctx.has(i) || !ctx.in(i).ranked) return {};
@@ -70,7 +70,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));
 }
 
-/// Where a sample lies between elements: along each axis the lower one and the weight of the upper.
+/// The position of a sample: along each axis the lower element and the weight of the upper one.
 template <class T>
 struct Sample {
   std::array<std::int64_t, tensor::kMaxSpatial> low{};

@@ -1,6 +1,5 @@
-// The sum of a window runs over its elements in row-major order, from 0; f16 and bf16 are computed
-// in f32 and rounded once. Squares are multiplied and their root is the exact one; other powers are
-// base/math's.
+// A window is summed in row-major order, from 0. f16 and bf16 are computed in f32 and rounded once.
+// Squares are multiplications and their root is correctly rounded; other powers are base/math's.
 #include <cmath>
 
 #include "base/math/math.h"

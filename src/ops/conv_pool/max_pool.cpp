@@ -1,5 +1,5 @@
-// NaN counts as the greatest; among equals the first element of the window wins, in row-major
-// order. A window of padding alone yields the least value of the type and index -1.
+// NaN counts as the greatest; the first of equal elements of a window wins, in row-major order. A
+// window of nothing but padding gives the least value of the type and index -1.
 #include <limits>
 
 #include "ops/conv_pool/pool_windows.h"
@@ -26,7 +26,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 1, DType::i64, std::move(y.dims));
 }
 
-/// The strides of the spatial axes in the numbering of elements: row-major, or the first axis
+/// Returns the strides of the spatial axes that number elements: row-major, or with the first axis
 /// fastest.
 std::array<std::int64_t, tensor::kMaxSpatial> numbering(const PoolGeometry& geometry,
                                                         bool first_fastest) {
@@ -52,7 +52,7 @@ T least() {
     return std::numeric_limits<T>::min();
 }
 
-/// The number of an element of the plane, from its position in the window.
+/// Numbers the elements of a plane by their position in the window.
 class Numbers {
  public:
   Numbers(const PoolGeometry& geometry, bool first_fastest)
@@ -61,7 +61,7 @@ class Numbers {
       plane_ *= geometry.axes[static_cast<std::size_t>(i)].in;
   }
 
-  /// Of the element that is the `count`-th of the window's taps.
+  /// Returns the number of the element under the `count`-th of the window's taps.
   [[nodiscard]] std::int64_t number(std::int64_t plane, const tensor::Shape& position,
                                     const PoolWindow& window, std::int64_t count) const {
     std::int64_t result = plane * plane_;

@@ -1,4 +1,4 @@
-// Of several elements with one index the last one, in row-major order, wins.
+// The last of several elements with the same index wins, in row-major order.
 #include "opmath/conv_geometry.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
@@ -27,7 +27,7 @@ Expected<std::vector<std::int64_t>> read_list(const ir::InferCtx& ctx, int attr,
   return numbers;
 }
 
-/// (in - 1) * stride + kernel - pads on every spatial axis.
+/// Returns (in - 1) * stride + kernel - pads for every spatial axis.
 Expected<std::vector<Dim>> unpooled_sizes(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const std::size_t spatial = x.dims.size() - 2;
@@ -58,7 +58,7 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
   return {};
 }
 
-// The indices number elements of a tensor of unpooled_sizes; with output_shape y may be larger.
+// Indices number the elements of a tensor of unpooled_sizes; with output_shape y may be larger.
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   if (!x.ranked) {
@@ -83,7 +83,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, *wanted);
 }
 
-/// The sizes that the indices number. Precondition: inference has checked the attributes.
+/// Returns the sizes that indices refer to. Precondition: inference has checked the attributes.
 Shape numbered_sizes(const tensor::Call& call) {
   Shape sizes = call.in(0).shape();
   const auto& kernel = call.attrs[kKernel].integers();

@@ -1,6 +1,6 @@
-// Adding windows where they overlap, as col2im and conv_transpose do: the reverse of a
-// convolution's walk. Element i of an axis of x goes to i * stride - pad + k * dilation of the
-// result for every tap k of the window, where that exists.
+// Overlap-add, as in col2im and conv_transpose: the inverse of a convolution's walk. Element i of
+// an axis of x is added to element i * stride - pad + k * dilation of the result for every tap k of
+// the window, if the result has that element.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct OverlapGeometry {
   }
 };
 
-/// The elements of an axis of x that tap k moves to places of the result: [first, last).
+/// The elements [first, last) of an axis of x that tap k adds to elements of the result.
 struct OverlapRange {
   std::int64_t first = 0, last = 0;
 };
@@ -41,15 +41,15 @@ struct OverlapRange {
   return {std::min(up(below), axis.in), std::min(up(beyond), axis.in)};
 }
 
-/// The elements that one tap moves: rows of a cursor over x (operand 0) and the result (operand 1).
+/// The elements that one tap adds: rows of a cursor over x (operand 0) and the result (operand 1).
 struct OverlapTap {
   tensor::RowCursor<2> rows;
-  std::int64_t x_offset = 0, y_offset = 0;  ///< of the first of them
+  std::int64_t x_offset = 0, y_offset = 0;  ///< of the first element
   std::int64_t number = 0;                  ///< of the tap, row-major
 };
 
-/// f(tap) for each tap of the window that moves something, in row-major order. Strides are those of
-/// the spatial axes.
+/// Calls f(tap) for each tap of the window that adds anything, in row-major order. Strides are
+/// those of the spatial axes.
 template <class F>
 void for_each_overlap(const OverlapGeometry& geometry, const std::int64_t* x_strides,
                       const std::int64_t* y_strides, F&& f) {
@@ -62,7 +62,7 @@ void for_each_overlap(const OverlapGeometry& geometry, const std::int64_t* x_str
       const OverlapAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
       const OverlapRange range = overlap_range(axis, tap[i]);
       counts.push_back(std::max<std::int64_t>(range.last - range.first, 0));
-      // What moves nothing may lie so far away that its offset overflows.
+      // A tap that adds nothing may be so far away that its offset overflows.
       if (counts[i] == 0) moves = false;
       if (!moves) break;
       // A step that is never taken may overflow, too.

@@ -10,7 +10,7 @@ using tensor::PoolAttrs;
 using tensor::PoolAxis;
 using tensor::Type;
 
-// As resolve_pool_axis, with a size that need not be a number.
+// resolve_pool_axis for a size that need not be a number.
 Dim out_size(ir::InferCtx& ctx, const PoolAttrs& attrs, std::size_t i, Dim in) {
   tensor::DimTable& dims = ctx.dims();
   const std::int64_t stride = attrs.stride[i];

@@ -1,5 +1,5 @@
-// The windows of average_pool, lp_pool and max_pool (opmath/pool_geometry.h) as operators have
-// them: declarations of their attributes, and the sizes of the result.
+// The windows of average_pool, lp_pool and max_pool (opmath/pool_geometry.h) as operators declare
+// them: attributes, and the sizes of the result.
 #pragma once
 
 #include <string_view>
@@ -25,8 +25,8 @@ constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::At
           {own, kind}};
 }
 
-/// The sizes of the result, which need not be numbers; unranked where x is. Errors as above, and x
-/// with fewer than three axes.
+/// Returns the result's type, whose sizes need not be numbers; unranked if x is. Errors as above,
+/// and x with fewer than three axes.
 Expected<tensor::Type> pooled_type(ir::InferCtx& ctx);
 
 }  // namespace scanloom::ops

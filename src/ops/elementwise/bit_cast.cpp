@@ -13,14 +13,14 @@ using tensor::Operand;
 
 constexpr int kTo = 0;
 
-/// The type of both parts of complex numbers.
+/// Returns the type of the two parts of a complex number.
 std::optional<DType> part_of(DType dtype) {
   if (dtype == DType::c64) return DType::f32;
   if (dtype == DType::c128) return DType::f64;
   return std::nullopt;
 }
 
-/// Whether elements of type `wide` are read as pairs of `narrow`, an axis more.
+/// Whether elements of type `wide` are read as pairs of `narrow`, with an additional axis.
 bool are_pairs(DType wide, DType narrow) { return part_of(wide) == narrow; }
 
 Expected<void> infer_pairs(ir::InferCtx& ctx, bool to_parts) {
@@ -55,7 +55,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Strides in parts of complex numbers, those of their own axis last.
+/// Returns strides in parts of complex numbers; the axis of the parts comes last.
 tensor::Shape strides_of_parts(const Operand& numbers) {
   tensor::Shape strides = strides_of(numbers);
   for (int axis = 0; axis < strides.rank(); ++axis) strides[axis] *= 2;

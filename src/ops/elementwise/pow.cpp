@@ -4,8 +4,8 @@
 namespace scanloom::ops {
 namespace {
 
-// The one that holds every value of both where there is such a type: an exponent that is rounded to
-// the type of the base could change from odd to even, or from a half to nothing.
+// Returns the dtype that holds every value of both, if there is one. Rounding an exponent to the
+// base's type could turn an odd number even, or a half into 0.
 DType common_dtype(DType base, DType exponent) {
   if (base == exponent) return base;
   if (is_integer(base) && is_integer(exponent))

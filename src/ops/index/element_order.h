@@ -1,11 +1,11 @@
-// The order of elements in argmax, argmin and topk: by value, both zeros alike, NaN above all.
+// The order of elements in argmax, argmin and topk: by value, -0 equal to +0, NaN above all.
 #pragma once
 
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
 
-/// Below, equal to or above 0 as a is less than, equal to or greater than b.
+/// Returns a value below, equal to or above 0 as a is less than, equal to or greater than b.
 template <tensor::RealOrInteger T>
 [[nodiscard]] int compare(T a, T b) {
   const auto x = tensor::widen(a), y = tensor::widen(b);

@@ -14,7 +14,7 @@ using tensor::Type;
 
 constexpr int kAxis = 0;
 
-// Indices that are known pick followed elements; those out of range are left to the run.
+// Known indices select tracked elements; those out of range are left to the run.
 void follow(ir::InferCtx& ctx) {
   const auto values = ctx.integers(0);
   const auto indices = ctx.numbers(1);
@@ -48,7 +48,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const Operand &data = call.in(0), &indices = call.in(1), &y = call.out(0);
   const int axis = checked_axis(call.attrs[kAxis], data.rank);
   const std::int64_t size = data.dims[axis], stride = data.strides[axis];
-  // One block per index: all axes of data but the one that is picked from.
+  // One block per index: all axes of data except the one that is indexed.
   Shape block = data.shape(), from(std::span(data.strides, static_cast<std::size_t>(data.rank)));
   Shape to(std::span(y.strides, static_cast<std::size_t>(y.rank)));
   block.erase(axis);

@@ -55,9 +55,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const int batch = static_cast<int>(call.attrs[kBatchDims].integer());
   const int outer = indices.rank - 1;
   const int first = batch + static_cast<int>(indices.dims[outer]);
-  // Tuples of no index cannot lie outside.
+  // Tuples without indices cannot be out of range.
   if (y.empty() && indices.empty()) return tensor::Status::ok;
-  // One block per tuple: the axes of data behind those that are indexed.
+  // One block per tuple: the axes of data after those that are indexed.
   const auto block_rank = static_cast<std::size_t>(data.rank - first);
   const Shape block(std::span(data.dims + first, block_rank));
   Shape batch_strides = Shape::filled(outer, 0);

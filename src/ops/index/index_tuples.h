@@ -6,17 +6,16 @@
 
 namespace scanloom::ops {
 
-/// Where a tuple points: an offset in elements, or the index that is outside its axis.
+/// The position of a tuple: an offset in elements, or the index that is out of range.
 struct TuplePosition {
   std::int64_t offset = 0;
   bool outside = false;
   std::int64_t index = 0, size = 0;
 };
 
-/// The tuple at `at`, which indexes axes [first, first + length) of `data`.
-[[nodiscard]] inline TuplePosition position_of_tuple(const tensor::Operand& indices,
-                                                     std::int64_t at, const tensor::Operand& data,
-                                                     int first) {
+/// Returns the position of the tuple at `at`, which indexes axes [first, first + length) of `data`.
+[[nodiscard]] inline TuplePosition position_of_tuple(const tensor::Operand& indices, std::int64_t at,
+                                               const tensor::Operand& data, int first) {
   const int last = indices.rank - 1;
   TuplePosition tuple;
   for (std::int64_t i = 0; i < indices.dims[last]; ++i) {

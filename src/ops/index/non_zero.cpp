@@ -13,7 +13,7 @@ using tensor::Type;
 template <class T>
 concept Countable = tensor::RealOrInteger<T> || std::is_same_v<T, tensor::StringRef>;
 
-/// The empty string is the zero of strings.
+/// For strings, the empty string counts as zero.
 template <Countable T>
 bool is_zero(const T& value) {
   if constexpr (std::is_same_v<T, tensor::StringRef>)

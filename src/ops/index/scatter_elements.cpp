@@ -1,5 +1,5 @@
-// Updates are written in row-major order of the indices, so the last of several wins, and sums have
-// one order.
+// Updates are applied in row-major order of the indices, so the last of several wins and sums have
+// a fixed order.
 #include "ops/index/scatter_reduction.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
@@ -46,7 +46,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// update(there, with) for each element and its update.
+/// Calls update(existing element, update) for each update.
 template <class T, class Index, class Update>
 tensor::Status scatter(const tensor::Call& call, const Update& update) {
   const Operand &indices = call.in(1), &updates = call.in(2), &y = call.out(0);
@@ -91,7 +91,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
       return scatter_any<T>(call, [](const T&, const T& update) { return update; });
     });
   return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
-    if (reduction == Reduction::add)  // by far the commonest, free of a choice per element
+    if (reduction == Reduction::add)  // by far the most common; avoids a branch per element
       return scatter_any<T>(call, [](const T& there, const T& update) {
         return combine(Reduction::add, there, update);
       });

@@ -1,5 +1,5 @@
-// Updates are written in row-major order of the tuples, so the last of several wins, and sums have
-// one order.
+// Updates are applied in row-major order of the tuples, so the last of several wins and sums have a
+// fixed order.
 #include "ops/index/index_tuples.h"
 #include "ops/index/scatter_reduction.h"
 #include "ops/lines.h"
@@ -15,7 +15,7 @@ using tensor::Type;
 
 constexpr int kReduction = 0;
 
-// updates: the axes of indices but the last, then those of data that the tuples leave.
+// updates: the axes of indices except the last, then the axes of data that the tuples do not index.
 Expected<void> check_updates(ir::InferCtx& ctx) {
   const Type &data = ctx.in(0), &indices = ctx.in(1), &updates = ctx.in(2);
   if (!data.ranked || !indices.ranked || !indices.dims.back().is_constant()) return {};
@@ -58,7 +58,7 @@ void update_block(Reduction reduction, std::span<const std::int64_t> block, T* t
 template <class T>
 tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
   const Operand &indices = call.in(1), &updates = call.in(2), &y = call.out(0);
-  // Tuples of no index cannot lie outside.
+  // Tuples without indices cannot be out of range.
   if (updates.empty() && indices.empty()) return tensor::Status::ok;
   const int outer = indices.rank - 1;
   const auto length = static_cast<int>(indices.dims[outer]);

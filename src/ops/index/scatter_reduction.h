@@ -1,4 +1,4 @@
-// What scatter_elements and scatter_nd do where an update meets the element that is there already.
+// How scatter_elements and scatter_nd combine an update with the existing element.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ enum class Reduction : std::uint8_t { none, add, mul, max, min };
 
 inline constexpr std::array<std::string_view, 5> kReductions = {"none", "add", "mul", "max", "min"};
 
-/// nullopt: there is no such reduction.
+/// Returns nullopt for an unknown name.
 std::optional<Reduction> reduction_of(std::string_view text);
 
-/// The reduction of that name for elements of that type. Errors: invalid_model (another name, or
-/// elements that cannot be added or compared).
+/// Returns the reduction of that name for elements of that dtype. Errors: invalid_model (an unknown
+/// name, or elements that cannot be added or compared).
 Expected<Reduction> check_reduction(std::string_view text, DType dtype);
 
-/// Sums and products of integers wrap; those of f16, bf16 and narrower reals are rounded after each
-/// update. Of booleans: or, and, or, and. NaN wins in max and min.
+/// Integer sums and products wrap. Those of f16, bf16 and narrower floating point are rounded after
+/// each update. For booleans add, mul, max and min are or, and, or, and. NaN wins in max and min.
 template <class T>
 [[nodiscard]] T combine(Reduction reduction, T there, T update) {
   if constexpr (tensor::is_complex_type<T>) {

@@ -1,5 +1,5 @@
-// Elements of the part are written in row-major order of the part. Updates are broadcast to it, so
-// that a number may fill it.
+// The part is written in row-major order. Updates are broadcast to it, so that a single number may
+// fill it.
 #include "ops/index/scatter_slice.h"
 
 #include "ops/index/scatter_reduction.h"
@@ -33,7 +33,7 @@ Expected<void> check_lists(ir::InferCtx& ctx) {
   return check(kSteps, "steps", sliced, false);
 }
 
-/// The sizes of the part as far as they are known: fresh ones where they are not.
+/// Returns the sizes of the part as far as they are known; fresh ones otherwise.
 Expected<std::vector<Dim>> part_sizes(ir::InferCtx& ctx) {
   const Type& data = ctx.in(kData);
   const std::vector<std::int64_t>&axes = ctx.attr(kAxes).integers(),
@@ -86,7 +86,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Moves the part to where the indices point on the picked axes, which it keeps.
+/// Moves the part to the positions that the indices select on the picked axes, which it keeps.
 tensor::Status pick(const tensor::Call& call, ir::ViewOf& part) {
   const Operand& y = call.out(0);
   const std::vector<std::int64_t>& picked = call.attrs[kPicked].integers();
@@ -101,7 +101,7 @@ tensor::Status pick(const tensor::Call& call, ir::ViewOf& part) {
   return tensor::Status::ok;
 }
 
-/// The strides of updates along the axes of the part; false: their sizes do not fit.
+/// Finds the strides of updates along the axes of the part. Returns false if sizes do not match.
 bool broadcast(const Operand& updates, const Shape& part, Shape& strides) {
   strides = Shape::filled(part.rank(), 0);
   const int missing = part.rank() - updates.rank;
@@ -123,7 +123,7 @@ tensor::Status fail_sizes(const tensor::Call& call, const Shape& part) {
   return tensor::Status::ok;
 }
 
-/// update(there, with) for each element of the part.
+/// Calls update(existing element, update) for each element of the part.
 template <class T, class Update>
 void update_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& strides,
                  const Update& update) {
@@ -134,7 +134,7 @@ void update_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& 
   rows.add(strides.data());
   rows.start();
   const std::int64_t to_step = rows.step(0), from_step = rows.step(1);
-  // Updates are never what is written to: the compiler makes vectors where both lie in a row.
+  // Updates never alias the output, so the compiler vectorizes rows that are contiguous in both.
   for (; !rows.done(); rows.next()) {
     T* const __restrict to = base + rows.offset(0);
     const T* const __restrict from = updates + rows.offset(1);
@@ -157,7 +157,7 @@ void write_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& s
         y.dtype, part.dims.dims(), call.in(kUpdates).data<std::byte>(), strides.data(),
         tensor::advance(y.data<std::byte>(), y.dtype, part.offset), part.strides.data());
   tensor::visit_dtype(y.dtype, [&]<class T>(std::type_identity<T>) {
-    if (reduction == Reduction::add)  // by far the commonest, free of a choice per element
+    if (reduction == Reduction::add)  // by far the most common; avoids a branch per element
       update_part<T>(call, part, strides, [](const T& there, const T& with) {
         return combine(Reduction::add, there, with);
       });

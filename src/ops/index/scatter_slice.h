@@ -1,5 +1,5 @@
-// The operands of scatter_slice, and the part of its data that they name: shared by the reference
-// kernel and by what makes machine code of it.
+// The operands of scatter_slice and the part of its data that they select. Shared by the reference
+// kernel and by what compiles it.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,14 @@ inline constexpr int kAxes = 0;
 inline constexpr int kPicked = 1;
 inline constexpr int kReduction = 2;
 
-/// An axis in [0, rank). Precondition: it is in [-rank, rank).
+/// Returns the axis in [0, rank). Precondition: `given` is in [-rank, rank).
 [[nodiscard]] inline int axis_of(std::int64_t given, int rank) {
   return static_cast<int>(given < 0 ? given + rank : given);
 }
 
-/// Returns the part that remains of a tensor of these sizes and strides: sliced along the axes that
-/// are sliced, with all elements along the others. `bound(input, i)` reads element i of starts,
-/// ends and steps. Precondition: no step is 0.
+/// Returns the selected part of a tensor with these sizes and strides: sliced along the slice axes,
+/// whole along the others. `bound(input, i)` reads element i of starts, ends and steps.
+/// Precondition: no step is 0.
 template <class Bound>
 ir::ViewOf sliced_part(const tensor::Shape& dims, const tensor::Shape& strides,
                        const tensor::Attr* attrs, bool has_steps, Bound&& bound) {
@@ -46,7 +46,7 @@ ir::ViewOf sliced_part(const tensor::Shape& dims, const tensor::Shape& strides,
   return part;
 }
 
-/// Takes the picked axes away from the part.
+/// Removes the picked axes from the part.
 inline void drop_picked(ir::ViewOf& part, const tensor::Attr* attrs) {
   const int rank = part.dims.rank();
   for (int axis = rank; axis-- > 0;) {

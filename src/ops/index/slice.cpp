@@ -26,14 +26,14 @@ struct Bounds {
   std::int64_t step = 1;
 };
 
-// A bound that can only mean the last element and beyond.
+// Whether a bound can only mean the end of the axis.
 bool is_open_end(Dim end) {
   return end.is_constant() && (end.value() == std::numeric_limits<std::int32_t>::max() ||
                                end.value() > std::int64_t{1} << 40);
 }
 
-// As cut_axis, for steps forward along an axis whose size is no number. nullopt: the sign of a
-// bound is not known.
+// cut_axis for forward steps along an axis whose size is not a number. nullopt: the sign of a bound
+// is not known.
 std::optional<Dim> clamped(ir::InferCtx& ctx, Dim bound, Dim size) {
   tensor::DimTable& dims = ctx.dims();
   if (is_open_end(bound) || bound == size) return size;
@@ -53,7 +53,7 @@ Dim symbolic_size(ir::InferCtx& ctx, Dim size, const Bounds& bounds) {
   }
   const auto start = clamped(ctx, bounds.start, size), end = clamped(ctx, bounds.end, size);
   if (!start || !end) return dims.fresh();
-  // The end is never below 0, so it alone is the size of what starts at the front.
+  // The end is never below 0, so it is the size of a slice that starts at 0.
   const Dim span = *start == Dim(0) ? *end : dims.max(dims.sub(*end, *start), 0);
   if (bounds.step == 1) return span;
   return dims.floor_div(dims.add(span, bounds.step - 1), bounds.step);
@@ -65,7 +65,7 @@ Dim sliced_size(ir::InferCtx& ctx, Dim size, const Bounds& bounds) {
   return cut_axis(size.value(), bounds.start.value(), bounds.end.value(), bounds.step).count;
 }
 
-// The axes that are cut, as far as they are known: every axis's own; nullopt where they are not.
+// Returns the sliced axes as far as they are known: one per axis; nullopt if unknown.
 Expected<std::optional<std::vector<int>>> sliced_axes(ir::InferCtx& ctx, std::size_t count) {
   const int rank = ctx.in(0).rank();
   std::vector<std::int64_t> axes;
@@ -93,7 +93,7 @@ Expected<void> check_lengths(ir::InferCtx& ctx) {
   return {};
 }
 
-// A followed vector keeps its followed elements.
+// A tracked vector keeps its tracked elements.
 void follow(ir::InferCtx& ctx, const Bounds& bounds) {
   const auto values = ctx.integers(0);
   if (!values || ctx.in(0).rank() != 1) return;
@@ -150,8 +150,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return infer_ranked(ctx, static_cast<std::size_t>(count));
 }
 
-/// Offset, sizes and strides of the result. `bound(input, i)` reads element i of an operand; axes
-/// and steps may be absent.
+/// Returns the result's offset, sizes and strides. `bound(input, i)` reads element i of an operand;
+/// axes and steps may be absent.
 template <class Bound>
 ir::ViewOf view_of(const Shape& dims, const Shape& strides, std::int64_t count, bool has_axes,
                    bool has_steps, Bound&& bound) {

@@ -1,5 +1,5 @@
-// What the bounds of a slice cut out of an axis, and of a tensor: shared by what reads such a part
-// and what writes to it.
+// What the bounds of a slice select of an axis, and of a tensor. Shared by reading and writing such
+// a part.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ struct Cut {
   std::int64_t first = 0, step = 1, count = 0;
 };
 
-/// Negative bounds count from the back; then both are cut to what the step can reach. ONNX differs
-/// from Python in one point: a start before the first element is the first, backwards too.
-/// Precondition: step != 0.
+/// Negative bounds count from the end; then both are clamped to what the step can reach. ONNX
+/// differs from Python in one point: a start before the first element means the first, backwards
+/// too. Precondition: step != 0.
 [[nodiscard]] inline Cut cut_axis(std::int64_t size, std::int64_t start, std::int64_t end,
                                   std::int64_t step) {
   if (size == 0) return {0, step, 0};
@@ -37,7 +37,7 @@ struct Cut {
           static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1};
 }
 
-/// Narrows the view to what is cut out of one of its axes, which had all of its elements so far.
+/// Narrows the view along one of its axes, which had all of its elements so far.
 inline void apply_cut(ir::ViewOf& view, int axis, const Cut& cut) {
   if (cut.count > 0) view.offset += cut.first * view.strides[axis];
   if (cut.count > 1) view.strides[axis] *= cut.step;

@@ -48,7 +48,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// One line of the results, in which the best elements so far are a heap with the worst on top.
+/// One line of the results. The best elements so far form a heap with the worst on top.
 template <class T>
 struct Kept {
   T* values;
@@ -62,13 +62,13 @@ struct Kept {
     values[i * value_step] = value;
     indices[i * index_step] = index;
   }
-  /// Whether (value, index) comes before element i in the result.
+  /// Whether (a, a_index) comes before (b, b_index) in the result.
   [[nodiscard]] bool before(T a, std::int64_t a_index, T b, std::int64_t b_index) const {
     const int order = largest ? compare(b, a) : compare(a, b);
     return order != 0 ? order < 0 : a_index < b_index;
   }
 
-  /// Puts (value, index) into the heap of `count` elements, whose place `hole` is free.
+  /// Inserts (value, index) into the heap of `count` elements, whose position `hole` is free.
   void sift_down(std::int64_t hole, std::int64_t count, T value, std::int64_t index) const {
     while (true) {
       std::int64_t child = 2 * hole + 1;
@@ -100,11 +100,11 @@ void select(const Kept<T>& kept, std::int64_t k, const T* line, std::int64_t ste
   }
 }
 
-/// Types of which a value and its place in a line fit into one number.
+/// Types for which a value and its index in a line fit in one number.
 template <class T>
 concept Packed = sizeof(T) <= 4 && (std::is_integral_v<T> || std::is_same_v<T, float>);
 
-/// A number that orders as compare does, both zeros and all NaNs alike.
+/// Returns a number that orders like compare(): both zeros are equal, and so are all NaNs.
 template <Packed T>
 std::uint32_t rank_of(T value) {
   constexpr std::uint32_t kSign = 0x80000000;
@@ -119,8 +119,8 @@ std::uint32_t rank_of(T value) {
   }
 }
 
-/// All elements of a line in order. The indices are sorted where they will be, one behind the
-/// other: with the ranks of the elements in the upper halves, or by the elements themselves.
+/// Sorts a whole line. Sorts the indices in place, with the ranks of the elements in their upper
+/// halves if possible, otherwise by comparing elements. Precondition: the indices are contiguous.
 template <class T>
 void sort_line(const Kept<T>& kept, const T* line, std::int64_t step, std::int64_t size) {
   std::int64_t* const first = kept.indices;

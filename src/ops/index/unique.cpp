@@ -1,5 +1,4 @@
-// Which slices are equal is found by sorting; the lists that are results anyway hold what that
-// needs.
+// Equal slices are found by sorting. The lists needed for that are kept in the results.
 #include <algorithm>
 
 #include "ops/index/element_order.h"
@@ -47,7 +46,8 @@ class Slices {
   }
   [[nodiscard]] std::int64_t count() const { return axis_ < 0 ? dims_.elements() : count_; }
 
-  /// Below, equal to or above 0; slices by their elements in row-major order.
+  /// Returns a value below, equal to or above 0. Slices compare by their elements in row-major
+  /// order.
   [[nodiscard]] int compare(std::int64_t a, std::int64_t b) const {
     if (axis_ < 0) return order_of(data_[offset(a)], data_[offset(b)]);
     tensor::RowCursor<1> rows(dims_.dims());
@@ -59,12 +59,12 @@ class Slices {
       }
     return 0;
   }
-  /// The order of sorting: equal slices by their number.
+  /// The sort order: equal slices are ordered by number.
   [[nodiscard]] bool before(std::int64_t a, std::int64_t b) const {
     const int order = compare(a, b);
     return order != 0 ? order < 0 : a < b;
   }
-  /// Of element i, when there is no axis.
+  /// Returns the offset of element i if there is no axis.
   [[nodiscard]] std::int64_t offset(std::int64_t i) const {
     std::int64_t result = 0;
     for (int axis = dims_.rank() - 1; axis >= 0; --axis) {
@@ -128,7 +128,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// A result of one axis.
+/// A result with one axis.
 struct List {
   std::int64_t *data, step, size;
   explicit List(const Operand& operand)
@@ -149,7 +149,7 @@ void sift_down(const List& heap, std::int64_t hole, std::int64_t count, const Be
   heap[hole] = value;
 }
 
-/// Heap sort: the list may be strided, and nothing is allocated.
+/// Heap sort: works on strided lists and allocates nothing.
 template <class Before>
 void sort(const List& list, const Before& before) {
   for (std::int64_t i = list.size / 2 - 1; i >= 0; --i) sift_down(list, i, list.size, before);
@@ -159,7 +159,7 @@ void sort(const List& list, const Before& before) {
   }
 }
 
-/// Fills `indices` with the first of each group of equal slices, the groups in order of sorting.
+/// Sets `indices` to the first slice of each group of equal slices, with groups in sort order.
 template <class T>
 void find_groups(const Slices<T>& slices, const List& order, const List& indices) {
   for (std::int64_t i = 0; i < order.size; ++i) order[i] = i;
@@ -169,7 +169,7 @@ void find_groups(const Slices<T>& slices, const List& order, const List& indices
     if (i == 0 || slices.compare(order[i - 1], order[i]) != 0) indices[groups++] = order[i];
 }
 
-/// The group, in order of sorting, that slice i belongs to.
+/// Returns the group, in sort order, that slice i belongs to.
 template <class T>
 std::int64_t group_of(const Slices<T>& slices, const List& indices, std::int64_t i) {
   std::int64_t low = 0, high = indices.size - 1;

@@ -1,6 +1,6 @@
-// The order of the sums: every element of the result starts from 0 and adds one multiply-add per
+// The order of the sums: every element of the result starts from 0 and takes one multiply-add per
 // step of k, in the order of opmath/contraction.h, by the rule of base/dot.h. f16, bf16 and
-// narrower reals are widened, summed in f32 and rounded once; integers wrap. Kernels give the same
+// narrower floating point are summed in f32 and rounded once; integers wrap. Kernels give the same
 // bits.
 #include <algorithm>
 
@@ -24,7 +24,7 @@ using tensor::Type;
 
 constexpr int kSpec = 0;
 
-// The ellipsis axes of an operand as a tensor of their own, to be broadcast.
+// The ellipsis axes of an operand as a type of their own, to be broadcast.
 Type ellipsis_part(const Type& type, const Subscripts& subscripts) {
   Type part = Type::scalar(type.dtype);
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
@@ -57,7 +57,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
                tensor::parse_einsum(ctx.attr(kSpec).text(), a.rank(), b.rank()));
   SCANLOOM_TRY(const Type ellipsis,
                ctx.broadcast(ellipsis_part(a, einsum.a), ellipsis_part(b, einsum.b), a.dtype));
-  // Labels that are summed must agree too.
+  // Summed labels must agree, too.
   for (const Subscripts* operand : {&einsum.a, &einsum.b})
     for (const std::uint8_t label : operand->view())
       if (label < kEllipsisLabel) SCANLOOM_CHECK_OK(letter_size(ctx, einsum, label));
@@ -72,7 +72,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, a.dtype, std::move(sizes));
 }
 
-/// start + the products along one axis of k, in the class of numbers that T is computed in.
+/// Returns start plus the products along one axis of k, in the type that T is computed in.
 template <class T, class Sum>
 Sum add_products(const T* a, const T* b, const ContractionAxis& k, Sum start) {
   if constexpr (std::floating_point<T>) {
@@ -102,7 +102,7 @@ struct SumOf<T> {
   using type = T;
 };
 
-/// Runs f over all but the innermost axis of k.
+/// Runs f over all axes of k except the innermost.
 class SumWalk {
  public:
   explicit SumWalk(const tensor::ContractionAxes& axes) {

@@ -9,7 +9,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Without "->", the result has the letters that stand once, in alphabetic order, after "...".
+/// Without "->", the result has the letters that occur once, in alphabetic order, after "...".
 std::string explicit_equation(const std::string& equation) {
   if (equation.find("->") != std::string::npos) return equation;
   std::string once;
@@ -24,7 +24,7 @@ std::string explicit_equation(const std::string& equation) {
 struct Equation {
   std::vector<std::string> terms;  // of the operands
   std::string result;
-  /// By letter: the last operand that names it, one more than all where the result does.
+  /// By letter: the last operand that names it; one past the last operand if the result does.
   std::array<std::size_t, 256> last_use{};
 
   [[nodiscard]] std::size_t& last(char letter) {
@@ -48,8 +48,8 @@ Equation parts_of(const std::string& equation) {
   return parts;
 }
 
-/// The axes that the product of two operands must keep: those that the result or an operand from
-/// `next` on names.
+/// Returns the axes that the product of two operands must keep: those named by the result or by an
+/// operand from `next` on.
 std::string kept_axes(const std::string& both, Equation& parts, std::size_t next) {
   std::string kept = both.find("...") != std::string::npos ? "..." : "";
   for (const char letter : both)

@@ -1,4 +1,4 @@
-// An einsum of any number of operands, as products of two.
+// Einsum of any number of operands, as products of two.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace scanloom::ops {
 
-/// The sum of products that the equation names, as ONNX Einsum: without "->" the result has the
-/// letters that stand once, in alphabetic order; several operands are multiplied from the first one
-/// on, a single one by the number 1. Error: the equation names another number of operands.
+/// Returns the sum of products of the equation, as ONNX Einsum: without "->" the result has the
+/// letters that occur once, in alphabetic order. Operands are multiplied from left to right; a
+/// single one by the number 1. Error: the equation has another number of operands.
 ir::ValueId einsum(Composer& c, const std::vector<ir::ValueId>& operands, std::string equation);
 
 }  // namespace scanloom::ops

@@ -1,4 +1,4 @@
-// The product of the pivots in order from 1, negated first where the number of exchanges is odd.
+// Multiplies the pivots in order from 1, negated first if the number of row exchanges is odd.
 #include <cmath>
 
 #include "base/math/math.h"

@@ -1,5 +1,5 @@
-// Gaussian elimination, the greatest element of a column on top (the first of equal ones). A
-// matrix that is singular has factors too, with a 0 among the pivots: what divides by it says so.
+// Gaussian elimination with partial pivoting (the first of equal elements). A singular matrix is
+// factored too, with a 0 among the pivots; operators that divide by it report that.
 #include "ops/matrix/matrices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"

@@ -1,5 +1,5 @@
-// The systems of a factored matrix. Whoever differentiates reads the matrix itself, which is why
-// it may come along: the solution is a function of it, and the factors are but how it is found.
+// Solves systems with a factored matrix. The matrix itself may be passed along for gradients: the
+// solution is a function of it, and the factors are merely how it is computed.
 #include "ops/matrix/matrices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"

@@ -1,4 +1,4 @@
-// What the operators on square matrices share: their rules of sizes.
+// Size rules shared by the operators on square matrices.
 #pragma once
 
 #include <string_view>
@@ -9,19 +9,19 @@
 
 namespace scanloom::ops {
 
-/// Error: input i holds no f32 or f64, or has fewer axes than two, or the last two are known to
+/// Error: input i is neither f32 nor f64, has fewer than two axes, or its last two are known to
 /// differ.
 Expected<void> check_square(ir::InferCtx& ctx, int i, std::string_view what);
 
-/// Error: input `pivots` holds no i64, or has other sizes than the rows of input `lu` are known to
-/// have. Precondition: check_square has passed for `lu`.
+/// Error: input `pivots` is not i64, or its sizes are known not to match the rows of input `lu`.
+/// Precondition: check_square has passed for `lu`.
 Expected<void> check_pivots(ir::InferCtx& ctx, int lu, int pivots);
 
-/// The sizes of the solutions for right sides `b` of systems of square matrices `a`, broadcast
-/// along the leading axes. Precondition: check_square has passed. Error: sizes that do not fit.
+/// Sets the sizes of the solutions for right-hand sides `b` and square matrices `a`, broadcast
+/// along the leading axes. Precondition: check_square has passed. Error: sizes that do not match.
 Expected<void> set_solutions(ir::InferCtx& ctx, int a, int b);
 
-/// f.template operator()<float>(), or <double>: what check_square lets through.
+/// Calls f.template operator()<float>() or <double>(), the dtypes that check_square accepts.
 template <class F>
 tensor::Status visit_real(DType dtype, F&& f) {
   if (dtype == DType::f32) return f.template operator()<float>();

@@ -17,7 +17,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-// The difference of integers is taken exactly.
+// The difference of integers is exact.
 template <class T>
 float centered(T x, T zero) {
   if constexpr (tensor::SmallFloatType<T> || std::is_floating_point_v<T>)

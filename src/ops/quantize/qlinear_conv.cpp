@@ -1,5 +1,5 @@
-// Sums are exact integers; padding is x's zero point, so it adds nothing. A sum s becomes
-// round(f32(s) * (x_scale * w_scale / y_scale)) + y_zero, as ONNX Runtime computes it.
+// Sums are exact integers; padding equals x's zero point, so it adds nothing. A sum s becomes
+// round(f32(s) * (x_scale * w_scale / y_scale)) + y_zero, as in ONNX Runtime.
 #include "opmath/quantized_conv.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"

@@ -1,4 +1,4 @@
-// What quantize_linear and dequantize_linear share: one scale and zero point for all elements, or
+// Shared by quantize_linear and dequantize_linear: one scale and zero point for all elements, or
 // one per index of an axis. Everything is computed in f32.
 #pragma once
 
@@ -16,18 +16,18 @@ inline constexpr decltype(ir::OpDef::inputs) kQuantizationInputs = {
     {"scale", ir::Accept::real},
     {"zero", ir::Accept::numeric, ir::Arity::optional}};
 
-/// Inputs x, scale, zero and the attribute axis go together. Errors: invalid_model; unsupported
-/// (scales by blocks, or of a type that is not f32, f16 or bf16).
+/// Checks that inputs x, scale, zero and the attribute axis match. Errors: invalid_model;
+/// unsupported (blockwise scales, or scales other than f32, f16 or bf16).
 Expected<void> check_quantization(ir::InferCtx& ctx);
 
-/// The strides of a scale or zero point by the axes of x: 0 but along `axis`.
+/// Returns the strides of a scale or zero point by the axes of x: 0 except along `axis`.
 tensor::Shape parameter_strides(const tensor::Call& call, const tensor::Operand& parameter);
 
-/// An element of any real or integer dtype as float.
+/// Returns an element of any floating-point or integer dtype as float.
 float real_at(const tensor::Operand& operand, std::int64_t at);
 
-/// f(offset in x, offset in the result, scale, zero point) for every element. Z is the dtype of the
-/// zero point, which is 0 where there is none.
+/// Calls f(offset in x, offset in the result, scale, zero point) for every element. Z is the dtype
+/// of the zero point, which is 0 if absent.
 template <class Z, class F>
 void for_each_quantized(const tensor::Call& call, F&& f) {
   const tensor::Operand &x = call.in(0), &scale = call.in(kScale), &y = call.out(0);

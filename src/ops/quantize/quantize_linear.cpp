@@ -15,7 +15,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-// Sums of whole numbers in f64 are exact, so only the division and the rounding lose anything.
+// Sums of integers in f64 are exact, so only the division and the rounding lose precision.
 template <class T>
 T quantize(float scaled, T zero) {
   if constexpr (tensor::SmallFloatType<T>)

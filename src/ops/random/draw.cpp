@@ -1,5 +1,5 @@
-// Draws by key: element i depends on the key and i, on nothing else, so that a step of a loop that
-// is run again, for a gradient, draws the same.
+// Random numbers by key: element i depends only on the key and i, so that a loop step that is run
+// again for a gradient draws the same numbers.
 #include "opmath/random_blocks.h"
 #include "ops/ops.h"
 #include "ops/random/random_laws.h"

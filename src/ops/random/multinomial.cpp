@@ -4,9 +4,9 @@ namespace scanloom::ops {
 
 using ir::ValueId;
 
-// The class is the number of those whose summed weights do not exceed the number. The last sum may
-// lie off the total by roundings; a number beyond it means the last likely class, whose sum is the
-// first that is no less than the last.
+// The class is the number of cumulative weights that do not exceed the scaled random number. With
+// rounding, that number may reach the total; the limit to sums below the total then selects the
+// last class with a nonzero weight.
 ValueId picked_classes(Composer& c, ValueId weights, ValueId random) {
   const ValueId sums = c.op(cumsum_op, {weights, c.number(1)}, {{"exclusive", 0}, {"reverse", 0}});
   const ValueId total = c.reduce(sums, "max", {1});

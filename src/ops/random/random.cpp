@@ -1,5 +1,5 @@
-// Draws by counter (base/philox.h): element i of an execution depends on the seed, the stream, the
-// number of the run, that of the execution and i, on nothing else.
+// Counter-based random numbers (base/philox.h): element i of an execution depends only on the seed,
+// the stream, the number of the run, that of the execution, and i.
 #include "opmath/random_blocks.h"
 #include "ops/ops.h"
 #include "ops/random/random_laws.h"

@@ -1,7 +1,7 @@
-// What random numbers are made of: laws that turn blocks of 128 bits into elements. Uniform numbers
-// are multiples of 2^-24 or 2^-53; normal ones come in pairs by the formula of Box and Muller,
-// computed in f64 without fused multiply-add, so that they are the same on all machines. The
-// operators differ in where their blocks come from.
+// The distributions of random numbers: they turn blocks of 128 bits into elements. Uniform numbers
+// are multiples of 2^-24 or 2^-53. Normal ones come in pairs by the Box-Muller transform, computed
+// in f64 without fused multiply-add, so that they are the same on all machines. The operators
+// differ in where their blocks come from.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@
 
 namespace scanloom::ops {
 
-/// In [0, 1), 53 bits.
+/// Returns a number in [0, 1) with 53 bits.
 inline double unit(std::uint32_t first, std::uint32_t second) {
   return static_cast<double>((std::uint64_t{first} << 32 | second) >> 11) * 0x1p-53;
 }
@@ -28,7 +28,7 @@ struct Pair {
   double first, second;
 };
 
-/// Two independent normal numbers of two uniform ones in [0, 1).
+/// Returns two independent normal numbers from two uniform ones in [0, 1).
 inline Pair box_muller(double a, double b) {
   constexpr double kTwoPi = 6.28318530717958647692;
   const math::ScalarDomain<double, false> m;
@@ -36,7 +36,7 @@ inline Pair box_muller(double a, double b) {
   return {radius * math::cos(m, kTwoPi * b), radius * math::sin(m, kTwoPi * b)};
 }
 
-// Elements that one block gives: four numbers of f32, two of f64.
+// The elements of one block: four of f32, two of f64.
 
 struct UniformF32 {
   using Element = float;
@@ -90,7 +90,7 @@ void fill_by(const PhiloxBlocks& bits, const tensor::Operand& y) {
   });
 }
 
-/// Fills y with numbers of that kind.
+/// Fills y with numbers of that distribution.
 inline void fill_randomly(std::string_view kind, const PhiloxBlocks& bits,
                           const tensor::Operand& y) {
   const bool uniform = kind == "uniform";
@@ -100,7 +100,7 @@ inline void fill_randomly(std::string_view kind, const PhiloxBlocks& bits,
     uniform ? fill_by<UniformF64>(bits, y) : fill_by<NormalF64>(bits, y);
 }
 
-/// What operators infer whose operand `shape` says how many numbers there are.
+/// Inference for operators whose operand `shape` gives the shape of the result.
 Expected<void> infer_random(ir::InferCtx& ctx, int shape, const std::string& kind, DType to);
 
 }  // namespace scanloom::ops

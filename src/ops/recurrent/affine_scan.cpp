@@ -1,5 +1,5 @@
-// Made by the pass affine_backward alone: no model file knows it, and gradients are taken of
-// the loops that it comes from.
+// Created only by the pass affine_backward: no model format has it, and gradients are taken of the
+// loops it replaces.
 #include "opmath/affine_scan.h"
 
 #include "ops/matrix/matrices.h"

@@ -4,11 +4,10 @@
 //   n = g((xw_n + (r * h) . R[row]) + (Wb_n + Rb_n)), or with linear_before_reset
 //   n = g((xw_n + Wb_n) + r * (hr_n + Rb_n))
 //   h' = (1 - z) * n + z * h
-// whose products are rounded before they are added; the arguments of f and g limited to [-clip,
-// clip] where there is a clip. For f16 and bf16 all of it is f32, and the state is rounded once per
-// step. A row's steps end with its
-// sequence length: later rows of Y are 0, Y_h holds the last valid state, which is the initial one
-// for a length of 0; backwards only the valid prefix is reversed.
+// Products are rounded before they are added. With a clip, the arguments of f and g are clamped to
+// [-clip, clip]. f16 and bf16 are computed in f32, with the state rounded once per step. A row's
+// steps end with its sequence length: later rows of Y are 0, and Y_h holds the last valid state
+// (the initial one for length 0). Backwards, only the valid prefix is reversed.
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent_layer.h"
 #include "ops/sizes.h"
@@ -19,7 +18,7 @@ namespace {
 constexpr int kLinear = 3;
 constexpr int kClip = 4;
 constexpr int kActivations = 5;
-constexpr int kReset = 2;  // of the outputs
+constexpr int kReset = 2;  // among the outputs
 
 enum Gate : std::int64_t { kUpdateGate = 0, kResetGate = 1, kNewGate = 2 };
 

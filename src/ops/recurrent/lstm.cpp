@@ -1,16 +1,15 @@
-// An LSTM step, in this order of operations, which kernels keep bit for bit. For every gate and
-// unit
+// An LSTM step, in the order of operations that kernels keep bit for bit. For every gate and unit
 //   xw = x . W[row], from 0, k in order; hr = h . R[row], from 0, k in order (base/dot.h)
 //   z = (xw + hr) + (Wb + Rb); an absent B counts as zeros
-// then, with the peephole's product added to z where there is one, z limited to [-clip, clip] where
+// then, with the peephole's product added to z if there is one, and z clamped to [-clip, clip] if
 // there is a clip,
 //   i = f(z_i + p_i * c), f = f(z_f + p_f * c) or with input_forget 1 - i, g = g(z_c)
 //   c' = f * c + i * g
-//   o = f(z_o + p_o * c'), h' = o * h(c'), in which c' is not limited, as nowhere else
-// whose products are rounded before they are added. sigmoid and tanh are those of base/math. For
-// f16 and bf16 all of it is f32, and the states are rounded once per step. A row's steps end with
-// its sequence length: later rows of Y are 0, Y_h and Y_c hold the last valid state, which is the
-// initial one for a length of 0; backwards only the valid prefix is reversed.
+//   o = f(z_o + p_o * c'), h' = o * h(c'), where c' is never clamped
+// Products are rounded before they are added. sigmoid and tanh are those of base/math. f16 and bf16
+// are computed in f32, with the states rounded once per step. A row's steps end with its sequence
+// length: later rows of Y are 0, and Y_h and Y_c hold the last valid state (the initial one for
+// length 0). Backwards, only the valid prefix is reversed.
 #include "ops/recurrent/lstm.h"
 
 #include "ops/ops.h"

@@ -1,4 +1,4 @@
-// The operands and attributes of lstm by position.
+// The operands and attributes of lstm, by position.
 #pragma once
 
 #include "ir/op_def.h"
@@ -16,7 +16,7 @@ enum class LstmAttr : std::uint8_t {
   activations,
 };
 
-/// The oracle kernel; lstm.cpp states the order of the sums.
+/// The reference kernel; lstm.cpp states the order of the sums.
 tensor::Status run_lstm(const tensor::Call& call) noexcept;
 
 }  // namespace scanloom::ops

@@ -23,7 +23,7 @@ class LstmCell {
     std::copy_n(all_activations_.begin() + 3 * d, 3, activations_.begin());
   }
 
-  // The cell's state lives in Y_c.
+  // The cell's state is kept in Y_c.
   void start(std::int64_t d, std::int64_t row) {
     c_ = layer_.start_state(static_cast<int>(LstmOutput::y_c),
                             static_cast<int>(LstmInput::initial_c), d, row);

@@ -1,5 +1,5 @@
-// What lstm, gru and rnn have in common: their first operands and attributes by position, and the
-// rules about sizes.
+// Shared by lstm, gru and rnn: their first operands and attributes by position, and the rules about
+// sizes.
 #pragma once
 
 #include <initializer_list>
@@ -26,18 +26,18 @@ struct RecurrentSizes {
   bool batch_first = false;
 };
 
-/// Reads the attributes and x, and checks the common operands, whose weights have `gates` rows per
+/// Reads the attributes and x and checks the common operands, whose weights have `gates` rows per
 /// unit. Errors: invalid_model.
 Expected<RecurrentSizes> recurrent_sizes(ir::InferCtx& ctx, int gates);
 
-/// Operand i, where it is present and its rank known, has those sizes.
+/// Checks that operand i has those sizes, if it is present and its rank known.
 Expected<void> expect_sizes(ir::InferCtx& ctx, int i, std::string_view name,
                             std::initializer_list<tensor::Dim> sizes);
 
-/// The sizes of a state: directions, batch, hidden, or the batch first.
+/// Returns the sizes of a state: directions, batch, hidden; or with the batch first.
 std::vector<tensor::Dim> state_sizes(const RecurrentSizes& sizes);
 
-/// OpDef::rows_axis: that of the steps.
+/// OpDef::rows_axis: the axis of the steps.
 int steps_axis(std::span<const tensor::Attr> attrs);
 
 /// Sets output 0, the states of all steps, and output 1, the last ones.

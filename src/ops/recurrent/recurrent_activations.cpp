@@ -13,7 +13,7 @@ struct Name {
   std::string_view text;
   ActivationKind kind;
   int parameters = 0;
-  double alpha = 0, beta = 0;  // by default
+  double alpha = 0, beta = 0;  // defaults
 };
 
 constexpr Name kNames[] = {
@@ -46,7 +46,7 @@ Activation usual_activation(ActivationKind kind) {
   return {kind, name_of(kind).alpha, name_of(kind).beta};
 }
 
-/// The text up to the separator, which is removed from `rest` with it.
+/// Returns the text up to the separator; removes both from `rest`.
 std::string_view take(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view part = rest.substr(0, end);
@@ -137,7 +137,7 @@ std::string_view unusual_activation(const tensor::Attr& attr,
   std::string_view rest = attr.text();
   for (std::size_t i = 0; !rest.empty(); ++i) {
     const std::string_view text = take(rest, ',');
-    // No activation that is usual has parameters.
+    // None of the usual activations has parameters.
     const Name* const found = find_name(text);
     if (found == nullptr || found->kind != usual[i % usual.size()]) return text;
   }

@@ -1,4 +1,4 @@
-// The activations of lstm, gru and rnn: which there are, and what they compute.
+// The activations of lstm, gru and rnn: their kinds, and how they are computed.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace scanloom::ops {
 
-/// Those of ONNX.
+/// The activations of ONNX.
 enum class ActivationKind : std::uint8_t {
   sigmoid,
   tanh,
@@ -31,22 +31,21 @@ struct Activation {
   double alpha = 0, beta = 0;
 };
 
-/// At most three per direction: of the gates, of the new content, of the cell's output.
+/// At most three per direction: for the gates, the new content and the cell's output.
 using Activations = std::array<Activation, 6>;
 
-/// How many parameters the activation of that name has, which in any case; -1: it does not exist.
+/// Returns the number of parameters of the activation, whose name is case-insensitive; -1: unknown.
 int activation_parameters(std::string_view name);
 
-/// Reads "Sigmoid,Tanh,Tanh", as many names per direction as `usual` has, in any case; an absent
-/// attribute means `usual` for each direction. Parameters follow behind colons, "Affine:2:0.5";
-/// those that are left out, "Affine::0.5", are ONNX's defaults.
-/// Errors: invalid_model (another number of names, a malformed parameter), unsupported (another
-/// name).
+/// Parses "Sigmoid,Tanh,Tanh", case-insensitive, with as many names per direction as `usual` has.
+/// An absent attribute means `usual` for each direction. Parameters follow after colons,
+/// "Affine:2:0.5"; omitted ones, "Affine::0.5", have ONNX's defaults. Errors: invalid_model (wrong
+/// number of names, malformed parameter), unsupported (unknown name).
 Expected<Activations> read_activations(const tensor::Attr& attr, int directions,
                                        std::span<const ActivationKind> usual);
 
-/// The first that differs from `usual`, as it is written; empty: none does. Precondition:
-/// read_activations has read the attribute.
+/// Returns the first activation that differs from `usual`, as written; empty if none does.
+/// Precondition: read_activations has read the attribute.
 std::string_view unusual_activation(const tensor::Attr& attr,
                                     std::span<const ActivationKind> usual);
 

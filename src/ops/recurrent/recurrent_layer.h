@@ -1,5 +1,5 @@
-// The walk over directions, rows of the batch and steps that the reference kernels of lstm, gru and
-// rnn share. A Cell computes one step; the state h lives in Y_h.
+// The walk over directions, rows of the batch and steps, shared by the reference kernels of lstm,
+// gru and rnn. A Cell computes one step; the state h is kept in Y_h.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace scanloom::ops {
 
-/// A line of an operand: element i at data[i * step]. No data: all elements are 0.
+/// A line of an operand: element i is data[i * step]. Without data all elements are 0.
 template <class T>
 struct Line {
   T* data = nullptr;
@@ -24,7 +24,7 @@ struct Line {
   [[nodiscard]] T& operator[](std::int64_t i) const { return data[i * step]; }
 };
 
-/// a . b from 0, k in order (base/dot.h), of lines that may differ in type.
+/// Returns a . b from 0, k in order (base/dot.h); the lines may differ in type.
 template <class A, class B>
 [[nodiscard]] auto dot_of_lines(const Line<A>& a, const Line<B>& b, std::int64_t count) {
   using T = std::remove_const_t<A>;
@@ -57,7 +57,7 @@ class RecurrentWeights {
     bias_ = row_of(call, static_cast<int>(RecurrentInput::b), d);
   }
 
-  /// Row d of an optional operand with the axes [directions, count].
+  /// Returns row d of an optional operand with the axes [directions, count].
   static Line<const T> row_of(const tensor::Call& call, int input, std::int64_t d) {
     if (!call.has(input)) return {};
     const tensor::Operand& operand = call.in(input);
@@ -67,7 +67,7 @@ class RecurrentWeights {
   [[nodiscard]] auto xw(std::int64_t row, const Line<const T>& x) const {
     return dot_of_lines(x, Line<const T>{w_ + row * w_row_, w_step_}, input_);
   }
-  /// h of the type of the elements, or of the one that is computed in.
+  /// h has the type of the elements, or the type that is computed in.
   template <class H>
   [[nodiscard]] auto hr(std::int64_t row, const Line<H>& h) const {
     return dot_of_lines(h, Line<const T>{r_ + row * r_row_, r_step_}, hidden_);
@@ -82,7 +82,7 @@ class RecurrentWeights {
   Line<const T> bias_;
 };
 
-/// Where the elements of X, Y and the states lie.
+/// The layout of X, Y and the states.
 template <class T>
 class RecurrentLayer {
  public:
@@ -100,7 +100,7 @@ class RecurrentLayer {
   [[nodiscard]] const tensor::Call& call() const { return call_; }
   [[nodiscard]] std::int64_t hidden() const { return hidden_; }
 
-  /// The line of a state: axes [directions, batch, hidden], or the batch first.
+  /// Returns the line of a state with axes [directions, batch, hidden], or with the batch first.
   template <class U>
   [[nodiscard]] Line<U> state_line(const tensor::Operand& state, std::int64_t d,
                                    std::int64_t row) const {
@@ -109,7 +109,7 @@ class RecurrentLayer {
     return {state.data<U>() + offset, state.strides[2]};
   }
 
-  /// The line of an output's state, filled with the initial one, or with zeros.
+  /// Returns the line of an output state, initialized with the initial state or with zeros.
   Line<T> start_state(int output, int initial, std::int64_t d, std::int64_t row) const {
     const Line<T> state = state_line<T>(call_.out(output), d, row);
     Line<const T> from;
@@ -118,8 +118,8 @@ class RecurrentLayer {
     return state;
   }
 
-  /// cell.load(d), cell.start(d, row) and cell.step(x, h, y), which makes y from h, where they are
-  /// due. All units read the old h, so the new one is made in Y first.
+  /// Calls cell.load(d), cell.start(d, row) and cell.step(x, h, y), which computes y from h. All
+  /// units read the old h, so the new one is written to Y first.
   template <class Cell>
   tensor::Status run(Cell& cell) const {
     const bool reverse = attr(RecurrentAttr::direction).text() == "reverse";
@@ -185,7 +185,7 @@ class RecurrentLayer {
   std::int64_t steps_ = 0, batch_ = 0, hidden_ = 0, directions_ = 0;
 };
 
-/// The activation of z limited to [-clip, clip]; a clip of 0 is none.
+/// Returns the activation of z clamped to [-clip, clip]; a clip of 0 means none.
 template <class Real>
 [[nodiscard]] Real clipped_activation(const Activation& activation, Real z, Real clip) {
   if (clip > 0) z = std::min(std::max(z, -clip), clip);
@@ -197,9 +197,9 @@ template <class Real>
   return attr.present() ? static_cast<Real>(attr.real()) : Real{0};
 }
 
-/// Runs Cell<T>(layer, activations) for the element type of the result; the activations are those
-/// of attribute `activations`. Cells of different operators have different names: where a template
-/// is the argument, g++ 12 merges instances of one name, unnamed namespaces or not.
+/// Runs Cell<T>(layer, activations) for the element type of the result; `activations` is the
+/// attribute to read them from. Cells of different operators need different names: g++ 12 merges
+/// template arguments of the same name, even from unnamed namespaces.
 template <template <class> class Cell>
 tensor::Status run_recurrent(const tensor::Call& call, const tensor::Attr& activations,
                              std::span<const ActivationKind> usual) {

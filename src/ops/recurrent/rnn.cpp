@@ -1,9 +1,9 @@
 // A step of the simple recurrent layer: for every unit
 //   h' = f((x . W[row] + h . R[row]) + (Wb + Rb))
-// both products from 0, k in order (base/dot.h), the sum limited to [-clip, clip] where there is a
-// clip. For f16 and bf16 all of it is f32, and the state is rounded once per step. A row's steps
-// end with its sequence length: later rows of Y are 0, Y_h holds the last valid state, which is the
-// initial one for a length of 0; backwards only the valid prefix is reversed.
+// Both products start from 0, k in order (base/dot.h); with a clip, the sum is clamped to [-clip,
+// clip]. f16 and bf16 are computed in f32, with the state rounded once per step. A row's steps end
+// with its sequence length: later rows of Y are 0, and Y_h holds the last valid state (the initial
+// one for length 0). Backwards, only the valid prefix is reversed.
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent_layer.h"
 

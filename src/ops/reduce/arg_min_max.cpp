@@ -21,8 +21,8 @@ constexpr int kAxis = 0;
 constexpr int kKeepdims = 1;
 constexpr int kSelectLast = 2;
 
-/// The best element of a line without NaN that begins at `line`, block by block: within one,
-/// several are compared side by side. -1: there is a NaN.
+/// Returns the best element of a contiguous line without NaN, block by block; within a block
+/// several are compared in parallel. -1: there is a NaN.
 template <bool kGreatest, class T>
 std::int64_t best_in(const T* line, std::int64_t size, bool last) {
   constexpr std::int64_t kLanes = 16, kBlock = 1024;
@@ -61,7 +61,7 @@ std::int64_t best_in(const T* line, std::int64_t size, bool last) {
          1;
 }
 
-/// That of a line whose elements are neighbours; -1: it is to be found one by one.
+/// The same for any type; -1: the line must be searched one by one.
 template <class T>
 std::int64_t quick_best(const T* line, std::int64_t size, bool greatest, bool last) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)

@@ -18,13 +18,13 @@ using tensor::Operand;
 constexpr int kExclusiveAttr = 0;
 constexpr int kReverseAttr = 1;
 
-// Lines that are walked side by side: at most as many as leave their totals in L1, and
-// no fewer than is quicker than one after the other.
+// Lines walked together: few enough for their totals to stay in the L1 cache, and enough to be
+// faster than one after the other.
 constexpr std::int64_t kMaxColumns = 512;
 constexpr std::int64_t kFewestColumns = 4;
 constexpr std::int64_t kBlock = 8;
 
-// In f32 for narrower reals; integers wrap.
+// Narrower floating point is computed in f32; integers wrap.
 template <class T>
 struct TotalOf {
   using type = std::uint64_t;
@@ -35,7 +35,7 @@ struct TotalOf<T> {
   using type = decltype(tensor::widen(T{}));
 };
 
-/// Elements `step` apart, of which the first is added first.
+/// Elements `step` apart, in the order in which they are added.
 template <class T, class Step>
 struct Line {
   T* first;
@@ -44,8 +44,8 @@ struct Line {
 
 using UnitStep = std::integral_constant<std::int64_t, 1>;
 
-/// kProduct: a total is a product, from 1; otherwise a sum, from 0. kExclusive: a result is the
-/// total before its element.
+/// kProduct: products from 1, otherwise sums from 0. kExclusive: a result is the total before its
+/// element.
 template <class T, bool kProduct, bool kExclusive>
 struct Cumulative {
   using Total = typename TotalOf<T>::type;
@@ -58,7 +58,7 @@ struct Cumulative {
     if constexpr (!kExclusive) y = tensor::narrow<T>(total);
   }
 
-  // A constant number of lines, which compilers write in vectors.
+  // A constant number of lines, which compilers vectorize.
   static void advance_block(Total* __restrict totals, const T* __restrict x, T* __restrict y) {
     for (std::int64_t i = 0; i < kBlock; ++i) advance(totals[i], x[i], y[i]);
   }
@@ -70,7 +70,7 @@ struct Cumulative {
       advance(total, x.first[k * x.step], y.first[k * y.step]);
   }
 
-  /// Lines that are neighbours in memory, in whose order they are walked.
+  /// Lines that are adjacent in memory, walked in memory order.
   static void run_columns(std::int64_t count, std::int64_t columns, Line<const T, std::int64_t> x,
                           Line<T, std::int64_t> y) {
     Total totals[kMaxColumns];

@@ -1,4 +1,4 @@
-// What cumsum and cumprod share: all but the operation.
+// Shared by cumsum and cumprod: everything except the operation.
 #pragma once
 
 #include "ir/op_def.h"

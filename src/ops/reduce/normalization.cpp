@@ -6,7 +6,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Windows of more elements than that are not written out as sums.
+/// Larger windows are not expanded into sums.
 constexpr std::int64_t kMaxWindow = 1024;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The order of every reduction: the reduced elements in row-major order, one after the other. Sums
-// start from 0, products from 1, min and max from the first element. f16, bf16 and narrower reals
-// are widened, reduced in f32 and rounded once; integers wrap. Sums of squares multiply, then add.
-// Over no elements a sum is 0, a product 1, a mean NaN (0 for integers), and min and max are what
-// ONNX says: the infinity, or the end of the range, that any element would replace.
+// start from 0, products from 1, min and max from the first element. f16, bf16 and narrower
+// floating point are reduced in f32 and rounded once; integers wrap. Sums of squares multiply, then
+// add. Over no elements a sum is 0, a product 1, a mean NaN (0 for integers), and min and max are
+// as in ONNX: the infinity, or the end of the range, that any element would replace.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,7 +54,7 @@ std::optional<Kind> kind_of(std::string_view text) {
   return static_cast<Kind>(found - kKinds.begin());
 }
 
-// Sizes that are computed: the product of Shape is the number of elements.
+// Tracks computed sizes: the product of Shape is the number of elements.
 void follow(ir::InferCtx& ctx, Kind kind) {
   const auto values = ctx.integers(0);
   const Type& y = ctx.outputs()[0];
@@ -62,7 +62,7 @@ void follow(ir::InferCtx& ctx, Kind kind) {
   if (!y.is_static() || y.shape().elements() != 1 ||
       static_cast<std::int64_t>(values->size()) > kMaxFollowed)
     return;
-  // Of one number the others are something else than the number, too.
+  // The other kinds change even a single number.
   if (kind != Kind::sum && kind != Kind::prod && kind != Kind::max && kind != Kind::min) return;
   tensor::DimTable& dims = ctx.dims();
   Dim result = values->front();
@@ -87,7 +87,7 @@ Expected<void> check_dtype(DType dtype, Kind kind) {
                        kKinds[static_cast<std::size_t>(kind)], dtype_name(dtype));
 }
 
-/// Whether an operand that names no axes stands for all of them.
+/// Whether an operand that names no axes means all of them.
 bool is_all(const Attr& empty_is_all) {
   return empty_is_all.present() && empty_is_all.integer() != 0;
 }
@@ -126,7 +126,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// The class of numbers that elements of T are reduced in.
+/// The type in which elements of T are reduced.
 template <class T>
 using Wide = std::conditional_t<
     std::is_floating_point_v<T>, T,
@@ -176,7 +176,7 @@ W quotient(W a, std::int64_t count) {
     return count == 0 ? W{0} : a / static_cast<W>(count);
 }
 
-/// The elements that make one element of the result.
+/// The elements that are reduced to one element of the result.
 template <class T>
 class Group {
  public:
@@ -209,7 +209,7 @@ class Group {
   const T* first_ = nullptr;
 };
 
-/// The greatest or least value of T, which reductions over nothing yield.
+/// Returns the greatest or least value of T, the result of reductions over no elements.
 template <class T>
 Wide<T> extreme(bool greatest) {
   using W = Wide<T>;
@@ -223,7 +223,7 @@ Wide<T> extreme(bool greatest) {
   }
 }
 
-// With the greatest element taken out, so that exp does not overflow.
+// Factors out the greatest element, so that exp does not overflow.
 template <class T, class Real>
 Real log_sum_exp(Group<T>& group) {
   if (group.count() == 0) return -std::numeric_limits<Real>::infinity();
@@ -242,7 +242,7 @@ Real log_sum_exp(Group<T>& group) {
 template <class T>
 T reduce_group(Kind kind, Group<T>& group) {
   using W = Wide<T>;
-  // Roots and logarithms of integers are taken in f64.
+  // Roots and logarithms of integers are computed in f64.
   using Real = std::conditional_t<std::is_floating_point_v<W>, W, double>;
   const bool empty = group.count() == 0;
   switch (kind) {
@@ -274,12 +274,12 @@ T reduce_group(Kind kind, Group<T>& group) {
   return T{};
 }
 
-/// The axes of x that stay, with the strides of both, and those that go.
+/// The axes of x that are kept, with the strides of x and y, and those that are reduced.
 struct Axes {
   Shape kept, x_strides, y_strides, reduced, reduced_strides;
 };
 
-// Inference has checked the axes.
+// Precondition: inference has checked the axes.
 bool is_reduced(const tensor::Call& call, int axis) {
   const int rank = call.in(0).rank;
   const Attr& axes = call.attrs[kAxes];

@@ -1,6 +1,5 @@
-// The transpose of broadcasting: what numpy's rules repeated is added up again. Gradients end in it
-// where sizes are not known when they are built; a canonical form without it is found when they
-// are.
+// The transpose of broadcasting: sums what numpy's rules have repeated. Gradients use it if sizes
+// are not known when they are built; once they are, canonicalization replaces it.
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/for_each.h"
@@ -36,7 +35,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, *sizes);
 }
 
-/// In row-major order of x; integers wrap.
+/// Adds in row-major order of x; integers wrap.
 template <class T>
 void add_up(const Operand& x, const Operand& y) {
   const int extra = x.rank - y.rank;

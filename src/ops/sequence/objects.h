@@ -1,4 +1,4 @@
-// What the operators over sequences and optionals share: types with one wrap more or less, and
+// Shared by the operators on sequences and optionals: adding and removing a wrap of a type, and
 // reading positions.
 #pragma once
 
@@ -10,27 +10,27 @@
 
 namespace scanloom::ops {
 
-/// A sequence or optional of values of that type. Error: more than Type::kMaxWraps wraps.
+/// Returns a sequence or optional of that type. Error: more than Type::kMaxWraps wraps.
 Expected<tensor::Type> wrapped(const tensor::Type& item, tensor::Wrap wrap,
                                const tensor::DimTable& dims);
 
-/// What is in a sequence or optional. Precondition: it is one.
+/// Returns the item type of a sequence or optional. Precondition: it is one.
 tensor::Type item_type(const tensor::Type& type);
 
-/// One item of a sequence: sizes that are no numbers may differ from item to item, so that they
-/// become fresh.
+/// Returns the type of one item of a sequence. Sizes that are not numbers may differ between items,
+/// so they become fresh.
 tensor::Type any_item(ir::InferCtx& ctx, const tensor::Type& sequence);
 
-/// What holds both the items of a sequence and one more of that type. Error: other kinds of values;
-/// `what` names the second one.
+/// Returns a type for both the items of a sequence and another item. Error: different kinds of
+/// values; `what` names the other item.
 Expected<tensor::Type> item_of_both(ir::InferCtx& ctx, const tensor::Type& items,
                                     const tensor::Type& item, std::string_view what);
 
-/// The one integer of an i32 or i64 tensor. Error: another number of elements; `what` names it.
+/// Returns the only integer of an i32 or i64 tensor. Error: not one element; `what` names it.
 Expected<std::int64_t> single_integer(const tensor::Tensor& tensor, std::string_view what);
 
-/// Input i, the position in a sequence of `count` items, or of `count` places for one; absent:
-/// `fallback`. Error: it is outside.
+/// Returns input i, a position in a sequence of `count` items or insertion points; `fallback` if
+/// absent. Error: out of range.
 Expected<std::size_t> position(const tensor::ObjectCall& call, std::size_t i, std::size_t count,
                                std::size_t fallback);
 

@@ -13,7 +13,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   const std::span<const tensor::ObjectRef> items = call.inputs[0]->items();
   if (items.empty())
     return fail(Code::invalid_argument, "the optional is empty: it has no element to get");
-  // Out of an optional that nobody else reads the item comes as the only reference to it.
+  // If nothing else reads the optional, the item is moved out as the only reference to it.
   tensor::ObjectRef item = items[0];
   call.inputs[0] = tensor::ObjectRef();
   call.outputs[0] = std::move(item);

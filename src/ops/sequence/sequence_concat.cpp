@@ -35,7 +35,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Whether an item of that shape can stand beside the first one.
+/// Whether an item of that shape can be concatenated with the first one.
 bool fits(Shape shape, const Shape& first, int axis, bool insert) {
   if (shape.rank() != first.rank()) return false;
   if (!insert) shape[axis] = first[axis];

@@ -22,7 +22,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 Expected<void> run_objects(const ObjectCall& call) {
   const std::size_t count = call.inputs[kSequence]->items().size();
-  // n items leave n + 1 places, of which the last is no position counted from the back.
+  // n items have n + 1 insertion points; the last one cannot be counted from the end.
   std::size_t at = count;
   if (call.has(kPosition)) {
     SCANLOOM_TRY(const std::int64_t given, single_integer(call.tensor(kPosition), "the position"));

@@ -45,7 +45,7 @@ Expected<void> check_sizes(std::span<const std::int64_t> sizes, std::int64_t who
   return {};
 }
 
-/// Adds the elements [first, first + part) of the axis as one more item.
+/// Appends the elements [first, first + part) of the axis as an item.
 Expected<void> add_part(const ObjectCall& call, ObjectRef& sequence, int axis, std::int64_t first,
                         std::int64_t part, bool squeeze) {
   SCANLOOM_CHECK_OK(call.memory.check(tensor::bytes_of_slice(call.tensor(0), axis, first, part)));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kText = 0;
 
-// Two numbers that differ are no error here: the node may stand where it never runs.
+// Two different numbers are not an error here: the node may be where it never runs.
 Expected<void> infer(ir::InferCtx& ctx) {
   for (int i = 0; i < 2; ++i) {
     const tensor::Type& type = ctx.in(i);

@@ -12,7 +12,7 @@ using tensor::Type;
 
 constexpr int kAxis = 0;
 
-// The first input whose rank is known says how many axes there are.
+// The first input of known rank determines the number of axes.
 int known_rank(const ir::InferCtx& ctx) {
   for (int i = 0; i < ctx.input_count(); ++i)
     if (ctx.in(i).ranked) return ctx.in(i).rank();

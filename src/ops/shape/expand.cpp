@@ -9,7 +9,7 @@ namespace {
 using tensor::Dim;
 using tensor::Type;
 
-// One element, or a few, repeated: followed as sizes where the count is a small number.
+// Repeats of one element, or a few, are tracked as sizes if the count is a small number.
 void follow(ir::InferCtx& ctx) {
   const auto given = ctx.integers(0);
   const Type& y = ctx.outputs()[0];

@@ -22,7 +22,7 @@ constexpr int kPads = 1;
 constexpr int kValue = 2;
 constexpr int kAxes = 3;
 
-// Far beyond any tensor, far from overflow.
+// Larger than any tensor, and far from overflow.
 constexpr std::int64_t kMaxPad = std::int64_t{1} << 41;
 
 enum class Mode : std::uint8_t { constant, reflect, edge, wrap };
@@ -35,7 +35,7 @@ std::optional<Mode> mode_of(std::string_view text) {
   return std::nullopt;
 }
 
-// The axes that pads speaks of; nullopt where they are not known.
+// Returns the axes that pads refers to; nullopt if they are not known.
 Expected<std::optional<std::vector<int>>> padded_axes(ir::InferCtx& ctx, int rank) {
   std::vector<std::int64_t> axes;
   if (ctx.has(kAxes)) {
@@ -49,7 +49,7 @@ Expected<std::optional<std::vector<int>>> padded_axes(ir::InferCtx& ctx, int ran
   return std::optional(std::move(normalised));
 }
 
-// The kernel trusts the numbers of pads and axes, also where nothing but data says which they are.
+// The kernel trusts the lengths of pads and axes, even if only data determines their values.
 Expected<void> check_counts(const ir::InferCtx& ctx, int rank) {
   const std::int64_t axes = ctx.has(kAxes) ? element_count(ctx, kAxes) : rank;
   const std::int64_t pads = element_count(ctx, kPads);
@@ -103,7 +103,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));
 }
 
-/// Elements in front of the first one, per axis of x.
+/// Returns the elements before the first one, per axis of x.
 Shape begins_of(const tensor::Call& call) {
   const int rank = call.in(0).rank;
   Shape begins = Shape::filled(rank, 0);
@@ -116,7 +116,7 @@ Shape begins_of(const tensor::Call& call) {
   return begins;
 }
 
-// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
+// Maps a position that may lie outside the axis to an element of it. Precondition: size > 0.
 std::int64_t source_of(std::int64_t position, std::int64_t size, Mode mode) {
   if (position >= 0 && position < size) return position;
   if (mode == Mode::edge) return position < 0 ? 0 : size - 1;
@@ -129,7 +129,7 @@ void pad_constant(const tensor::Call& call, const Shape& begins) {
   static constexpr std::array<std::byte, 16> kZero{};
   const Operand &x = call.in(0), &y = call.out(0);
   fill(y, call.has(kValue) ? call.in(kValue).data<const std::byte>() : kZero.data());
-  // What of x is left, and where it goes.
+  // The part of x that remains, and its position in the result.
   Shape dims = x.shape();
   std::int64_t from = 0, to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {

@@ -13,14 +13,14 @@ namespace {
 using tensor::Dim;
 using tensor::Type;
 
-constexpr double kMaxCount = 1099511627776;  // 2^40, the largest tensor there is
+constexpr double kMaxCount = 1099511627776;  // 2^40, the elements of the largest tensor
 
 template <class T>
 T element_of(const tensor::Tensor& tensor) {
   return *static_cast<const T*>(tensor.data());
 }
 
-// How many of start, start + delta, ... lie before limit; nullopt: not finitely many.
+// Returns how many of start, start + delta, ... lie before limit; nullopt: infinitely many.
 template <class T>
 std::optional<std::int64_t> count_of(T start, T limit, T delta) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -57,14 +57,14 @@ Expected<std::int64_t> known_count(const ir::InferCtx& ctx) {
   return *count;
 }
 
-// Products may pass the range although the sum is in it.
+// The product may overflow although the sum does not.
 std::int64_t step_from(std::int64_t start, std::int64_t delta, std::int64_t i) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
                                    static_cast<std::uint64_t>(i) *
                                        static_cast<std::uint64_t>(delta));
 }
 
-// Integers that are followed as sizes: a count that relates to those of the feeds.
+// Tracks integers as sizes: the count relates to those of the feeds.
 Dim followed_count(ir::InferCtx& ctx) {
   const auto start = ctx.integers(0), limit = ctx.integers(1);
   const auto delta = ctx.numbers(2);

@@ -11,7 +11,7 @@ using tensor::Type;
 
 constexpr int kAllowZero = 0;
 
-// Entries of the shape operand that stand for something else.
+// Entries of the shape operand with a special meaning.
 constexpr std::int64_t kCopied = 0;
 constexpr std::int64_t kInferred = -1;
 
@@ -23,7 +23,7 @@ Expected<Dim> copied_size(ir::InferCtx& ctx, int axis) {
   return x.dims[static_cast<std::size_t>(axis)];
 }
 
-// The size that the other ones leave over.
+// Returns the size that the other sizes leave.
 Expected<Dim> inferred_size(ir::InferCtx& ctx, std::span<const Dim> others) {
   const Type& x = ctx.in(0);
   if (!x.ranked) return ctx.dims().fresh();
@@ -99,8 +99,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 }  // namespace
 
-// Pure although sizes may not fit: those are found by inference, when binding or, where only the
-// data decide them, right before the kernel; may_fail is for what a kernel itself finds.
+// Pure although sizes may not match: that is found by inference, at binding or, if only data
+// decides them, right before the kernel. may_fail is for what a kernel itself finds.
 constinit const ir::OpDef reshape_op{
     .name = "reshape",
     .doc =

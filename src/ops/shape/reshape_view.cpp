@@ -7,7 +7,7 @@ namespace {
 
 using tensor::Shape;
 
-// Axes of size 1 have no stride that matters.
+// The strides of axes of size 1 do not matter.
 void drop_ones(const Shape& dims, const Shape& strides, Shape& kept, Shape& kept_strides) {
   for (int axis = 0; axis < dims.rank(); ++axis) {
     if (dims[axis] == 1) continue;
@@ -18,8 +18,8 @@ void drop_ones(const Shape& dims, const Shape& strides, Shape& kept, Shape& kept
 
 }  // namespace
 
-// Cuts both shapes into the smallest groups of neighbouring axes with equal products. A group is a
-// view if its input axes could be joined into one.
+// Cuts both shapes into the smallest groups of adjacent axes with equal products. A group is a view
+// if its input axes can be joined into one.
 std::optional<ir::ViewOf> reshape_view(const ir::ViewCtx& ctx) {
   ir::ViewOf view{.offset = 0, .dims = ctx.result, .strides = contiguous_strides(ctx.result)};
   if (ctx.result.elements() == 0) return view;

@@ -1,5 +1,5 @@
-// The view that reshape, flatten, squeeze and unsqueeze share: the same elements in the same order
-// under other sizes.
+// The view shared by reshape, flatten, squeeze and unsqueeze: the same elements in the same order
+// with other sizes.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace scanloom::ops {
 
-/// nullopt where the strides of the input do not allow it. Precondition: as many elements.
+/// nullopt if the strides of the input do not allow it. Precondition: the numbers of elements
+/// agree.
 std::optional<ir::ViewOf> reshape_view(const ir::ViewCtx& ctx);
 
 /// Whether results have the elements of the first operand in the same order: reshape, flatten,

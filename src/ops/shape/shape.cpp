@@ -10,10 +10,10 @@ constexpr int kStart = 0;
 constexpr int kEnd = 1;
 
 struct Range {
-  std::int64_t first, last;  ///< axes first .. last - 1
+  std::int64_t first, last;  ///< axes [first, last)
 };
 
-// Both ends count from the back when negative and are cut to the axes there are.
+// Negative ends count from the back; both are clamped to the existing axes.
 Range range_of(const tensor::Attr& start, const tensor::Attr& end, std::int64_t rank) {
   const auto limited = [&](std::int64_t axis) {
     return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);

@@ -15,7 +15,7 @@ using tensor::Type;
 constexpr int kAxis = 0;
 constexpr int kSizes = 1;
 
-// Without sizes the parts are equal; the last ones are smaller, or empty, where that does not work.
+// Without sizes the parts are equal; if that does not divide, the last ones are smaller or empty.
 std::vector<Dim> equal_parts(ir::InferCtx& ctx, Dim size) {
   const std::int64_t count = ctx.output_count();
   tensor::DimTable& dims = ctx.dims();

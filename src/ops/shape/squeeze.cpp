@@ -14,7 +14,7 @@ using tensor::Type;
 
 constexpr int kAxes = 0;
 
-// Without axes all of size 1 go, so every size must be known.
+// Without axes all axes of size 1 are removed, so every size must be known.
 Expected<void> infer_all(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   std::vector<Dim> sizes;

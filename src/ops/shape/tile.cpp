@@ -38,7 +38,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
     const Dim times = (*repeats)[axis];
     if (times.is_constant() && times.value() < 0)
       return invalid_model("axis {} is repeated {} times", axis, times.value());
-    // A product that overflows would be a size that nobody knows.
+    // A product that overflows would be an unknown size.
     if (times.is_constant() && times.value() > kMaxRepeats && !is_empty(x.dims[axis]))
       return invalid_model("axis {} is repeated {} times, at most {} are possible", axis,
                            times.value(), kMaxRepeats);

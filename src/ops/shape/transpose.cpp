@@ -11,14 +11,14 @@ using tensor::Type;
 
 constexpr int kPerm = 0;
 
-/// Which input axis becomes result axis `axis`. Precondition: perm has been checked.
+/// Returns the input axis that becomes result axis `axis`. Precondition: perm has been checked.
 int source_axis(const Attr& perm, int axis, int rank) {
   if (!perm.present()) return rank - 1 - axis;
   return static_cast<int>(perm.integers()[static_cast<std::size_t>(axis)]);
 }
 
-/// Each of 0 to n-1 once. Axes that count from the end are refused: unlike the axes of other
-/// operators, ONNX defines none here, and every reader of perm may use its entries as they are.
+/// Checks that perm has each of 0 to n-1 once. Negative axes are rejected: unlike for other
+/// operators, ONNX does not define them here, and readers of perm may use its entries unchanged.
 Expected<void> check_perm(std::span<const std::int64_t> perm) {
   const auto rank = static_cast<std::int64_t>(perm.size());
   std::vector<bool> named(perm.size(), false);

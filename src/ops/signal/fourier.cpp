@@ -6,8 +6,8 @@ using ir::ValueId;
 
 namespace {
 
-/// Input `to - 1` counts twice where it stands for itself and for its conjugate: all but the first
-/// and, if the length is even, the last of a one-sided spectrum.
+/// Returns the weight of each input. Input n counts twice if it represents its conjugate, too: all
+/// inputs of a one-sided spectrum except the first and, for an even length, the last.
 ValueId conjugate_weights(Composer& c, const Transform& t, ValueId input) {
   const ValueId mirrored = c.sub(t.length, input);
   const ValueId alone =
@@ -15,16 +15,16 @@ ValueId conjugate_weights(Composer& c, const Transform& t, ValueId input) {
   return c.where(alone, c.scalar(1, DType::f64), c.scalar(2, DType::f64));
 }
 
-/// [inputs, input parts, outputs, output parts] of dtype: part (p, q) of the factor of input n in
-/// output k is the cosine of n k / length turns, moved by q - p quarter turns; the other way round
-/// where the transform is inverse. Turns are reduced as integers, in quarters of 1 / length.
+/// Returns the matrix [inputs, input parts, outputs, output parts] of dtype. Part (p, q) of the
+/// factor of input n in output k is the cosine of n k / length turns plus q - p quarter turns (p -
+/// q for the inverse). Turns are reduced as integers, in quarters of 1 / length.
 ValueId transform_matrix(Composer& c, const Transform& t, DType dtype) {
   const ValueId n = c.unsqueeze(c.count_up(t.inputs), {1, 2, 3});
   const ValueId k = c.unsqueeze(c.count_up(t.outputs), {1});
   const ValueId p = c.unsqueeze(c.count_up(c.number(t.input_parts)), {1, 2});
   const ValueId q = c.count_up(c.number(t.output_parts));
   const ValueId four = c.number(4), turn = c.mul(four, t.length);
-  // n k may be large: it is reduced before it is multiplied by 4.
+  // n k may be large, so it is reduced before it is multiplied by 4.
   const ValueId product = c.mul(four, c.mod(c.mul(n, k), t.length));
   const ValueId quarters = c.mul(t.inverse ? c.sub(p, q) : c.sub(q, p), t.length);
   const ValueId angle = c.cast(c.mod(c.add(product, quarters), turn), DType::f64);

@@ -34,7 +34,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// What equal elements share: their text, or their bytes, with one zero and one NaN.
+/// Returns the key that equal elements share: text, or bytes with one zero and one NaN.
 std::string_view key_of(const Tensor& tensor, std::int64_t i, std::byte* buffer) {
   const std::size_t size = dtype_bytes(tensor.dtype());
   const auto* element =
@@ -54,7 +54,7 @@ std::string_view key_of(const Tensor& tensor, std::int64_t i, std::byte* buffer)
   return {reinterpret_cast<const char*>(buffer), size};
 }
 
-/// Where each key stands; the last one of several that are equal holds.
+/// Returns the index of each key; the last of equal keys wins.
 std::unordered_map<std::string, std::int64_t> positions(const Tensor& keys) {
   std::unordered_map<std::string, std::int64_t> known;
   std::byte buffer[16];

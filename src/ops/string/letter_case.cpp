@@ -31,7 +31,7 @@ constexpr Range kToupper[] = {
 };
 
 std::uint32_t mapped(std::uint32_t letter, std::span<const Range> ranges) {
-  // Ranges of every second character may lie in each other: a few before the nearest one matter.
+  // Ranges of every second character may overlap, so a few before the nearest one are tried.
   auto range = std::ranges::upper_bound(ranges, letter, {}, &Range::first);
   for (int tried = 0; tried < 4 && range != ranges.begin(); ++tried) {
     --range;
@@ -41,7 +41,7 @@ std::uint32_t mapped(std::uint32_t letter, std::span<const Range> ranges) {
   return letter;
 }
 
-/// The character at the front and how many bytes it takes; 0 bytes: no UTF-8.
+/// The first character and the number of its bytes; 0 bytes: not UTF-8.
 struct Letter {
   std::uint32_t code = 0;
   std::size_t bytes = 0;

@@ -1,5 +1,6 @@
-// Lower and upper case of UTF-8, character by character as Unicode maps one to one: no word grows
-// letters, and no language has rules of its own. Bytes that are no UTF-8 stay as they are.
+// Lower and upper case of UTF-8, by Unicode's one-to-one character mappings: the number of
+// characters never changes, and there are no language-specific rules. Bytes that are not UTF-8 stay
+// unchanged.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::string real_text(Real value) {
   return text;
 }
 
-/// The shortest decimal that rounds to an element of a type narrower than float.
+/// Returns the shortest decimal that rounds to an element of a type narrower than float.
 template <class T>
 std::string small_text(T value) {
   const double wide = static_cast<double>(value.to_float());
@@ -87,7 +87,7 @@ bool read_real(std::string_view text, Real& value) {
   return true;
 }
 
-/// Integers of 64 bits are read as such; what has a point or an exponent goes through a double.
+/// Reads 64-bit integers exactly; text with a point or an exponent goes through a double.
 template <class Integer>
 bool read_integer(std::string_view text, Integer least, Integer greatest, Integer& value) {
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
@@ -97,7 +97,7 @@ bool read_integer(std::string_view text, Integer least, Integer greatest, Intege
   double real = 0;
   if (!read_real(text, real) || !std::isfinite(real)) return false;
   real = std::trunc(real);
-  // The greatest integers round up to a power of two that is outside already.
+  // The greatest integers round up to a power of two, which is out of range.
   if (real < static_cast<double>(least) || real > static_cast<double>(greatest) ||
       real >= std::ldexp(1.0, std::numeric_limits<Integer>::digits))
     return false;

@@ -16,7 +16,7 @@ RE2::Options options() {
   return chosen;
 }
 
-// Patterns are automata: matching takes time linear in the text, whatever the pattern is.
+// Patterns are automata: matching takes time linear in the text, for any pattern.
 Expected<void> check(const RE2& pattern) {
   if (pattern.ok()) return {};
   return invalid_model("the pattern '{}' is no RE2 expression: {}", pattern.pattern(),

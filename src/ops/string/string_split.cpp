@@ -25,7 +25,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Bytes of the white space at the front; 0: there is none. What Unicode calls so.
+/// Returns the bytes of leading white space, as defined by Unicode; 0: none.
 std::size_t blank(std::string_view text) {
   if (text.empty()) return 0;
   const auto byte = [&](std::size_t i) {
@@ -57,7 +57,7 @@ std::size_t find_blank(std::string_view text) {
 
 using Part = FunctionRef<void(std::string_view)>;
 
-/// Runs of white space part; what is left after the last split keeps its own.
+/// Splits at runs of white space; the rest after the last split keeps its own.
 void split_at_blanks(std::string_view text, std::int64_t most, Part part) {
   text = without_leading_blanks(text);
   while (!text.empty()) {
@@ -87,7 +87,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
   auto* const count = static_cast<std::int64_t*>(counts.mutable_data());
   std::int64_t widest = 0;
-  // Split twice: a list of the parts of a long text would take memory that nothing counts.
+  // Splits twice: a list of the parts of a long text would take memory that no budget counts.
   const auto split = [&](const StringRef& element, Part part) {
     if (delimiter.empty())
       split_at_blanks(element.view(), most, part);

@@ -1,4 +1,4 @@
-// What the operators over strings share: walking elements, and making tensors of strings.
+// Shared by the operators on strings: walking elements, and building tensors of strings.
 #pragma once
 
 #include <initializer_list>
@@ -10,12 +10,12 @@
 
 namespace scanloom::ops {
 
-/// Collects the elements of a tensor of strings that is being made, counting them while they grow.
+/// Collects the elements of a new string tensor and charges them to the memory budget.
 class TextMaker {
  public:
   explicit TextMaker(const tensor::ObjectCall& call) : call_(call) {}
 
-  /// Adds the text that the parts make together. Error: the memory budget, before it is made.
+  /// Adds the concatenation of the parts. Error: the memory budget, checked before it is built.
   Expected<void> add(std::initializer_list<std::string_view> parts);
   Expected<void> add(std::string_view text) { return add({text}); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(texts_.size()); }
@@ -28,7 +28,7 @@ class TextMaker {
   std::int64_t bytes_ = 0, checked_ = 0;
 };
 
-/// The shape that two operands broadcast to. Error: they do not; not naming the node.
+/// Returns the shape that two operands broadcast to. Error: they do not; it does not name the node.
 Expected<tensor::Shape> broadcast_shape(const tensor::Shape& a, const tensor::Shape& b);
 
 }  // namespace scanloom::ops

@@ -19,14 +19,15 @@ std::int64_t column_count(std::span<const tensor::Attr> attrs) {
   return columns.empty() ? 0 : *std::ranges::max_element(columns) + 1;
 }
 
-/// Where the grams of n elements begin in the pool, in elements; of one more n: where they end.
+/// Returns where the grams of n elements begin in the pool, in elements; they end where those of
+/// n + 1 begin.
 std::int64_t start_of(std::span<const tensor::Attr> attrs, std::int64_t n) {
   const std::vector<std::int64_t>& starts = attrs[kStarts].integers();
   const auto i = static_cast<std::size_t>(n - 1);
   return i < starts.size() ? starts[i] : attrs[kPool].tensor().elements();
 }
 
-/// Pool, starts and columns must tell of the same grams.
+/// Checks that pool, starts and columns describe the same grams.
 Expected<void> check_pool(ir::InferCtx& ctx) {
   const std::vector<std::int64_t>& starts = ctx.attr(kStarts).integers();
   const std::int64_t elements = ctx.attr(kPool).tensor().elements();
@@ -88,7 +89,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Elements as bytes that are equal where they are, each after its length.
+/// Appends an element's bytes, equal for equal elements, after their length.
 void append_element(std::string& gram, const Tensor& tensor, std::int64_t i) {
   const auto at = static_cast<std::size_t>(i);
   if (tensor.dtype() == DType::string) {
@@ -109,7 +110,7 @@ std::string gram_at(const Tensor& tensor, std::int64_t first, std::int64_t step,
 
 using Grams = std::map<std::string, std::size_t>;
 
-/// The grams of n elements by their contents, with their number in the pool.
+/// Returns the grams of n elements by content, with their number in the pool.
 Grams grams_of(std::span<const tensor::Attr> attrs, std::int64_t n) {
   std::int64_t number = 0;
   for (std::int64_t shorter = 1; shorter < n; ++shorter)
@@ -120,8 +121,8 @@ Grams grams_of(std::span<const tensor::Attr> attrs, std::int64_t n) {
   return grams;
 }
 
-/// Counts the grams of n elements in [first, first + count), with up to kSkips left out between
-/// two.
+/// Counts the grams of n elements in [first, first + count), with up to kSkips elements skipped
+/// between two.
 void count_grams(const tensor::ObjectCall& call, const Grams& grams, std::int64_t n,
                  std::int64_t first, std::int64_t count, std::vector<std::int64_t>& found) {
   const std::int64_t widest = n == 1 ? 1 : std::min(call.attrs[kSkips].integer(), count) + 1;

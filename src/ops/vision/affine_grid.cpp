@@ -1,5 +1,5 @@
-// Coordinate i of n is -1 + (2 i + 1) / n, or with aligned corners -1 + 2 i / (n - 1), in f64; the
-// product with theta runs over its columns in order, in f64, and is rounded once.
+// Coordinate i of n is -1 + (2 i + 1) / n, or with aligned corners -1 + 2 i / (n - 1), in f64. The
+// product with theta is summed over its columns in order, in f64, and rounded once.
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"

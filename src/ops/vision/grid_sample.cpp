@@ -1,6 +1,6 @@
 // Coordinates and weights are computed in the wider of the types of x and grid. A sample is the sum
-// over its neighbours in row-major order, from 0, each times the product of its weights, those of
-// weight 0 left out.
+// over its neighbors in row-major order, from 0, each times the product of its weights. Neighbors
+// of weight 0 are skipped.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -67,7 +67,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));
 }
 
-/// Reflected at both ends until it lies between them.
+/// Reflects x at both ends until it lies between them.
 template <class Real>
 Real reflected(Real x, Real low, Real high) {
   const Real range = high - low;
@@ -80,37 +80,37 @@ Real reflected(Real x, Real low, Real high) {
   return (x < low) == from_own_side ? low + rest : high - rest;
 }
 
-/// How one axis is sampled: its size, and where its ends lie.
+/// How one axis is sampled: its size, and the positions of its ends.
 template <class Real>
 struct Axis {
   std::int64_t size = 0, stride = 0;
   Real low = 0, high = 0;
   bool align = false;
 
-  /// The place of a grid coordinate, which counts from -1 to 1; what is far away comes nearer.
+  /// Returns the position of a grid coordinate, which ranges from -1 to 1. Clamps distant ones.
   [[nodiscard]] Real place(Real at) const {
     const Real length = static_cast<Real>(size);
     const Real x = align ? (at + 1) / 2 * (length - 1) : ((at + 1) * length - 1) / 2;
     constexpr Real kFar = Real(1e15);
     return x != x ? -1 : std::clamp(x, -kFar, kFar);
   }
-  /// Inside, where the padding asks for it.
+  /// Moves x inside if the padding requires it.
   [[nodiscard]] Real padded(Real x, Padding padding) const {
     if (x >= low && x <= high) return x;
     if (padding == Padding::border) return std::clamp(x, Real{0}, static_cast<Real>(size - 1));
     return padding == Padding::reflection ? reflected(x, low, high) : x;
   }
-  /// The element of a whole place; -1: there is none, so it is 0.
+  /// Returns the element at an integral position; -1: there is none, so it is 0.
   [[nodiscard]] std::int64_t element(Real whole, Padding padding) const {
     if (padding == Padding::reflection) whole = std::trunc(reflected(whole, low, high));
-    // Compared as an integer: size - 1 may round up. Places are far below 2^63, see kFar.
+    // Compared as an integer: size - 1 may round up. Positions are far below 2^63, see kFar.
     const auto index = static_cast<std::int64_t>(whole);
     if (padding == Padding::zeros && (index < 0 || index >= size)) return -1;
     return std::clamp<std::int64_t>(index, 0, size - 1);
   }
 };
 
-/// The neighbours of a place along one axis: at most four elements and their weights.
+/// The neighbors of a position along one axis: at most four elements and their weights.
 template <class Real>
 struct Neighbours {
   std::array<std::int64_t, 4> element{};
@@ -118,7 +118,7 @@ struct Neighbours {
   int count = 0;
 };
 
-/// The weight of cubic convolution at distance t, with the coefficient -0.75.
+/// Returns the weight of cubic convolution at distance t, with the coefficient -0.75.
 template <class Real>
 Real cubic_weight(Real t) {
   constexpr Real a = Real(-0.75);
@@ -136,8 +136,8 @@ Neighbours<Real> neighbours(const Axis<Real>& axis, Real x, Mode mode, Padding p
     result.weight[0] = 1;
     return result;
   }
-  // The taps of cubic convolution are clipped one by one: a place beyond the border still weighs
-  // the elements that lie within two of it.
+  // The taps of cubic convolution are clamped one by one: a position beyond the border still weighs
+  // the elements within a distance of two.
   if (mode == Mode::linear || padding != Padding::border) x = axis.padded(x, padding);
   const Real low = std::floor(x), ratio = x - low;
   result.count = mode == Mode::linear ? 2 : 4;
@@ -152,14 +152,14 @@ Neighbours<Real> neighbours(const Axis<Real>& axis, Real x, Mode mode, Padding p
   return result;
 }
 
-/// One place of the result: the neighbours along every axis.
+/// One position of the result: the neighbors along every axis.
 template <class Real>
 class Sample {
  public:
   int spatial = 0;
   std::array<Neighbours<Real>, tensor::kMaxSpatial> axes{};
 
-  /// f(offset, weight) for each combination of neighbours that is there.
+  /// Calls f(offset, weight) for each combination of neighbors that exists.
   template <class F>
   void for_each(const std::array<Axis<Real>, tensor::kMaxSpatial>& of, F&& f) const {
     Shape counts;
@@ -178,7 +178,8 @@ class Sample {
   }
 };
 
-/// T: how elements of x are read; G: of the grid. T is only moved where the mode is nearest.
+/// T: the type that elements of x are read as; G: that of the grid. With mode nearest, T is only
+/// moved.
 template <class T, class G>
 void sample_all(const tensor::Call& call) {
   using Real = std::conditional_t<std::is_same_v<T, double>, double, G>;
@@ -201,7 +202,7 @@ void sample_all(const tensor::Call& call) {
     tensor::for_each_index(out, [&](const Shape& position) {
       const G* const at = grid.data<const G>() + image * grid.strides[0] +
                           tensor::offset_of(position, grid.strides + 1);
-      // The coordinates of the last axis stand first.
+      // The coordinate of the last axis comes first.
       for (int i = 0; i < sample.spatial; ++i) {
         const auto axis = static_cast<std::size_t>(i);
         const auto coordinate =

@@ -1,6 +1,6 @@
-// The corners of a region are rounded to whole elements, half away from zero; cell i of n of an
-// axis covers the elements from floor(i * size / n) to ceil((i + 1) * size / n) of the region,
-// those inside x. A cell without elements is 0. NaN counts as the greatest.
+// The corners of a region are rounded to whole elements, half away from zero. Cell i of n along an
+// axis covers the elements of the region from floor(i * size / n) to ceil((i + 1) * size / n) that
+// are inside x. A cell without elements is 0. NaN counts as the greatest.
 #include <algorithm>
 #include <cmath>
 
@@ -22,18 +22,18 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_roi_result(ctx, 5, ctx.attr(kHeight).integer(), ctx.attr(kWidth).integer());
 }
 
-/// Of whole elements, far from overflow; what is no number is 0.
+/// Rounds to a whole number, far from overflow; NaN gives 0.
 double whole(double value) {
   constexpr double kFar = 1e15;
   return value != value ? 0 : std::clamp(std::round(value), -kFar, kFar);
 }
 
-/// The elements [first, last) of an axis of `size` elements.
+/// The elements [first, last) of an axis.
 struct Range {
   std::int64_t first, last;
 };
 
-/// Cell i of `cells` of the region from `start` to `end`, both inside it.
+/// Returns the elements of cell i of `cells`, for the region from `start` to `end`.
 Range cell_range(double start, double end, std::int64_t i, std::int64_t cells, std::int64_t size) {
   const double extent = std::max(end - start + 1, 1.0) / static_cast<double>(cells);
   const double limit = static_cast<double>(size);

@@ -1,4 +1,4 @@
-// Boxes are taken by score, the greater first and among equals the first, one class after the
+// Boxes are selected by descending score (the first of equal ones first), one class after the
 // other.
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr int kIouThreshold = 3;
 constexpr int kScoreThreshold = 4;
 constexpr int kCenterPointBox = 0;
 
-/// The operands, wherever they lie, and the parameters.
+/// The operands, whatever their layout, and the parameters.
 struct Candidates {
   const float *boxes = nullptr, *scores = nullptr;
   std::array<std::int64_t, 3> box_strides{}, score_strides{};
@@ -51,7 +51,7 @@ Box box_of(const Candidates& all, std::int64_t batch, std::int64_t number) {
   return {std::min(v[1], v[3]), std::min(v[0], v[2]), std::max(v[1], v[3]), std::max(v[0], v[2])};
 }
 
-/// Whether the intersection over the union is above the threshold.
+/// Whether the intersection over union exceeds the threshold.
 bool overlaps(const Box& a, const Box& b, float threshold) {
   const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
@@ -61,7 +61,7 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
   return a.area() > 0 && b.area() > 0 && either > 0 && common / either > threshold;
 }
 
-/// Where a list of one axis lies.
+/// The memory of a list with one axis.
 struct List {
   std::int64_t* data;
   std::int64_t step;
@@ -108,15 +108,15 @@ class Heap {
   List numbers_;
 };
 
-/// keep(batch, class, box) for every box that is kept. The list has room for the numbers of all
-/// boxes: the heap in front, and behind it those of this class that were kept.
+/// Calls keep(batch, class, box) for every box that is kept. The list has room for the numbers of
+/// all boxes: first the heap, then the boxes of this class that were kept.
 template <class Keep>
 void select(const Candidates& all, List numbers, const Keep& keep) {
   if (all.count == 0 || all.max_per_class <= 0) return;
   for (std::int64_t batch = 0; batch < all.batches; ++batch)
     for (std::int64_t of_class = 0; of_class < all.classes; ++of_class) {
       Heap heap(all, batch, of_class, numbers);
-      // Each box that is taken leaves a place at the end of the heap.
+      // Each box that is taken frees an entry at the end of the heap.
       std::int64_t kept = 0;
       while (!heap.empty() && kept < all.max_per_class) {
         const std::int64_t box = heap.take();
@@ -140,7 +140,7 @@ std::optional<T> scalar_of(const ir::InferCtx& ctx, int i) {
   return *static_cast<const T*>(value->data());
 }
 
-/// How many boxes are kept; nullopt: not known yet.
+/// Returns how many boxes are kept; nullopt: not known yet.
 std::optional<std::int64_t> known_count(const ir::InferCtx& ctx) {
   for (int i = 0; i < 5; ++i)
     if (ctx.has(i) && ctx.constant(i) == nullptr) return std::nullopt;
@@ -221,7 +221,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   all.iou_threshold = scalar_of<float>(call, kIouThreshold).value_or(0);
   all.score_threshold = scalar_of<float>(call, kScoreThreshold);
   all.centered = call.attrs[kCenterPointBox].integer() != 0;
-  // The second result gives the selection room before it is filled.
+  // The memory of the second result is used for the selection before it is filled.
   const List numbers{per_box.data<std::int64_t>(), per_box.strides[0]};
   std::int64_t kept = 0;
   select(all, numbers, [&](std::int64_t batch, std::int64_t of_class, std::int64_t box) {

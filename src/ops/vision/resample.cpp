@@ -1,5 +1,5 @@
 // Weights and coordinates are computed in f64. A sum runs over the elements in ascending order,
-// from 0, those of weight 0 left out, in the type of x.
+// from 0, in the type of x. Elements of weight 0 are skipped.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 7> kCoordinateModes = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
     "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
 
-// A filter over more elements than that belongs to no image.
+// No sensible image needs a filter over more elements.
 constexpr double kMaxTaps = 1 << 24;
 
 bool is_nearest(std::string_view mode) { return mode.starts_with("nearest_"); }
@@ -82,7 +82,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));
 }
 
-/// Where the elements of the result lie in x, in elements of the axis.
+/// Maps elements of the result to coordinates in x, in elements of the axis.
 class Coordinates {
  public:
   Coordinates(const tensor::Call& call, int axis)
@@ -110,7 +110,7 @@ class Coordinates {
     const double half = (x + 0.5) / scale_ - 0.5;
     return mode_ == "half_pixel_symmetric" ? in_ / 2 * (1 - out_ / target_) + half : half;
   }
-  /// Whether the result has the extrapolation value there.
+  /// Whether the result is the extrapolation value there.
   [[nodiscard]] bool is_outside(double x) const {
     return mode_ == "tf_crop_and_resize" && !(x >= 0 && x <= in_ - 1);
   }
@@ -153,7 +153,7 @@ class Filter {
   [[nodiscard]] std::int64_t first() const { return first_; }
   [[nodiscard]] std::int64_t last() const { return 2 - first_; }
   [[nodiscard]] double weight(std::int64_t i) const { return raw(i) / total_; }
-  /// The element of x; those outside are the ones at the ends.
+  /// Returns the element of x, clamped to the ends.
   [[nodiscard]] std::int64_t element(std::int64_t i) const {
     return std::clamp<std::int64_t>(base_ + i, 0, size_ - 1);
   }
@@ -172,7 +172,7 @@ class Filter {
   std::int64_t size_, base_ = 0, first_ = 0;
 };
 
-/// The slices across the axis, of x and the result.
+/// The slices across the axis, in x and in the result.
 struct Slices {
   Shape dims, from, to;
   std::int64_t from_step, to_step;

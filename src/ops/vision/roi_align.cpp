@@ -1,7 +1,7 @@
-// Each cell of a region is sampled on a grid; a sample is interpolated from its four neighbours, 0
-// where it lies more than one element outside x. Samples are taken row by row; avg adds them in
-// that order, from 0, max_sample takes the greatest of them, and max the greatest of all weighted
-// neighbours, as ONNX does.
+// Each cell of a region is sampled on a grid. A sample is interpolated from its four neighbors; it
+// is 0 if it lies more than one element outside x. Samples are taken row by row. As in ONNX, avg
+// adds them in that order, from 0; max_sample takes the greatest of them; and max takes the
+// greatest of all weighted neighbors.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,7 @@ constexpr int kSamplingRatio = 3;
 constexpr int kScale = 4;
 constexpr int kHalfPixel = 5;
 
-// More samples along an axis of one cell are no sensible region.
+// No sensible region needs more samples along an axis of one cell.
 constexpr std::int64_t kMaxSamples = 1 << 12;
 
 Expected<void> infer(ir::InferCtx& ctx) {
@@ -44,7 +44,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_roi_result(ctx, 4, ctx.attr(kHeight).integer(), ctx.attr(kWidth).integer());
 }
 
-/// The two neighbours of a coordinate on an axis and the weight of the upper one.
+/// The two neighbors of a coordinate on an axis, and the weight of the upper one.
 template <class T>
 struct Neighbours {
   std::int64_t low = 0, high = 0;
@@ -68,7 +68,7 @@ Neighbours<T> neighbours(T at, std::int64_t size) {
   return result;
 }
 
-/// A region along one axis: where it starts, the size of a cell, the samples per cell.
+/// A region along one axis: its start, the size of a cell, the samples per cell.
 template <class T>
 struct Axis {
   T start = 0, cell = 0;
