@@ -79,7 +79,7 @@ BANS = (
     Ban(r"\b(lies|lie|lay) (in|at|where|there|behind|apart)\b", "is stored", enforced=False),
     Ban(r"\bone behind the other\b", "one after the other", enforced=False),
     Ban(r"(//|\*|#) ?.*\bbehind\b", "after", enforced=False),
-    Ban(r"\bboxed\b", "dynamic, or object", enforced=False),
+    Ban(r"\bboxed\b", "dynamic, or object"),
     Ban(r"\bbeside(?! the point)\b", "compared with, alongside, next to", enforced=False),
     Ban(r"\b[Hh]alves\b(?! (of|the)\b)", "f16 and bf16 (the types)", enforced=False),
     Ban(r"\b[Rr]eals\b", "floating point", enforced=False),
