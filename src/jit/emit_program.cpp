@@ -239,7 +239,8 @@ class Emitter {
       return to == DType::f32 ? emit_quiet(builder_, wide) : cast(wide, DType::f32, to);
     }
     // Integers go through f32, in which everything of such types is computed.
-    if (is_half(to)) return emit_round(builder_, to, is_floating_point(from) ? a : cast(a, from, DType::f32));
+    if (is_half(to))
+      return emit_round(builder_, to, is_floating_point(from) ? a : cast(a, from, DType::f32));
     llvm::Type* const wanted = type(to);
     if (to == DType::boolean) {
       llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());

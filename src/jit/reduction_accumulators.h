@@ -44,10 +44,10 @@ class ReductionAccumulators {
   enum class Kind : std::uint8_t {
     plain,  ///< the result itself
     // Quick forms, which ignore NaN.
-    best,   ///< the maximum or minimum, except for the sign of a zero
-    probe,  ///< the sum of all terms: NaN if a term is
+    best,      ///< the maximum or minimum, except for the sign of a zero
+    probe,     ///< the sum of all terms: NaN if a term is
     position,  ///< the index of `best`
-    signs,  ///< has the sign of a maximum or minimum that is zero: -0 counts as below 0
+    signs,     ///< has the sign of a maximum or minimum that is zero: -0 counts as below 0
     // Exact forms of indices.
     exact_best,
     exact_position,

@@ -31,7 +31,7 @@ constexpr std::int64_t kSlots = 16;
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
 struct IntegerPlan {
-  ContractSchedule<std::int32_t> wide;                    ///< `packed` holds pairs if these are constant
+  ContractSchedule<std::int32_t> wide;            ///< `packed` holds pairs if these are constant
   const ProductFns<std::int32_t>* fns = nullptr;  ///< for pairs
   PairFns pair;
   Pairing pairing = Pairing::never;

@@ -33,7 +33,7 @@ struct LstmSchedule {
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
   std::int64_t chunk = 1;           ///< steps whose products with x are computed together
-  bool pipelined = false;              ///< whether these products are pipelined with the steps before
+  bool pipelined = false;           ///< whether these products are pipelined with the steps before
   std::int64_t weights_floats = 0;  ///< of one direction
   std::int64_t task_floats = 0;     ///< scratch of one task
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call

@@ -79,8 +79,8 @@ struct AllSteps {
 
   /// Computes the rows of `count` steps from `step` on, for the columns from `column` (the start of
   /// a panel) on. They are stored in the rows of the block's steps from `place` on.
-  void make(const float* x, float* rows, std::int64_t step, std::int64_t position, std::int64_t count,
-            std::int64_t column, int threads) const {
+  void make(const float* x, float* rows, std::int64_t step, std::int64_t position,
+            std::int64_t count, std::int64_t column, int threads) const {
     Product<float> p;
     p.m = count;
     p.a = x + row_of(step) * product.a_row;
@@ -142,8 +142,8 @@ Strip<float> strip_of(const OneStep& step, const Call& call) {
 }
 
 // Blocks [first, last) of the strip, and their part of the pipelined product.
-void run_blocks(const OneStep& step, const Strip<float>& whole, const PipelinedProduct<float>& pipelined,
-                std::int64_t first, std::int64_t last) {
+void run_blocks(const OneStep& step, const Strip<float>& whole,
+                const PipelinedProduct<float>& pipelined, std::int64_t first, std::int64_t last) {
   const std::int64_t panel = step.all->panel();
   Strip<float> s = whole;
   s.b += first * 2 * s.b_panel;

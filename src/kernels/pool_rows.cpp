@@ -53,7 +53,7 @@ struct PoolRowsSchedule {
   std::int64_t part = 1, parts = 1;             ///< lines per task
   std::int64_t phase = 1;                       ///< elements per phase, and per line
   std::int64_t kept = 1;                        ///< rows: a power of 2
-  std::array<std::int64_t, kMaxTaps> taps{};   ///< their offsets in a row of phases
+  std::array<std::int64_t, kMaxTaps> taps{};    ///< their offsets in a row of phases
   std::int64_t slots = 1, slot_bytes = 0;
 
   [[nodiscard]] std::int64_t split_row() const { return phase * inner.stride; }

@@ -85,8 +85,8 @@ void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t imag
 
 // Finds where the first taps of positions [first, first + count) lie, as runs of adjacent ones.
 // Returns the number of runs, at most kRuns; they cover `done` positions.
-std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count, PairRun* runs,
-                       std::int64_t& done) {
+std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count,
+                       PairRun* runs, std::int64_t& done) {
   const ConvGeometry& g = plan.geometry;
   const int last = g.spatial - 1;
   const std::int64_t width = g.out[static_cast<std::size_t>(last)];
@@ -143,8 +143,8 @@ void unfold_unpadded(const QLinearConvSchedule& plan, const std::int16_t* x, std
 }
 
 // Sums of a range for all filters of a group: [filters][count].
-void multiply_range(const QLinearConvSchedule& plan, std::int64_t group, const std::int32_t* windows,
-                    std::int64_t count, std::int32_t* sums) {
+void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
+                    const std::int32_t* windows, std::int64_t count, std::int32_t* sums) {
   Product<std::int32_t> p;
   const auto* const weights =
       static_cast<const std::int32_t*>(plan.weights.get()) + group * plan.packed;

@@ -21,7 +21,7 @@ constexpr std::int64_t kPadding = std::numeric_limits<std::int64_t>::min();
 struct Windows {
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
-  std::vector<std::int64_t> offsets;   ///< [positions][k], offsets in a group of x; kPadding: zero
+  std::vector<std::int64_t> offsets;  ///< [positions][k], offsets in a group of x; kPadding: zero
   std::vector<std::int16_t> weights;  ///< [group * filters][k], less their zero points
 };
 

@@ -14,8 +14,9 @@ struct TuplePosition {
 };
 
 /// Returns the position of the tuple at `at`, which indexes axes [first, first + length) of `data`.
-[[nodiscard]] inline TuplePosition position_of_tuple(const tensor::Operand& indices, std::int64_t at,
-                                               const tensor::Operand& data, int first) {
+[[nodiscard]] inline TuplePosition position_of_tuple(const tensor::Operand& indices,
+                                                     std::int64_t at, const tensor::Operand& data,
+                                                     int first) {
   const int last = indices.rank - 1;
   TuplePosition tuple;
   for (std::int64_t i = 0; i < indices.dims[last]; ++i) {
