@@ -18,7 +18,7 @@ using tensor::Dim;
 using tensor::DimTable;
 using tensor::Type;
 
-/// Sizes that a run knows are unrelated to each other here; lowering relates them.
+/// Sizes that are known only at run time are unrelated here; lowering relates them.
 Type ir_type(const StaticType& type, DimTable& dims) {
   std::vector<Dim> sizes;
   for (const std::int64_t size : type.sizes) sizes.push_back(size < 0 ? dims.fresh() : Dim(size));
@@ -34,7 +34,7 @@ Expected<StaticType> static_type(const ir::OpDef& op, const Type& type) {
   return result;
 }
 
-/// `of_parts`: with one part of complex operands in the place of each.
+/// `of_parts`: with one part of each complex operand instead of the operand.
 Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Expr> inputs,
                                         std::span<const Attr> attrs, std::size_t outputs,
                                         bool of_parts) {
@@ -64,7 +64,7 @@ Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Exp
   return results;
 }
 
-/// Types of what has to do with complex numbers (expr/complex_rules.h).
+/// Infers types of operators on complex numbers (expr/complex_rules.h).
 Expected<std::vector<StaticType>> infer_complex(const ir::OpDef& op, std::span<const Expr> inputs,
                                                 const std::vector<Attr>& attrs,
                                                 std::size_t outputs) {
@@ -80,7 +80,7 @@ Expected<std::vector<StaticType>> infer_complex(const ir::OpDef& op, std::span<c
   return types;
 }
 
-/// The operator as errors call it: a reduction by what it makes.
+/// Names the operator as errors do: a reduction by what it computes.
 std::string operator_word(const ir::OpDef& op, const std::vector<Attr>& attrs) {
   if (&op == &ops::contract_op) return "product";
   const bool is_named = &op == &ops::reduce_op && attrs[0].kind() == tensor::AttrKind::text;
@@ -97,7 +97,7 @@ std::string operands(std::span<const Expr> inputs) {
   return text;
 }
 
-/// Operands whose elements make the result's: the others are conditions, indices and sizes.
+/// Returns the operands whose elements make the result's; others are conditions, indices and sizes.
 std::span<const Expr> elements_of(const ir::OpDef& op, std::span<const Expr> inputs) {
   if (&op == &ops::where_op) return inputs.subspan(1);
   static const ir::OpDef* const kOfFirst[] = {&ops::expand_op, &ops::gather_op, &ops::reshape_op,
@@ -105,8 +105,8 @@ std::span<const Expr> elements_of(const ir::OpDef& op, std::span<const Expr> inp
   return std::ranges::find(kOfFirst, &op) == std::end(kOfFirst) ? inputs : inputs.first(1);
 }
 
-/// Whether the result is made of numbers alone, one of which steps of a loop have yet to give a
-/// type.
+/// Whether the result is made only of numbers, and the steps of a loop have yet to give one of them
+/// a type.
 bool is_weak(const ir::OpDef& op, std::span<const Expr> inputs) {
   bool open = false;
   for (const Expr& x : elements_of(op, inputs)) {
@@ -130,7 +130,7 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
       return std::vector(outputs, failed(fail(Code::invalid_argument, "{}: operand '{}' is missing",
                                               op.name, operand.name)));
   }
-  // Bits that are read as complex numbers are those of leaves, which lowering takes apart.
+  // Only bits of leaves are read as complex numbers; lowering takes these apart.
   const bool is_plain = &op == &ops::bit_cast_op || !is_complex_use(op, inputs, attrs);
   auto types = is_plain ? infer(op, inputs, attrs, outputs, false)
                         : infer_complex(op, inputs, attrs, outputs);
@@ -141,7 +141,7 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
     for (const std::string& note : error.notes()) told.note(note);
     return std::vector(outputs, failed(std::move(told)));
   }
-  // Made first, so that ids stay a topological order.
+  // Made first, so that ids remain a topological order.
   auto stable = any_form && outputs == 1 ? stable_form(op, inputs, attrs, types->front()) : nullptr;
   auto node = std::make_shared<Node>(Kind::op, *std::move(types));
   node->op = &op;
@@ -195,7 +195,7 @@ std::string called(const Expr& x) {
     return "a part of " + describe(node.part->whole);
   if (node.op->name == "cast" || node.op->name == "identity") return called(node.inputs[0]);
   if (node.loop && !node.location.empty()) return "the result of " + node.location;
-  // Of words no more than the first, or they would grow from node to node.
+  // Only the first of the words, or they would grow from node to node.
   const std::size_t of = node.location.find(" of ");
   const bool short_words = of != std::string::npos && of == node.location.find(' ');
   return "the result of " +

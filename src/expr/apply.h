@@ -1,4 +1,4 @@
-// Making nodes: operands are checked and result types inferred at once, so that a misuse is an
+// Makes nodes. Operands are checked and result types inferred immediately, so that a misuse is an
 // error where it was written.
 #pragma once
 
@@ -15,22 +15,23 @@ struct NamedAttr {
   tensor::Attr value;
 };
 
-/// The result of one node; attributes by name. Of several results see apply_all. Errors are held
-/// by the result.
+/// Returns the result of one node, which may hold an error. Attributes are given by name. For
+/// operators with several results use apply_all.
 [[nodiscard]] Expr apply(const ir::OpDef& op, std::vector<Expr> inputs,
                          std::vector<NamedAttr> attrs = {});
 [[nodiscard]] std::vector<Expr> apply_all(const ir::OpDef& op, std::vector<Expr> inputs,
                                           std::vector<NamedAttr> attrs, std::size_t outputs);
-/// The same with the attributes in the order of the OpDef.
+/// The same, with the attributes in the order of the OpDef.
 [[nodiscard]] std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
                                             std::vector<tensor::Attr> attrs, std::size_t outputs);
 
-/// The same expression, whose node errors of a run call by these words: what the user has written,
-/// where that is made of several operators.
+/// Returns the same expression with the words by which run-time errors name its node: what the user
+/// wrote, if that consists of several operators.
 [[nodiscard]] Expr told_as(Expr made, const std::string& words);
-/// An operand in such words: its name in quotes, or what has made it.
+/// Describes an operand for such words: its name in quotes, or what made it.
 [[nodiscard]] std::string called(const Expr& x);
-/// A node of an operator without attributes that is computed as it stands (expr/stable.h).
+/// Makes a node of an operator without attributes that is computed as written, without a stable
+/// form (expr/stable.h).
 [[nodiscard]] Expr apply_as_written(const ir::OpDef& op, std::vector<Expr> inputs);
 
 /// A vector of i64.

@@ -24,7 +24,7 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
     return all_failed(
         a.size(), fail(Code::invalid_argument, "the condition {} has {} axes; it is one element",
                        describe(condition), condition.rank()));
-  // The node is younger than what it reads: its operands are made first.
+  // The node is younger than what it reads, so its operands are made first.
   std::vector<Expr> inputs{cast(condition, DType::boolean)}, others;
   std::vector<StaticType> types;
   for (std::size_t i = 0; i < a.size(); ++i) {

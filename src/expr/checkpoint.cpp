@@ -11,7 +11,8 @@
 namespace scanloom::expr {
 namespace {
 
-/// The first `count` rows of a sequence, `chunk` of them along an axis of their own.
+/// Returns the first `count` rows of a sequence, with each `chunk` of them along an axis of its
+/// own.
 Expr in_chunks(const Expr& rows, const Expr& count, const Expr& chunks, const Expr& chunk) {
   const Expr whole = subtensor(rows, {Index::slice({}, count)});
   std::vector<Expr> sizes{chunks, chunk};
@@ -19,15 +20,15 @@ Expr in_chunks(const Expr& rows, const Expr& count, const Expr& chunks, const Ex
   return reshape(whole, std::move(sizes));
 }
 
-/// The first two axes as one.
+/// Joins the first two axes.
 Expr joined(const Expr& rows) {
-  // Not -1: an axis of no elements leaves open what that stands for.
+  // Not -1: an axis of no elements would make it ambiguous.
   std::vector<Expr> sizes{size(rows, 0) * size(rows, 1)};
   for (int axis = 2; axis < rows.rank(); ++axis) sizes.push_back(size(rows, axis));
   return reshape(rows, std::move(sizes));
 }
 
-/// A level of the nest.
+/// One level of the nest.
 class Level {
  public:
   Level(LoopSpec spec, const std::vector<Expr>& chunks)
@@ -60,7 +61,7 @@ class Level {
     return spec_.operands[ports_.first_scanned_input() + i];
   }
 
-  /// The loop over whole chunks: a step takes one chunk of each sequence.
+  /// Makes the loop over whole chunks: a step takes one chunk of each sequence.
   std::vector<Expr> make_outer(const Expr& count, const Expr& whole, const Expr& chunk) const {
     LoopSpec outer;
     outer.location = spec_.location;
@@ -87,7 +88,7 @@ class Level {
     return make_loop(std::move(outer));
   }
 
-  /// The steps that are left over.
+  /// Makes the loop over the steps that are left over.
   std::vector<Expr> make_rest(const std::vector<Expr>& over_chunks, const Expr& steps,
                               const Expr& whole) const {
     LoopSpec rest = spec_;
@@ -104,9 +105,9 @@ class Level {
   const ir::LoopPorts& ports_;
 };
 
-/// Measured, of loops with one state.
+/// Measured with loops of one state.
 constexpr std::int64_t kRowsOfALevel = 10;
-/// Passes put the steps of shorter chunks one behind the other, and nothing is saved.
+/// Shorter chunks are unrolled by passes, and nothing is saved.
 constexpr std::int64_t kMinWidth = 9;
 constexpr int kMaxLevels = 8;
 
@@ -117,8 +118,8 @@ std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chun
   return Level(std::move(spec), chunks).make();
 }
 
-// With a width of c on each of k levels, c^k steps keep k c rows, and each level what its loops,
-// the one forwards, the one again and the one back, carry.
+// With chunks of c on each of k levels, c^k steps keep k c rows, and each level keeps what its
+// loops carry: the forward loop, the repeated forward loop and the reverse loop.
 Expected<std::vector<std::int64_t>> chunks_for(std::int64_t steps, std::int64_t rows) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
@@ -170,11 +171,11 @@ Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps
   return chunks;
 }
 
-/// No longer than the loop, whose rows a chunk of more would outgrow.
+/// At most the steps of the loop: a larger chunk would have more rows than that.
 Expr chunk_of(std::int64_t every, const Expr& steps) {
   if (const auto count = constant_integers(steps))
     return integer(std::min(every, std::max<std::int64_t>((*count)[0], 1)));
-  // A number lets loops over short chunks be compiled for it.
+  // A constant allows loops over short chunks to be compiled for it.
   constexpr std::int64_t kShort = std::int64_t{1} << 20;
   return every <= kShort ? integer(every) : minimum(integer(every), maximum(steps, integer(1)));
 }

@@ -1,6 +1,6 @@
-// Functions of complex numbers, by their parts. Cuts lie where C99 and numpy have them, and the
-// sign of a zero tells their sides apart. The inverse functions are Kahan's ("Branch cuts for
-// complex elementary functions", 1987), which neither cancel nor overflow early.
+// Functions of complex numbers, by their parts. Branch cuts are those of C99 and numpy, and the
+// sign of a zero says which side of a cut it is on. The inverse functions are Kahan's ("Branch cuts
+// for complex elementary functions", 1987), which neither cancel nor overflow early.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -17,10 +17,10 @@ namespace {
 /// Whether x is below 0, or -0.
 Expr is_negative(const Expr& x) { return where(equal(x, 0), 1 / x, x) < 0; }
 
-/// A size with the sign of `of`.
+/// Returns a size with the sign of `of`.
 Expr with_sign(const Expr& size, const Expr& of) { return where(is_negative(of), -size, size); }
 
-/// The length of a vector: scaled by powers of two where squares would overflow or vanish.
+/// Returns the length of a vector, scaled by powers of two if squares would overflow or underflow.
 Expr length(const Expr& x, const Expr& y) {
   const bool wide = x.dtype() == DType::f64;
   const double up = std::ldexp(1, wide ? 600 : 100), down = std::ldexp(1, wide ? -600 : -80);
@@ -35,7 +35,7 @@ Expr length(const Expr& x, const Expr& y) {
 }
 Expr length(const Parts& z) { return z.is_real() ? abs(z.re) : length(z.re, z.im); }
 
-/// The angle of the point (x, y). Quotients are at most 1.
+/// Returns the angle of the point (x, y). Quotients are at most 1.
 Expr angle_of(const Expr& y, const Expr& x) {
   const Expr behind = is_negative(x);
   const Expr is_flat = abs(y) <= abs(x);
@@ -50,7 +50,7 @@ Expr angle_of(const Expr& y, const Expr& x) {
   return where(is_flat, where(behind, arc + turn, arc), quarter - arc);
 }
 
-// Parts of z; of a real number the imaginary one is 0.
+// The parts of z; the imaginary part of a real number is 0.
 struct Point {
   Expr x, y;
 
@@ -72,7 +72,7 @@ Point sqrt_of(const Point& z) {
           where(left, with_sign(root, z.y), other)};
 }
 
-/// The logarithm of |z|: near 1 of what |z| and 1 differ by.
+/// Returns the logarithm of |z|; near 1 from the difference of |z| and 1.
 Expr log_length(const Point& z) {
   const Expr size = length(z.x, z.y);
   const Expr a = maximum(abs(z.x), abs(z.y)), b = minimum(abs(z.x), abs(z.y));
@@ -80,25 +80,26 @@ Expr log_length(const Point& z) {
 }
 Point log_of(const Point& z) { return {log_length(z), angle_of(z.y, z.x)}; }
 
-/// An exponent less what e^x would overflow by, because an infinity times an exact zero is NaN, and
-/// times a small factor an infinity even where the product is finite.
+/// An exponent without the part by which e^x would overflow. An infinity times an exact zero would
+/// be NaN, and times a small factor an infinity even if the product is finite.
 struct SplitExponent {
   Expr x;
-  Expr rest;  ///< e^(half of what is taken away)
+  Expr rest;  ///< e^(half of the removed part)
 
-  /// The product of `power`, which is of the size of e^x, what is taken away, and the factor.
+  /// Returns the product of `power`, which is of the size of e^x, the removed part, and the factor.
   [[nodiscard]] Expr scaled(const Expr& power, const Expr& factor) const {
     return power * (rest * factor) * rest;
   }
 };
 
-/// Splits x where `size` is large: x for functions that grow as e^x, |x| for those of both sides.
+/// Splits x if `size` is large: x for functions that grow as e^x, |x| for functions that grow both
+/// ways.
 SplitExponent split_exponent(const Expr& x, const Expr& size) {
   const bool wide = x.dtype() == DType::f64;
   const double most = wide ? 700 : 80, half = wide ? 300 : 30;
   const auto number_of = [&](double value) { return number(value, x.dtype()); };
   const Expr is_large = most < size, is_huge = most + 2 * half < size;
-  // Beyond that even the least number above 0 makes an infinity.
+  // Beyond this, even the smallest number above 0 makes an infinity.
   const Expr left = where(is_huge, minimum(size - 4 * half, number_of(most)), size - 2 * half);
   const Expr rest = where(is_huge, number_of(std::exp(2 * half)), number_of(std::exp(half)));
   return {where(is_large, where(x < 0, -left, left), x), where(is_large, rest, number_of(1))};
@@ -121,7 +122,7 @@ Point cosh_of(const Point& z) {
 Point sin_of(const Point& z) { return times_minus_i(sinh_of(times_i(z))); }
 Point cos_of(const Point& z) { return cosh_of(times_i(z)); }
 
-/// Kahan's; where the square of the hyperbolic sine would overflow, what is left of it.
+/// Kahan's; if the square of the hyperbolic sine would overflow, its limit.
 Point tanh_of(const Point& z) {
   const Expr limit = number(z.x.dtype() == DType::f64 ? 22 : 11, z.x.dtype());
   const Expr is_far = limit < abs(z.x);
@@ -147,7 +148,7 @@ Point acosh_of(const Point& z) {
   return {asinh(a.x * b.x + a.y * b.y), 2 * angle_of(a.y, b.x)};
 }
 
-/// For numbers on the right; others are mirrored. Far away 1 / z is what is left of the real part.
+/// For numbers on the right; others are mirrored. Far away the real part is about that of 1 / z.
 Point atanh_of(const Point& z) {
   const Expr behind = is_negative(z.x);
   const Expr x = abs(z.x), y = where(behind, -z.y, z.y);
@@ -184,8 +185,8 @@ std::vector<Parts> by_parts(const ComplexCall& call) {
   return one(kFunction(Point(call.in(0))).parts());
 }
 
-/// The value of a scalar constant, or of the sum or difference of two, as rules of gradients write
-/// exponents.
+/// Returns the value of a scalar constant, or of the sum or difference of two, as gradient rules
+/// write exponents.
 std::optional<double> constant_value(const Expr& x) {
   const Node& node = *x.node();
   if (x.rank() != 0) return std::nullopt;
@@ -202,7 +203,7 @@ std::optional<double> constant_value(const Expr& x) {
   return node.op == &ops::add_op ? *a + *b : *a - *b;
 }
 
-/// A whole number of moderate size that the exponent is known to be.
+/// Returns the exponent if it is known to be a whole number of moderate size.
 std::optional<int> whole_exponent(const Parts& w) {
   constexpr double kMax = 64;
   const auto value = w.is_real() ? constant_value(w.re) : std::nullopt;
@@ -221,7 +222,7 @@ Parts whole_power(const Parts& z, int exponent) {
   return exponent < 0 ? Parts{number(1, z.re.dtype()), {}} / *power : *power;
 }
 
-/// |z|^c e^(-d a), at the angle c a + d log|z|, of the exponent c + i d and the angle a of z.
+/// |z|^c e^(-d a), at the angle c a + d log|z|, for the exponent c + i d and the angle a of z.
 std::vector<Parts> pow_parts(const ComplexCall& call) {
   const Parts &z = call.in(0), &w = call.in(1);
   if (const auto exponent = whole_exponent(w)) return one(whole_power(z, *exponent));
@@ -235,7 +236,7 @@ std::vector<Parts> pow_parts(const ComplexCall& call) {
     exponent = exponent - w.im * turn;
     phase = phase + w.im * where(equal(size, 0), 0 * size, log_size);
   }
-  // A factor that overflows or vanishes says nothing of the product of all.
+  // A factor may overflow or underflow although the product does not.
   const auto number_of = [&](double value) { return number(value, size.dtype()); };
   const Expr is_kept = (0 < power) & (power < std::numeric_limits<double>::infinity());
   SplitExponent split = split_exponent(exponent, exponent);

@@ -12,7 +12,7 @@
 namespace scanloom::expr {
 namespace {
 
-// Types are inferred with reals in the place of complex numbers (expr/complex_rules.h).
+// Types are inferred with real numbers instead of complex ones (expr/complex_rules.h).
 
 Expected<void> infer_same(ir::InferCtx& ctx) {
   ctx.set(0, ctx.in(0));

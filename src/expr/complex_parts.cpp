@@ -43,7 +43,7 @@ Parts parts_of_constant(const Node& node) {
   return {constant_of(*std::move(re)), real ? Expr() : constant_of(*std::move(im))};
 }
 
-/// The parts of a complex leaf.
+/// Returns the parts of a complex leaf.
 Parts parts_of_leaf(const Expr& x) {
   const Expr both = apply(ops::bit_cast_op, {x}, {{"to", part_of(x.dtype())}});
   if (both.error() != nullptr) return {both, {}};
@@ -64,7 +64,8 @@ Expr joined_parts(const Parts& parts) {
   return apply(ops::bit_cast_op, {both}, {{"to", complex_of(both.dtype())}});
 }
 
-/// Whether x is stretched to meet `other`: sizes that a run knows are equal, or its error.
+/// Whether x is broadcast to the sizes of `other`. Sizes that are known only at run time are equal,
+/// or an error then.
 bool is_stretched(const Expr& x, const Expr& other) {
   const auto a = x.sizes(), b = other.sizes();
   if (a.size() != b.size()) return a.size() < b.size();
@@ -73,8 +74,7 @@ bool is_stretched(const Expr& x, const Expr& other) {
   return false;
 }
 
-/// Both parts of the sizes that they have together: one of them may have come from one operand
-/// alone.
+/// Gives both parts their common sizes: one of them may have come from only one operand.
 Parts of_same_sizes(Parts parts) {
   if (parts.re.error() != nullptr) return parts;
   if (parts.is_real()) return parts;
@@ -107,7 +107,7 @@ class Decomposition {
   }
 
  private:
-  /// Of a real value what stands for it.
+  /// For a real value: its replacement.
   [[nodiscard]] Expr now(const Expr& x) const {
     const auto found = x.defined() ? now_.find(key_of(x)) : now_.end();
     return found == now_.end() ? x : found->second;
@@ -117,7 +117,7 @@ class Decomposition {
     return is_leaf(*x.node()) || parts_.contains(key_of(x));
   }
 
-  /// Of what has been visited, or a leaf.
+  /// For a visited value, or a leaf.
   Parts parts(const Expr& x) {
     const auto found = parts_.find(key_of(x));
     if (found != parts_.end()) return found->second;
@@ -194,7 +194,7 @@ class Decomposition {
     keep(node, paired(node, made));
   }
 
-  /// Results of which those of complex values are two.
+  /// Results in which each complex value is two results.
   static std::vector<Parts> paired(const Node& node, const std::vector<Expr>& made) {
     std::vector<Parts> results;
     std::size_t at = 0;
@@ -216,8 +216,8 @@ class Decomposition {
   Replacements now_;
 };
 
-/// A loop whose ports hold parts of complex values. Its body still has complex values, made of the
-/// parts that come in; their parts go out.
+/// A loop whose ports hold parts of complex values. Its body still has complex values, which are
+/// made from the incoming parts and taken apart again.
 class SplitLoop {
  public:
   explicit SplitLoop(const Node& node) : node_(node), ports_(node.loop->ports) {}
@@ -251,7 +251,7 @@ class SplitLoop {
     body_.yields.push_back(imag(x));
   }
 
-  /// The results in order, complex ones as two.
+  /// Returns the results in order, complex ones as two.
   std::vector<Expr> made() {
     auto made = std::make_shared<Node>(Kind::loop, types());
     made->op = node_.op;

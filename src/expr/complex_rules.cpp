@@ -19,7 +19,7 @@ std::size_t index_of(const ir::OpDef& op, std::string_view attr) {
 
 std::vector<Parts> real_result(Expr value) { return one({std::move(value), {}}); }
 
-/// An attribute of complex elements with one of their parts alone.
+/// Returns one part of an attribute of complex elements.
 tensor::Attr part_of_attr(const tensor::Attr& attr, bool imaginary) {
   if (!attr.present() || attr.kind() != tensor::AttrKind::tensor ||
       !is_complex(attr.tensor().dtype()))
@@ -43,7 +43,7 @@ std::vector<Expr> applied(const ComplexCall& call, bool imaginary) {
   return made;
 }
 
-/// Whether a move has a real number's zeros for all that it moves.
+/// Whether every complex operand is known to be a real number, so that no imaginary part moves.
 bool moves_floats_alone(const ComplexCall& call) {
   bool none = true, any = false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -54,7 +54,7 @@ bool moves_floats_alone(const ComplexCall& call) {
   return any && none;
 }
 
-/// The same with the real parts, and with the imaginary ones.
+/// Applies the same operator to the real parts, and to the imaginary parts.
 std::vector<Parts> each_part(const ComplexCall& call) {
   const std::vector<Expr> re = applied(call, false);
   std::vector<Parts> results;
@@ -67,7 +67,7 @@ std::vector<Parts> each_part(const ComplexCall& call) {
   return results;
 }
 
-/// What depends on sizes alone.
+/// Operators that depend only on sizes.
 std::vector<Parts> of_sizes(const ComplexCall& call) {
   return real_result(applied(call, false).front());
 }
@@ -133,16 +133,16 @@ std::vector<Parts> is_nan_parts(const ComplexCall& call) {
   return real_result(x.is_real() ? is_nan(x.re) : is_nan(x.re) | is_nan(x.im));
 }
 
-// What is said of an operator that does not take complex numbers.
+// Errors about operators that do not take complex numbers.
 
-/// The operation in the user's words.
+/// Names the operation as the user does.
 std::string word_of(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
   if (&op == &ops::reduce_op) return attrs[index_of(op, "kind")].text();
   if (&op == &ops::max_op) return "maximum";
   return std::string(&op == &ops::min_op ? "minimum" : op.name);
 }
 
-/// Sums and moves; anything else of these operators needs an order, or a product.
+/// Sums and moves are allowed; other uses of these operators need an order, or a product.
 bool is_linear(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
   if (&op == &ops::reduce_op) {
     const std::string& kind = attrs[index_of(op, "kind")].text();
@@ -201,8 +201,8 @@ const tensor::Attr& ComplexCall::attr(std::string_view name) const {
 
 DType ComplexCall::part() const { return part_of(node.outputs[0].dtype); }
 
-// A real number changes one part of the other alone, as in C: neither the sign of a zero nor an
-// infinity comes into the other one.
+// A real number changes only one part of the other operand, as in C: neither the sign of a zero nor
+// an infinity enters the other part.
 Parts operator+(const Parts& a, const Parts& b) {
   if (a.is_real() && b.is_real()) return {a.re + b.re, {}};
   return {a.re + b.re, a.is_real() ? b.im : b.is_real() ? a.im : a.im + b.im};
@@ -218,7 +218,7 @@ Parts operator*(const Parts& a, const Parts& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/// Smith's formula: divided by the greater part of the divisor, so that no square overflows.
+/// Smith's formula: divides by the larger part of the divisor, so that no square overflows.
 Parts operator/(const Parts& a, const Parts& b) {
   if (b.is_real()) return {a.re / b.re, a.is_real() ? Expr() : a.im / b.re};
   const Expr re_leads = abs(b.im) <= abs(b.re);

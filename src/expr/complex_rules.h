@@ -1,6 +1,6 @@
 // What operators do with complex numbers, in terms of their parts. A node of an expression may hold
-// complex values; lowering computes with both parts of each, so that passes, kernels and machine
-// code see only reals, and all executions agree on the bits.
+// complex values. Lowering computes with both parts of each, so that passes, kernels and machine
+// code only see real numbers, and all ways of execution agree on the bits.
 #pragma once
 
 #include <initializer_list>
@@ -12,23 +12,23 @@
 
 namespace scanloom::expr {
 
-/// The parts of a complex value, which have its sizes, or a real value as `re`.
+/// The two parts of a complex value, which have its sizes; or a real value as `re`.
 struct Parts {
   Expr re;
-  Expr im;  ///< undefined: a real number, 0
+  Expr im;  ///< undefined: the value is real
 
   [[nodiscard]] bool is_real() const { return !im.defined(); }
-  /// The imaginary part, zeros where there is none.
+  /// Returns the imaginary part, zeros if there is none.
   [[nodiscard]] Expr imaginary() const;
 };
 
-/// One part of every element. Error: out_of_memory.
+/// Returns one part of every element. Error: out_of_memory.
 [[nodiscard]] Expected<tensor::Tensor> part_of_complex(const tensor::Tensor& value, bool imaginary);
 
-/// Whether all elements are 0, none -0.
+/// Whether all elements are 0, and none is -0.
 [[nodiscard]] bool holds_only_zeros(const tensor::Tensor& value);
 
-/// A node whose operands are known by their parts.
+/// A node together with the parts of its operands.
 struct ComplexCall {
   const Node& node;
   std::vector<Parts> inputs;  ///< undefined parts: an operand that is absent
@@ -44,8 +44,8 @@ using ComplexRule = std::vector<Parts> (*)(const ComplexCall&);
 
 enum class ComplexResult : std::uint8_t {
   complex,
-  real,     ///< or integers, or booleans: as of reals
-  as_said,  ///< by the attribute `to`
+  real,     ///< or integers or booleans, as for real operands
+  as_said,  ///< given by the attribute `to`
 };
 
 struct ComplexRow {
@@ -57,18 +57,20 @@ struct ComplexRow {
 /// Whether a use of the operator involves complex numbers.
 [[nodiscard]] bool is_complex_use(const ir::OpDef& op, std::span<const Expr> inputs,
                                   std::span<const tensor::Attr> attrs);
-/// The row of an operator that is used so. Error: it does not take complex numbers; what to write.
+/// Returns the row of an operator used with these attributes. Error: the operator does not take
+/// complex numbers; the message says what to write instead.
 [[nodiscard]] Expected<const ComplexRow*> complex_row(const ir::OpDef& op,
                                                       std::span<const tensor::Attr> attrs);
 
-/// The error of an operation that does not take complex numbers: what to write.
+/// Makes the error of an operation that does not take complex numbers, saying what to write
+/// instead.
 [[nodiscard]] Error complex_refusal(std::string_view operation);
-/// The same as a value, for an operation of several operators; undefined where no operand is
-/// complex.
+/// The same as a value, for an operation that consists of several operators; undefined if no
+/// operand is complex.
 [[nodiscard]] Expr refused_complex(std::string_view operation,
                                    std::initializer_list<Expr> operands);
 
-/// The parts of an operator's only result.
+/// Wraps the parts of an operator's only result.
 [[nodiscard]] inline std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }
 
 /// Rows by subject: moves, arithmetic and comparisons; functions.

@@ -1,4 +1,4 @@
-// Operators and functions of single elements.
+// Element-wise operators and functions.
 #include <scanloom/expr.h>
 
 #include "base/fp_environment.h"
@@ -15,13 +15,13 @@ using expr::apply;
 
 namespace {
 
-/// The operand in a type that numbers can be computed in: booleans count as 0 and 1.
+/// Returns the operand in a type that numbers can be computed in: booleans count as 0 and 1.
 Expr counted(const Expr& x) {
   if (!x.defined() || x.error() != nullptr || x.dtype() != DType::boolean) return x;
   return cast(x, DType::i8);
 }
 
-/// Both in one type that numbers can be computed in.
+/// Returns both in one type that numbers can be computed in.
 std::vector<Expr> numbers(const Expr& a, const Expr& b) {
   std::vector<Expr> both = expr::promoted({a, b});
   for (Expr& x : both) x = counted(x);
@@ -43,7 +43,7 @@ Expr not_bits(const ir::OpDef& op, const Expr& x) {
                            op.name, expr::describe(x), dtype_name(x.dtype())));
 }
 
-/// Booleans as they are, integers in their common type; anything else is an error.
+/// Booleans stay as they are, integers get their common type; anything else is an error.
 Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const Expr& a,
              const Expr& b) {
   std::vector<Expr> both = expr::promoted({a, b});
@@ -53,8 +53,8 @@ Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const E
   return apply(boolean ? of_booleans : of_integers, std::move(both));
 }
 
-/// numpy's floor_divide: of the dividend less its remainder, whose quotient is whole but for
-/// roundings; a / b where b is 0.
+/// numpy's floor_divide: (dividend - remainder) / divisor, whose quotient is whole except for
+/// rounding; a / b if b is 0.
 Expr floor_of_floats(const Expr& a, const Expr& b) {
   const Expr zero = number(0, a.dtype()), one = number(1, a.dtype());
   const Expr rest = apply(ops::mod_op, {a, b}, {{"fmod", 1}});
@@ -68,7 +68,7 @@ Expr floor_of_floats(const Expr& a, const Expr& b) {
   return floor(where(equal(b, zero), quotient, where(equal(whole, zero), signed_zero, near)));
 }
 
-/// The value of a scalar constant as a double; nullopt where x is none.
+/// Returns the value of a scalar constant as a double; nullopt for other expressions.
 std::optional<double> constant_number(const Expr& x) {
   if (!x.defined() || x.error() != nullptr || x.node()->kind != expr::Kind::constant ||
       x.rank() != 0)
@@ -84,7 +84,7 @@ std::optional<double> constant_number(const Expr& x) {
   return wide.node()->value.as<double>()[0];
 }
 
-/// Elements of a constant in another type, computed now.
+/// Converts the elements of a constant to another type now.
 std::optional<Expr> cast_constant(const Expr& x, DType to) {
   constexpr std::int64_t kSmall = 64;
   const tensor::Tensor& value = x.node()->value;
@@ -119,11 +119,12 @@ Expr floor_divide(const Expr& a, const Expr& b) {
   const std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (const DType dtype = both[0].dtype(); !is_whole(both[0])) {
-    const DType computed = dtype == DType::f64 ? dtype : DType::f32;  // halves, too, as numpy does
+    const DType computed = dtype == DType::f64 ? dtype : DType::f32;  // f16 too, as numpy does
     return cast(floor_of_floats(cast(both[0], computed), cast(both[1], computed)), dtype);
   }
   const Expr quotient = apply(ops::div_op, both);
-  // Towards zero; one less where there is a remainder and the signs differ. By zero it is zero.
+  // Rounds towards zero, and subtracts one if there is a remainder and the signs differ. Division
+  // by zero gives zero.
   const Expr rest = both[0] - quotient * both[1];
   const Expr zero = number(0, quotient.dtype());
   const Expr lower =
@@ -143,7 +144,7 @@ Expr pow(const Expr& a, const Expr& b) {
   const std::optional<double> exponent = constant_number(both[1]);
   if (exponent == 2.0) return both[0] * both[0];
   if (exponent == 1.0) return both[0];
-  // As Theano does: the bits differ from those of pow in the last place.
+  // As Theano does: the last bits differ from those of pow.
   if (exponent == 3.0) return both[0] * both[0] * both[0];
   if (exponent == 0.5 && !is_whole(both[0])) return sqrt(both[0]);
   if (exponent == -1.0 && !is_whole(both[0])) return number(1, both[0].dtype()) / both[0];
@@ -202,7 +203,7 @@ Expr sqrt(const Expr& x) { return real_function(ops::sqrt_op, x); }
 Expr square(const Expr& x) { return x * x; }
 Expr sin(const Expr& x) { return real_function(ops::sin_op, x); }
 Expr cos(const Expr& x) { return real_function(ops::cos_op, x); }
-// As the Composer of front-ends writes it (ops/composer.h): halves are rounded once.
+// As the front-ends' Composer writes it (ops/composer.h): f16 and bf16 are rounded once.
 Expr tan(const Expr& x) {
   if (x.error() != nullptr) return x;
   if (expr::is_complex(x.dtype())) {  // -i tanh(i x), whose terms do not overflow

@@ -11,7 +11,7 @@ namespace {
 using expr::Kind;
 using expr::Node;
 
-/// The element of a constant that has one.
+/// Returns the element of a constant that has one.
 std::string value_text(const Node& node) {
   if (node.value.elements() != 1) return {};
   const Expr wide = cast(expr::constant_of(node.value), DType::f64);
@@ -68,7 +68,7 @@ std::vector<std::string> ports_of(const Node& node) {
   return ports;
 }
 
-// The depth of recursion is that of loops and branches in each other.
+// Recursion depth is the nesting depth of loops and branches.
 Graph graph(const std::vector<Expr>& outputs, const std::vector<Expr>& args) {
   Graph made;
   std::unordered_map<const Node*, std::size_t> positions;

@@ -7,7 +7,7 @@
 namespace scanloom::expr {
 namespace {
 
-// Recurses as deep as loops lie in each other.
+// Recursion depth is the nesting depth of loops.
 bool is_harmless(const Node& node) {
   if (node.kind == Kind::op) return node.op->effects == ir::Effects::pure;
   if (node.kind == Kind::failed) return false;

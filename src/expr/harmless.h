@@ -1,4 +1,4 @@
-// Which nodes may be computed whether somebody needs them or not: they do not fail, and end.
+// Which nodes may be computed whether or not they are needed: they cannot fail, and they terminate.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 
 namespace scanloom::expr {
 
-/// Whether the node asks how many elements its operand has, not which: passes find most sizes
-/// without it.
+/// Whether the node only reads its operand's sizes, not its elements: passes find most sizes
+/// without computing the operand.
 [[nodiscard]] bool reads_sizes_alone(const Node& node);
 
 class Harmless {
  public:
-  /// Of nodes that each stand behind those they read.
+  /// `nodes`: each comes after those it reads.
   explicit Harmless(std::span<const Node* const> nodes);
   [[nodiscard]] bool contains(const Node& node) const { return nodes_.contains(&node); }
 

@@ -1,8 +1,8 @@
-// x[...]: slices are views, one integer or vector of integers is a gather, and what names several
-// axes with integers is a gather of tuples. Writing to a part scatters: single integers and slices
-// name a window, which is written as such; integers and vectors of integers for the first axes
-// alone are scatters of whole slices. What any other form would pick is found by indexing a tensor
-// of the numbers of x's elements.
+// Indexing, x[...]. Slices are views, one integer or vector of integers is a gather, and integers
+// for several axes are a gather of tuples. Writing to a part scatters: single integers and slices
+// name a window, which is written as such; integers and vectors of integers for only the first axes
+// are scatters of whole slices. For any other form, indexing a tensor of the element numbers of x
+// shows which elements are written.
 #include <scanloom/expr.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Items without ellipses and masks, one for each axis but for new axes.
+/// The items without ellipses and masks: one per axis, plus new axes.
 struct Resolved {
   std::vector<Index> items;
   std::optional<Error> error;
@@ -38,7 +38,7 @@ bool is_mask(const Index& item) {
   return item.kind == Index::Kind::at && item.at.dtype() == DType::boolean;
 }
 
-/// How many axes of the tensor the item is for.
+/// Returns how many axes of the tensor the item takes.
 int axes_of(const Index& item) { return is_mask(item) ? item.at.rank() : takes_axis(item) ? 1 : 0; }
 
 std::optional<Error> check_item(const Index& item) {
@@ -59,9 +59,10 @@ std::optional<Error> check_item(const Index& item) {
   return std::nullopt;
 }
 
-/// The mask for the axes of x from `first` on. Error, now or in the run: it has other sizes.
+/// Returns the mask for the axes of x from `first` on. Error, now or at run time: it has other
+/// sizes.
 Expr fitting_mask(const Expr& mask, const Expr& x, std::int64_t first) {
-  if (first + mask.rank() > x.rank()) return mask;  // told with all indices
+  if (first + mask.rank() > x.rank()) return mask;  // reported together with all indices
   std::vector<Expr> sizes;
   bool known = true;
   for (int axis = 0; axis < mask.rank(); ++axis) {
@@ -83,7 +84,7 @@ Expr fitting_mask(const Expr& mask, const Expr& x, std::int64_t first) {
   return known ? mask : reshape(mask, sizes);
 }
 
-/// A boolean mask picks by the indices of its true elements, one vector for each of its axes.
+/// Turns a boolean mask into the indices of its true elements, one vector for each of its axes.
 void add_mask(const Expr& mask, std::vector<Index>& items) {
   const Expr where = apply(ops::non_zero_op, {mask});
   for (int axis = 0; axis < mask.rank(); ++axis)
@@ -94,7 +95,7 @@ Resolved resolve(const Expr& x, const std::vector<Index>& items) {
   Resolved resolved;
   std::vector<Index> plain;
   std::optional<std::size_t> dots;
-  std::int64_t axis = 0;  // of x, where the next item stands
+  std::int64_t axis = 0;  // of x, for the next item
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Index& item = items[i];
     if (auto error = check_item(item)) return {{}, std::move(error)};
@@ -145,8 +146,8 @@ bool may_begin_before(const Expr& x, const Expr& start, std::int64_t axis) {
   return (*known)[0] < -1 && (size < 0 || (*known)[0] < -size);
 }
 
-/// Returns where the last of the slices stops: where it goes back from before the first element, it
-/// takes nothing, as numpy has it; ONNX's Slice begins with the first element then.
+/// Returns where the last of the slices stops. If it goes backwards from before the first element,
+/// it is empty as in numpy; ONNX's Slice would start with the first element.
 Expr stop_of_nothing(const Expr& x, const Slices& slices, std::int64_t axis) {
   const Expr &start = slices.starts.back(), &step = slices.steps.back();
   const Expr before = start < -size(x, static_cast<int>(axis));
@@ -165,7 +166,7 @@ Expected<Slices> slices_of(const Expr& x, const std::vector<Index>& items) {
         return fail(Code::invalid_argument, "a slice of {} has step 0", describe(x));
       all.by_one &= step && (*step)[0] == 1;
       all.steps.push_back(scalar_or(item.step, 1));
-      // Where the step is computed, so are the ends that it begins and stops at.
+      // If the step is computed, so are the default start and end.
       const auto end = [&](const Expr& given, std::int64_t ahead, std::int64_t backwards) {
         if (step || given.defined()) return scalar_or(given, back ? backwards : ahead);
         return where(all.steps.back() < 0, expr::integer(backwards), expr::integer(ahead));
@@ -190,7 +191,7 @@ Expr take_slices(const Expr& x, const std::vector<Index>& items) {
                                expr::integers(slices->axes), shape_of(slices->steps)});
 }
 
-/// The axis that the item at `at` names, before any axis is dropped.
+/// Returns the axis that the item at `at` names, before any axis is dropped.
 std::int64_t axis_of(const std::vector<Index>& items, std::size_t at) {
   return std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(at), takes_axis);
 }
@@ -199,7 +200,8 @@ Expr as_index(const Expr& index) {
   return index.dtype() == DType::i32 ? index : cast(index, DType::i64);
 }
 
-/// Integers alone, each dropping its axis: from the last one on, so that axes in front stay.
+/// Applies single integers, each of which drops its axis: from the last one on, so that earlier
+/// axes stay valid.
 Expr take_scalars(Expr x, const std::vector<Index>& items, const std::string& words) {
   for (std::size_t i = items.size(); i-- > 0;)
     if (items[i].kind == Index::Kind::at)
@@ -218,8 +220,8 @@ Expr tuples_of(const std::vector<Expr>& indices, const std::string& words) {
   return concatenate(columns, -1);
 }
 
-/// Indices of any rank, numpy's advanced indexing: they are broadcast with each other, and their
-/// axes stand where the first of them stood, or in front where something stands between them.
+/// Indices of any rank (numpy's advanced indexing): they are broadcast with each other, and their
+/// axes replace the first of them, or come first if something is between them.
 Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::string& words) {
   std::vector<Expr> indices;
   Sizes named, others;
@@ -252,7 +254,7 @@ Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::stri
   return dimshuffle(picked, back);
 }
 
-/// New axes, where the items say.
+/// Adds new axes where the items say.
 Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bool tuples) {
   Sizes axes;
   std::int64_t axis = 0;
@@ -269,7 +271,7 @@ Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bo
   return axes.empty() ? x : expand_dims(x, axes);
 }
 
-/// `words`: so that an index that is outside is told by what it was an index of.
+/// `words`: describes what was indexed, for the error about an index that is outside.
 Expr take(const Expr& x, const std::vector<Index>& items, const std::string& words) {
   int indices = 0, rank = 0;
   std::size_t last = 0;
@@ -297,7 +299,7 @@ Expr take(const Expr& x, const std::vector<Index>& items, const std::string& wor
   return add_axes(picked, items, rank, rank > 0);
 }
 
-/// An expression of its own for the part, so that set_subtensor finds what it is part of.
+/// Makes an expression of its own for the part, so that set_subtensor finds what it is part of.
 Expr remember(const Expr& part, const Expr& whole, std::vector<Index> items) {
   if (part.error() != nullptr) return part;
   Expr own = apply(ops::identity_op, {part});
@@ -312,7 +314,7 @@ Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::stri
   return remember(take(x, resolved.items, words), x, items);
 }
 
-/// y without the axes that stand where the part has new ones.
+/// Drops the axes of y where the part has new ones.
 Expr without_new_axes(const Expr& y, const Expr& part, const std::vector<Index>& items) {
   Sizes axes;
   std::int64_t axis = y.rank() - part.rank();
@@ -323,7 +325,7 @@ Expr without_new_axes(const Expr& y, const Expr& part, const std::vector<Index>&
   return axes.empty() ? y : squeeze(y, axes);
 }
 
-/// `whole` with y in the window that single integers and slices name.
+/// Writes y to the window of `whole` that single integers and slices name.
 Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Expr& y,
                     std::string_view reduction, const std::string& words) {
   auto slices = slices_of(whole, items);
@@ -345,14 +347,14 @@ Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Ex
       words);
 }
 
-/// y, which must fit, as large as the part.
+/// Broadcasts y, which must fit, to the size of the part.
 Expr as_large_as(const Expr& part, const Expr& y, const std::string& words) {
   Expr wide = broadcast_to(y, shape(part));
   if (wide.error() == nullptr) wide.node()->location = words;
   return wide;
 }
 
-/// Returns the indices where they name the first axes and all else is whole; otherwise none.
+/// Returns the indices if they name the first axes and everything else is whole; otherwise none.
 std::vector<Expr> leading_indices(const std::vector<Index>& items) {
   std::vector<Expr> indices;
   for (const Index& item : items) {
@@ -365,7 +367,7 @@ std::vector<Expr> leading_indices(const std::vector<Index>& items) {
   return indices;
 }
 
-/// `of.whole` with y written, or added, where the items point.
+/// Returns `of.whole` with y written, or added, to the elements that the items name.
 Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::string_view reduction,
              const std::string& words) {
   const Expr& whole = of.whole;

@@ -10,8 +10,8 @@
 namespace scanloom::expr {
 namespace {
 
-/// What the step yields, where the sizes of captured values are captured, too: for these alone
-/// nobody need compute the values.
+/// Returns the step's yields with the sizes of captured values captured too: values read only for
+/// their sizes need not be computed.
 std::vector<Expr> with_sizes_from_outside(const Node& loop) {
   Replacements outside, sizes;
   for (std::size_t i = 0; i < loop.loop->ports.captured; ++i)
@@ -26,7 +26,7 @@ std::vector<Expr> with_sizes_from_outside(const Node& loop) {
   return sizes.empty() ? loop.body.yields : substituted(loop.body.yields, sizes);
 }
 
-/// Captured operands of loops, and whether something that is always computed reads them, too.
+/// Captured operands of loops, and whether something that is always computed reads them too.
 class Operands {
  public:
   explicit Operands(const std::vector<Expr>& outputs)
@@ -44,7 +44,8 @@ class Operands {
   }
 
   [[nodiscard]] const std::vector<const Node*>& nodes() const { return nodes_; }
-  /// The numbers of the captured operands that only sides of the loop's body need.
+  /// Returns the positions of the captured operands that only branch regions of the loop's body
+  /// need.
   [[nodiscard]] std::vector<std::size_t> to_sink(const Node& loop) const {
     std::vector<std::size_t> found;
     if (!may_sink(loop)) return found;
@@ -95,7 +96,7 @@ std::vector<Expr> lazy(const Node& loop, const std::vector<std::size_t>& sunk, R
   return make_lazy_loop(std::move(spec));
 }
 
-/// x, computed once more from where it may fail on.
+/// Copies x, starting at the nodes that may fail.
 Expr copied(const Expr& x, const Harmless& harmless) {
   Replacements fresh;
   for (const Node* node : reachable({&x, 1})) {
@@ -111,8 +112,8 @@ Expr copied(const Expr& x, const Harmless& harmless) {
   return substituted({x}, fresh).front();
 }
 
-/// The outputs, where sizes of what only sides of branches compute are those of copies: passes find
-/// the sizes without them, and what the sides compute is not needed elsewhere.
+/// Returns the outputs reading the sizes of copies, for values that only branch regions compute:
+/// passes find the sizes without the copies, and the originals are needed nowhere else.
 std::vector<Expr> with_sizes_apart(const std::vector<Expr>& outputs, const Replacements& kept) {
   const std::vector<const Node*> nodes = reachable(outputs);
   if (std::ranges::none_of(
@@ -155,7 +156,7 @@ std::vector<Expr> with_lazy_loops(const std::vector<Expr>& given, const Replacem
     const std::vector<Expr> results = lazy(*node, sunk, made);
     for (std::uint32_t i = 0; i < results.size(); ++i) made.insert_or_assign({node, i}, results[i]);
   }
-  // Loops that have become lazy capture sizes, too.
+  // Loops that have become lazy capture sizes too.
   return changed ? with_sizes_apart(substituted(outputs, made), kept) : outputs;
 }
 

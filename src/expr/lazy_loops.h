@@ -1,6 +1,6 @@
-// Loops as they are computed: what a body reads of the outside is an operand of the loop, where
-// gradients and substitution find it; where only sides of branches of the body read it, and it may
-// fail, it is computed in these.
+// Loops in the form in which they are computed. What a body reads from outside is an operand of the
+// loop, so that gradients and substitution find it. If only branch regions of the body read it, and
+// it may fail, it is computed inside these.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace scanloom::expr {
 
-/// The expressions with such loops; `kept` maps to themselves what has a value already.
+/// Returns the expressions with such loops. `kept` maps what has a value already to itself.
 [[nodiscard]] std::vector<Expr> with_lazy_loops(const std::vector<Expr>& outputs,
                                                 const Replacements& kept);
 

@@ -13,8 +13,9 @@
 namespace scanloom::expr {
 namespace {
 
-/// What the yields read of the outside: values that no argument takes part in, but for constants.
-/// With `lazy` the body computes, in a side, what only sides of its branches read and may fail.
+/// The values that the yields read from outside: those that depend on no argument, except
+/// constants. With `lazy`, the body itself computes, in a branch region, what only its branch
+/// regions read and may fail.
 class Captures {
  public:
   Captures(std::span<const Expr> args, std::span<const Expr> yields, bool lazy) {
@@ -36,7 +37,7 @@ class Captures {
   [[nodiscard]] bool is_inside(const Expr& x) const {
     return x.defined() && inside_.contains(x.node().get());
   }
-  /// What reads a node is younger: walking back, it is known whether anything inside does.
+  /// Readers of a node are younger: walking backwards, all readers inside are known.
   void take_in(const std::vector<const Node*>& nodes, const RegionAssignment& regions) {
     const Harmless harmless(nodes);
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
@@ -80,7 +81,7 @@ Expected<void> check_state(std::uint32_t i, const Expr& arg, const Expr& next) {
               to_string(before), to_string(after));
 }
 
-/// How many steps are taken where a constant says so; -1 otherwise.
+/// Returns how many steps are taken if a constant says so; -1 otherwise.
 std::int64_t constant_steps(const LoopSpec& spec) {
   if (!spec.facts.ports.has_trip_count || spec.facts.ports.has_keep_going) return -1;
   const auto count = constant_integers(spec.operands[0]);
@@ -96,7 +97,7 @@ StaticType stacked_type(const StaticType& row, const ir::StackedPort& port, std:
   return type;
 }
 
-/// Makes what the yields read of the outside operands and arguments.
+/// Turns what the yields read from outside into operands and arguments.
 void capture(LoopSpec& spec, bool lazy) {
   ir::LoopPorts& ports = spec.facts.ports;
   const Captures captures(spec.args, spec.yields, lazy);

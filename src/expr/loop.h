@@ -1,4 +1,4 @@
-// Loop nodes of a graph: made from a body, asked for more stacks, read by their last row.
+// Loop nodes of a graph: making them from a body, adding stacks, and reading the last row.
 #pragma once
 
 #include <string>
@@ -8,34 +8,34 @@
 
 namespace scanloom::expr {
 
-/// A loop to be made. The body's arguments and yields stand in the order of ir/loop_ports.h, as do
-/// the operands. Yields may read values from outside the body: these become captured operands, in
-/// front of which `ports.captured` ones are given already.
+/// A loop to be made. The body's arguments and yields, and the operands, are in the order of
+/// ir/loop_ports.h. Yields may read values from outside the body: these become captured operands,
+/// after the `ports.captured` ones that are given.
 struct LoopSpec {
   LoopFacts facts;
   std::vector<Expr> operands;
   std::vector<Expr> args, yields;
   std::string location;
-  std::vector<Expr> built_of = {};  ///< what it was made of besides
+  std::vector<Expr> built_of = {};  ///< what else it was made of
 };
 
-/// The results of the loop. Errors: states whose element type or rank changes, stacks and slices
-/// that cannot be; held by all results.
+/// Returns the results of the loop. Errors, held by all results: states whose element type or rank
+/// changes, impossible stacks and slices.
 [[nodiscard]] std::vector<Expr> make_loop(LoopSpec spec);
 
-/// The same, but what only sides of branches of the body read, and may fail, is computed in these:
-/// such values are no operands.
+/// The same, except that values which only branch regions of the body read, and which may fail, are
+/// computed inside these regions: they are no operands.
 [[nodiscard]] std::vector<Expr> make_lazy_loop(LoopSpec spec);
 
-/// Of rows that are the states of a loop: the state after the last step, which keeps no other row
-/// and is there even after no steps. Undefined for anything else.
+/// For rows that are the states of a loop: returns the state after the last step. It keeps no other
+/// row, and exists even after no steps. Undefined for anything else.
 [[nodiscard]] Expr last_state(const Expr& x);
 
-/// A result that stacks `value`, an expression of the loop's body: one that is there already, or a
-/// new one.
+/// Returns a result that stacks `value`, an expression of the loop's body: an existing one or a new
+/// one.
 [[nodiscard]] Expr stacked_in(const NodePtr& loop, const Expr& value);
 
-/// A scalar i64: how many steps the loop takes.
+/// Returns how many steps the loop takes, as a scalar i64.
 [[nodiscard]] Expr steps_of(const NodePtr& loop);
 
 }  // namespace scanloom::expr

@@ -10,7 +10,7 @@
 namespace scanloom::expr {
 namespace {
 
-/// The result that a loop makes of its operand i where that is an update; undefined otherwise.
+/// Returns the loop's result for its operand i if that is an update; undefined otherwise.
 Expr update_of(const Node& node, std::size_t i) {
   if (!node.loop) return {};
   const ir::LoopPorts& ports = node.loop->ports;
@@ -20,10 +20,10 @@ Expr update_of(const Node& node, std::size_t i) {
               static_cast<std::uint32_t>(i - ports.first_carried_input()));
 }
 
-/// Who reads a variable, or what a loop has made of it.
+/// The readers of a variable, or of its value after a loop.
 struct Readers {
-  std::vector<Expr> last;  ///< by a loop, and not read by another one
-  bool others = false;     ///< something else than loops that update it
+  std::vector<Expr> last;  ///< made by a loop, and not read by another one
+  bool others = false;     ///< read by something other than loops that update it
 
   Readers(std::span<const Expr> outputs, const Expr& variable) {
     std::set<ExprKey> known{key_of(variable)}, read;
@@ -54,9 +54,9 @@ bool only_loops_update(std::span<const Expr> outputs, const Expr& variable) {
   return !readers.others && !readers.last.empty();
 }
 
-// A branch whose sides update the variable gets its value as a further result, and, but for random
-// streams, whether the side that was taken has updated it at all: what an older branch beside it
-// has made of the variable holds where it has not.
+// A branch whose regions update the variable gets its value as a further result. Except for random
+// streams, another result says whether the chosen region has updated it: if not, the value from an
+// older branch in the same region holds.
 LoopUpdates::Updated LoopUpdates::updated_in(AssignedRegion region, const Gathered& all) {
   Updated made;
   const auto follow = [&](const Updated& next) {
@@ -71,7 +71,7 @@ LoopUpdates::Updated LoopUpdates::updated_in(AssignedRegion region, const Gather
       made.whether = made.is_certain() ? Expr() : made.whether | next.whether;
     }
   };
-  // Of loops that always run one says it.
+  // Among loops that always run, one is enough.
   if (const auto here = all.loops.find(region); here != all.loops.end())
     for (const Expr& x : here->second)
       if (all.counts || !made.value.defined()) follow({x, {}});

@@ -1,4 +1,4 @@
-// What loops of an expression make of the shared variables that they update.
+// What loops of an expression do to the shared variables that they update.
 #pragma once
 
 #include <map>
@@ -11,42 +11,41 @@
 
 namespace scanloom::expr {
 
-/// Whether loops alone read the variable, all of which update it.
+/// Whether only loops read the variable, and all of them update it.
 [[nodiscard]] bool only_loops_update(std::span<const Expr> outputs, const Expr& variable);
 
-/// What loops of a step make of variables, also of those in sides of branches, which get a further
-/// result for it: not the branches of the step, which others may use, but ones that take their
-/// place.
+/// The values that loops of a step give to variables, including loops in branch regions. A branch
+/// gets a further result for it: a new branch replaces it, since others may use the original.
 class LoopUpdates {
  public:
-  /// The value of a variable after the loops that update it; undefined where none does, or where
-  /// something else reads it. Where several update it, one that always runs gives way to those of
-  /// branches, the younger one wins; of random streams it is the one that has drawn most, so that
-  /// nobody draws the same again. `made_of`: for nodes made anew by substitution what they
-  /// were made of, which is what the value reads. It is to be settled, as is all that stands beside
-  /// it.
+  /// Returns the value of a variable after the loops that update it; undefined if none does, or if
+  /// anything else reads it. If several update it, one inside a branch is preferred to one that
+  /// always runs, and the younger one wins. For random streams it is the one that has drawn most,
+  /// so that no sample is drawn twice. `made_of` maps nodes that substitution made to what they
+  /// were made of, which is what the value reads. The value must be passed to settled(), with
+  /// everything computed alongside.
   [[nodiscard]] Expr after(std::span<const Expr> outputs, const Expr& variable,
                            const Replacements& made_of);
-  /// The expressions with the new branches. `kept` maps to themselves what stays as it is.
+  /// Returns the expressions with the new branches. `kept` maps what stays as it is to itself.
   [[nodiscard]] std::vector<Expr> settled(const std::vector<Expr>& xs, Replacements kept) const;
 
  private:
   struct ById {
     bool operator()(const NodePtr& a, const NodePtr& b) const { return a->id < b->id; }
   };
-  /// Of a branch: placeholders for further results, and what these are in either side.
+  /// For a branch: placeholders for further results, and their values in either region.
   struct Further {
     std::vector<Expr> results, sides[2];
   };
 
-  /// What loops make of a variable at some place, and whether they do.
+  /// The value that loops give to a variable in some region, and whether they do.
   struct Updated {
-    Expr value;    ///< undefined: there is none
-    Expr whether;  ///< undefined: in any case
+    Expr value;    ///< undefined: no update
+    Expr whether;  ///< undefined: always
     [[nodiscard]] bool is_certain() const { return !whether.defined(); }
   };
-  /// By place the loops that update the variable, and the branches in whose sides there are some,
-  /// oldest first, with the place of the first side.
+  /// By region: the loops that update the variable, and the branches that contain such loops,
+  /// oldest first, with the number of their first region.
   struct Gathered {
     Expr variable;
     bool counts = false;  ///< a random stream

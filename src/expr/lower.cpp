@@ -16,17 +16,17 @@ namespace {
 using ir::RegionId;
 using ir::ValueId;
 
-/// What is computed in one region. A side of a branch takes what it reads of the regions around as
-/// captured operands, when it is first read.
+/// The values computed in one region. A branch region captures what it reads of the surrounding
+/// regions when it first reads it.
 struct Scope {
   RegionId region;
   AssignedRegion assigned = 0;
   std::map<ExprKey, ValueId> values = {};
-  Scope* outer = nullptr;  ///< of a side
-  Scope* other = nullptr;  ///< of a side: the other one, which takes the same operands
+  Scope* outer = nullptr;  ///< for a branch region
+  Scope* other = nullptr;  ///< for a branch region: the other one, which takes the same operands
   ir::NodeId branch = {};
 
-  /// Here or around.
+  /// Whether the node has a value, here or in a surrounding region.
   [[nodiscard]] bool knows(const Node& node) const {
     for (const Scope* at = this; at != nullptr; at = at->outer)
       if (at->values.contains({&node, 0})) return true;
@@ -34,7 +34,7 @@ struct Scope {
   }
 };
 
-/// Regions nest as deep as loops and branches do in each other.
+/// Regions nest as deep as loops and branches do.
 class Lowering {
  public:
   explicit Lowering(ir::Module& module) : module_(module) {}
@@ -46,7 +46,7 @@ class Lowering {
     return tensor::Type::of(of.dtype, std::move(dims));
   }
 
-  /// What the yields reach, into a region whose arguments the scope knows.
+  /// Lowers what the yields reach, into a region whose arguments the scope knows.
   Expected<void> region(Scope scope, std::span<const Expr> wanted) {
     Replacements kept;
     for (const auto& [key, value] : scope.values)
@@ -54,7 +54,7 @@ class Lowering {
     const std::vector<Expr> yields =
         with_real_parts(with_lazy_loops({wanted.begin(), wanted.end()}, kept));
     if (const Expr* bad = first_failed(yields)) return *bad->error();
-    // What is given a value is not computed again: the form as it was written reads it.
+    // A node with a given value is not computed again, since its original form reads that value.
     const auto is_free = [&](const Node& node) {
       return std::ranges::none_of(node.stable->passed,
                                   [&](const Expr& x) { return scope.values.contains(key_of(x)); });
@@ -87,7 +87,7 @@ class Lowering {
 
   void yield(Scope& scope, std::span<const Expr> yields) {
     for (const Expr& x : yields) {
-      const ValueId value = value_of(scope, x);  // which may add regions' values
+      const ValueId value = value_of(scope, x);  // may add values of regions
       module_.region(scope.region).yields.push_back(value);
     }
   }
@@ -110,7 +110,7 @@ class Lowering {
                         ? "a variable " + to_string(node.outputs[0])
                         : "'" + node.names[0] + "'");
       case Kind::constant:
-        return {};  // where it is read
+        return {};  // computed where it is read
       case Kind::op:
         add_node(scope, node, node.inputs);
         return {};
@@ -122,7 +122,7 @@ class Lowering {
     return {};
   }
 
-  /// In a region: made there, or captured on the way to it.
+  /// Returns the value in a region: made there, or captured on the way to it.
   ValueId value_of(Scope& scope, const Expr& x) {
     const ExprKey key = key_of(x);
     const auto found = scope.values.find(key);
@@ -190,7 +190,7 @@ class Lowering {
     const std::size_t results = node.outputs.size();
     for (std::size_t i = 0; i < 2; ++i) {
       sides[i]->assigned = assignment.branch_region(scope.assigned, node, i);
-      // The same where branches lie too deep in each other: all is there already.
+      // The same region if branches nest too deeply: everything is available already.
       if (sides[i]->assigned != scope.assigned) SCANLOOM_CHECK_OK(fill(*sides[i], assignment));
       yield(*sides[i], values.subspan(i * results, results));
     }
@@ -222,7 +222,7 @@ Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outp
   lowered.shared = shared_variables(outputs);
   Lowering lowering(module);
   Scope top{.region = module.top()};
-  std::set<std::string> used;  // feeds go by names
+  std::set<std::string> used;  // feeds are given by name
   const auto add = [&](const Expr& x) -> Expected<void> {
     const std::string number = "input " + std::to_string(top.values.size());
     const std::string own = distinct(x.name().empty() ? number : x.name(), used);

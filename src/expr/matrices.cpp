@@ -1,4 +1,4 @@
-// Factorisations of matrices, and what is computed with them.
+// Matrix factorisations, and what is computed with them.
 #include <scanloom/expr.h>
 
 #include <utility>
@@ -21,7 +21,8 @@ DType computed_in(DType dtype) {
   return is_floating_point(dtype) ? dtype : DType::f64;
 }
 
-/// What f computes of the matrices in a type that the operators take, in the type of the result.
+/// Applies f to the matrices in a type that the operators take, and converts back to the result's
+/// type.
 template <class F>
 Expr computed(std::vector<Expr> xs, F&& f) {
   xs = expr::promoted(std::move(xs));
@@ -39,14 +40,14 @@ LuFactors factors_of(const Expr& x, const std::string& words) {
   return factors;
 }
 
-/// What lu_det computes of a matrix, the i-th part.
+/// Returns result i of lu_det of a matrix.
 Expr determinant(const Expr& x, std::size_t i, const std::string& words) {
   const LuFactors factors = factors_of(x, words);
   return told_as(apply_all(ops::lu_det_op, {factors.lu, factors.pivots, factors.matrix}, {}, 3)[i],
                  words);
 }
 
-/// A vector as the only column.
+/// Turns a vector into a matrix of one column.
 template <class F>
 Expr as_columns(const Expr& b, F&& solve) {
   if (b.error() != nullptr) return b;
@@ -56,7 +57,7 @@ Expr as_columns(const Expr& b, F&& solve) {
   return squeeze(x, {x.rank() - 1});
 }
 
-/// Elements whose column number minus row number is kept.
+/// Keeps elements according to their column number minus their row number.
 Expr triangle(const Expr& x, std::int64_t diagonal, bool lower) {
   if (x.error() != nullptr) return x;
   const int rank = x.rank();

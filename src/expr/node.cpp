@@ -12,9 +12,9 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Values whose last owner is gone, while the outermost destructor of a node runs in this thread.
-/// They are released one after the other: a chain may be so long that its nodes, each releasing the
-/// next, would fill the stack.
+/// Values whose last owner is gone, collected while the outermost destructor of a node runs in this
+/// thread and then released one by one. In a long chain of nodes, recursive release would overflow
+/// the stack.
 thread_local constinit std::vector<Expr>* dead_values = nullptr;
 
 void bury(Expr& x) {
@@ -47,7 +47,7 @@ Node::~Node() {
   }
   for (Expr& x : body.yields) bury(x);
   for (Expr& x : body.args) bury(x);
-  // What a part is part of, where nobody else asks for it.
+  // The tensor that a part belongs to, if nothing else needs it.
   if (part.use_count() == 1) bury(*std::const_pointer_cast<PartOf>(part));
   if (last_row.use_count() == 1) bury(*std::const_pointer_cast<Expr>(last_row));
   if (!outermost) return;

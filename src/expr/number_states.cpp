@@ -7,7 +7,7 @@
 namespace scanloom::expr {
 namespace {
 
-/// Types that are promoted to each other come to rest within a few.
+/// Types that are promoted to each other settle within a few rounds.
 constexpr int kMaxRounds = 6;
 
 bool begins_with_number(const Initial& initial) {
@@ -16,15 +16,15 @@ bool begins_with_number(const Initial& initial) {
   return initial.adapts || value.node()->weak;
 }
 
-/// What the number is where nothing that it meets has a type.
+/// The type of the number if nothing that it meets has a type.
 DType type_alone(DType dtype, DType real) {
   if (dtype == DType::boolean) return dtype;
   if (is_complex(dtype)) return complex_of(real);
   return is_floating_point(dtype) ? real : DType::i64;
 }
 
-/// Whether the constant `number` has the same value as `to`, an integer or a boolean. True where
-/// only a run knows.
+/// Whether the constant `number` has the same value as `to`, an integer or a boolean. True if that
+/// is known only at run time.
 bool is_kept(const Expr& number, const Expr& to) {
   if (!is_floating_point(number.dtype())) {
     const auto before = constant_integers(cast(number, DType::i64)),
@@ -39,7 +39,7 @@ bool is_kept(const Expr& number, const Expr& to) {
   return std::ranges::equal(a.as<double>(), b.as<double>());
 }
 
-/// "0.5"; what it is where there are several.
+/// "0.5"; a description if there are several numbers.
 std::string text_of(const Expr& number) {
   const Expr wide = cast(number, DType::f64);
   if (wide.node()->kind != Kind::constant || wide.rank() != 0) return describe(number);
@@ -90,9 +90,9 @@ void NumberStates::let_adapt(std::size_t i, ScanState& state) const {
     if (arg.dtype() == *types_[i]) arg.node()->weak = true;
 }
 
-/// What the step makes of the number. Of numbers alone the type of these, reals or complex numbers
-/// where there is one among them; of a truth value that has become a number one in which it can be
-/// counted.
+/// Returns the type that the step gives the number. For numbers alone it is their type:
+/// floating-point or complex if one of them is, and for a truth value that has become a number a
+/// type for counting.
 DType NumberStates::type_made(std::size_t i, const Expr& output) const {
   const DType number = type_alone(options_.initial[i].value.dtype(), options_.real);
   if (output.node()->weak) {
@@ -110,7 +110,7 @@ bool NumberStates::settle(const Step& made) {
     const DType next = type_made(i, made.outputs[i]);
     if (next == *types_[i]) continue;
     changed = true;
-    // In the end numbers become as wide as what they are made, so that two cannot chase each other.
+    // In the end numbers take the widest type given to them, so that two of them cannot alternate.
     types_[i] = round_ < 2 ? next : promote(*types_[i], next);
   }
   return !changed || ++round_ == kMaxRounds;

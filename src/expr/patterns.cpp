@@ -9,7 +9,7 @@ namespace {
 
 using Values = std::vector<Expr>;
 
-/// Whether x is a cast of reals to reals, which at most rounds.
+/// Whether x is a cast between floating-point types, which at most rounds.
 bool keeps_numbers(const Expr& x) {
   return is(x, ops::cast_op) && is_floating_point(operand(x).dtype()) &&
          is_floating_point(x.dtype());

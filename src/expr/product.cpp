@@ -1,4 +1,4 @@
-// Products of tensors, all of them contractions.
+// Products of tensors, all of which are contractions.
 #include <scanloom/expr.h>
 
 #include <algorithm>

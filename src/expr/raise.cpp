@@ -10,12 +10,12 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Regions nest as deep as loops do in each other; each call of region() is one level.
+/// Regions nest as deep as loops do; each call of region() is one level.
 class Raising {
  public:
   explicit Raising(const ir::Module& module) : module_(module), values_(module.value_count()) {}
 
-  /// Placeholders for the arguments, and what the region yields of them.
+  /// Placeholders for the arguments, and the region's yields in terms of them.
   Expected<Body> region(RegionId id) {
     Body body;
     for (const ValueId arg : module_.region(id).args) {
@@ -27,7 +27,7 @@ class Raising {
   }
 
  private:
-  /// What the region yields where these stand for its arguments.
+  /// Returns the region's yields for the given arguments.
   Expected<std::vector<Expr>> results(RegionId id, std::span<const Expr> args) {
     if (++depth_ > kDeepestNest)
       return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
@@ -114,8 +114,8 @@ class Raising {
 
   static Expr as_scalar(const Expr& x) { return x.rank() == 0 ? x : reshape(x, integers({})); }
 
-  /// A loop whose steps are counted by a scalar or by what it scans: whether the first step runs is
-  /// said by the number of steps, as gradients want it.
+  /// A loop whose steps are counted by a scalar or by what it scans. Whether the first step runs is
+  /// expressed by the number of steps, as gradients require.
   Expected<LoopFacts> facts_of(NodeId id, std::vector<Expr>& inputs) {
     LoopFacts facts;
     facts.ports = *module_.node(id).loop;

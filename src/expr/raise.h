@@ -1,4 +1,4 @@
-// From a module of the IR to expressions: the way back of lower.
+// Turns a module of the IR into expressions: the opposite of lower.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 namespace scanloom::expr {
 
 struct Raised {
-  std::vector<Expr> inputs;  ///< placeholders, named as the arguments of the module are
+  std::vector<Expr> inputs;  ///< placeholders, named like the arguments of the module
   std::vector<Expr> outputs;
 };
 
-/// The expressions that a module computes. Sizes that only a run knows are open, also where the
-/// module relates them. Error: unsupported, a value that is no tensor or of an unknown number of
-/// axes, by the name of its node.
+/// Returns the expressions that a module computes. Sizes that are known only at run time are open,
+/// even if the module relates them. Error: unsupported, a value that is not a tensor or has an
+/// unknown rank, named by its node.
 [[nodiscard]] Expected<Raised> raise(const ir::Module& module);
 
 }  // namespace scanloom::expr

@@ -39,7 +39,8 @@ Expr reduce(std::string_view kind, const Expr& x, const Axes& axes, bool keepdim
                {{"kind", std::string(kind)}, {"axes", listed}, {"keepdims", keepdims ? 1 : 0}});
 }
 
-/// Sums of booleans and narrow integers are of i64, as numpy's; of narrow reals of their own type.
+/// Sums of booleans and narrow signed integers are i64, those of narrow unsigned ones u64, as in
+/// numpy; those of narrow floating-point types keep their type.
 Expr widened(const Expr& x) {
   if (x.error() != nullptr) return x;
   const DTypeKind kind = dtype_kind(x.dtype());
@@ -48,7 +49,7 @@ Expr widened(const Expr& x) {
   return x;
 }
 
-/// 0 or 1, unsigned: the greatest of no elements is 0 then, false.
+/// 0 or 1, unsigned: the maximum of no elements is then 0, false.
 Expr as_boolean(const Expr& x) {
   if (x.error() != nullptr) return x;
   return cast(cast(x, DType::boolean), DType::u8);
@@ -59,8 +60,8 @@ Expr min_max_index(const ir::OpDef& named, const Expr& x, std::optional<int> axi
   const bool of_all = !axis || x.rank() == 0;
   const auto along = normalised(x, of_all ? Axes{} : Axes{*axis}, named.name);
   if (!along) return expr::failed(along.error());
-  // The operators are ONNX's, for which NaN is the greatest. In numpy the first NaN is the least,
-  // too.
+  // The operators are ONNX's, for which NaN is the maximum. In numpy the first NaN is also the
+  // minimum.
   const bool mirrored = &named == &ops::argmin_op && is_floating_point(x.dtype());
   const ir::OpDef& op = mirrored ? ops::argmax_op : named;
   const Expr from = mirrored ? -x : x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
@@ -90,7 +91,7 @@ Expr cumulative(const ir::OpDef& op, const Expr& x, int axis) {
   return apply(op, {from, expr::integer(along->front())}, {{"exclusive", 0}, {"reverse", 0}});
 }
 
-/// The values and the indices.
+/// Returns the values and the indices.
 std::vector<Expr> sorted(const Expr& x, int axis, std::string_view what) {
   if (x.error() != nullptr) return {x, x};
   if (Expr bad = expr::refused_complex(what, {x}); bad.defined()) return {bad, bad};
@@ -110,15 +111,15 @@ std::vector<Expr> sizes_of_row(const Expr& x) {
   return sizes;
 }
 
-/// How many elements there are along these axes.
+/// Returns how many elements there are along these axes.
 Expr number_of(const Expr& x, const std::vector<std::int64_t>& axes) {
   Expr count = expr::integer(1);
   for (const std::int64_t axis : axes) count = count * size(x, static_cast<int>(axis));
   return count;
 }
 
-/// The products of the rows of x, from the first on. Machine code multiplies complex numbers one
-/// by one like anything else that a loop does.
+/// Returns the products of the rows of x, from the first on. Machine code multiplies complex
+/// numbers one by one, like any other loop.
 Expr row_products(const Expr& x) {
   const Expr first = full(shape_of(sizes_of_row(x)), number(1, x.dtype()));
   return scan({.sequences = {x}, .initial = {first}, .name = "product of complex numbers"},

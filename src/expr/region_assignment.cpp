@@ -6,11 +6,11 @@
 namespace scanloom::expr {
 namespace {
 
-/// So that a chain of branches that share what they read does not double with each of them.
+/// Prevents a chain of branches with shared operands from doubling at each branch.
 constexpr std::size_t kMaxCopies = 4;
-constexpr int kDeepest = 200;  // of branches in each other
+constexpr int kDeepest = 200;  // limits how deep branches nest
 
-/// Sides are made in pairs, behind region 0.
+/// The regions of a branch are created in pairs, after region 0.
 AssignedRegion other_region(AssignedRegion region) {
   return region % 2 == 1 ? region + 1 : region - 1;
 }
@@ -25,7 +25,7 @@ RegionAssignment::RegionAssignment(std::span<const Expr> outputs,
   };
   const std::vector<const Node*> nodes = reachable(outputs, is_taken);
   for (const Expr& x : outputs) use(x, 0);
-  // What reads a node is younger: all its uses are known when its turn comes.
+  // Readers of a node are younger, so all its uses are known when it is visited.
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     const std::vector<AssignedRegion>& at = regions_of_.at(*node);
     for (const AssignedRegion region : at) regions_[region].nodes.push_back(*node);

@@ -1,10 +1,10 @@
-// RegionAssignment: where the nodes of a graph are computed. A branch's branch regions are operands
-// like any others; what a branch region alone reads belongs in that branch region, so that it is
-// computed where the branch region is chosen.
+// Places: assigns each node of a graph to the regions in which it is computed. A branch's values
+// are operands like any others; what only one region reads belongs in that region, so that it is
+// computed only if the region is chosen.
 //
-// A node that both branch regions of a branch need is computed before it. One that several branches
-// may need, each in a branch region, is computed in each of these, up to a few times; then before
-// all of them.
+// A node that both regions of a branch need is computed before the branch. One that several
+// branches may need, each in one region, is computed in each of these, up to a few times; otherwise
+// before all of them.
 #pragma once
 
 #include <functional>
@@ -17,29 +17,29 @@
 
 namespace scanloom::expr {
 
-/// Number of a region; 0: the graph itself, of which every other region is a branch region.
+/// The number of a region; 0: the graph itself, which contains all others.
 using AssignedRegion = std::size_t;
 
 class RegionAssignment {
  public:
-  /// Of what the outputs, which are needed in any case, reach; of nodes with a stable form that
-  /// `takes` agrees to, what that does.
+  /// Assigns all nodes that the outputs reach; the outputs are always needed. For a node with a
+  /// stable form it follows that form if `takes` returns true.
   explicit RegionAssignment(std::span<const Expr> outputs,
                             const std::function<bool(const Node&)>& takes = {});
 
-  /// Whether the node's stable form is computed in its region.
+  /// Whether the node's stable form is computed instead of it.
   [[nodiscard]] bool takes_stable_form(const Node& node) const { return stable_.contains(&node); }
   [[nodiscard]] std::size_t count() const { return regions_.size(); }
-  /// The nodes that are computed there, each after those it reads.
+  /// The nodes computed in that region, each after those it reads.
   [[nodiscard]] const std::vector<const Node*>& nodes(AssignedRegion region) const {
     return regions_[region].nodes;
   }
-  /// The region of a branch region of a branch that is computed at `region`; `region` itself where
-  /// branches lie in each other too deep.
+  /// Returns the region of a branch that is computed in `region`; `region` itself if branches nest
+  /// too deeply.
   [[nodiscard]] AssignedRegion branch_region(AssignedRegion region, const Node& branch,
                                              std::size_t which) const;
-  /// Of a branch region: the region of its branch, the branch, and which of its branch regions this
-  /// is.
+  /// For the region of a branch: the region that contains the branch, the branch, and which of its
+  /// two regions this is.
   [[nodiscard]] AssignedRegion around(AssignedRegion branch_region) const {
     return regions_[branch_region].parent;
   }
@@ -49,13 +49,13 @@ class RegionAssignment {
   [[nodiscard]] static std::size_t which(AssignedRegion branch_region) {
     return (branch_region + 1) % 2;
   }
-  /// Where the node is computed.
+  /// The regions in which the node is computed.
   [[nodiscard]] const std::vector<AssignedRegion>& of(const Node& node) const {
     return regions_of_.at(&node);
   }
-  /// Whether the node is computed at that very region.
+  /// Whether the node is computed in exactly that region.
   [[nodiscard]] bool is_at(const Node& node, AssignedRegion region) const;
-  /// Whether the node is computed in any case.
+  /// Whether the node is always computed.
   [[nodiscard]] bool is_always(const Node& node) const { return is_at(node, 0); }
 
  private:
@@ -64,8 +64,8 @@ class RegionAssignment {
     const Node* branch = nullptr;
     int depth = 0;
     std::vector<const Node*> nodes;
-    std::unordered_map<const Node*, AssignedRegion>
-        then;  ///< by branch; the other branch region is the next region
+    std::unordered_map<const Node*, AssignedRegion> then;  ///< by branch; the other region has the
+                                                           ///< next number
   };
 
   void use(const Expr& x, AssignedRegion region);

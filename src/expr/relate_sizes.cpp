@@ -15,18 +15,18 @@ namespace {
 using tensor::Dim;
 using tensor::Type;
 
-/// Which symbol, or number, stands for each symbol.
+/// Maps each symbol to its representative symbol or number.
 class Equalities {
  public:
   explicit Equalities(const ir::Module& module) : module_(module) {}
 
-  /// Whether something new was learned.
+  /// Returns whether something new was learned.
   bool add(Dim a, Dim b) {
     a = representative(a);
     b = representative(b);
     if (a == b || (!is_symbol(a) && !is_symbol(b))) return false;
     if (!is_symbol(a) || (is_symbol(b) && b.expr() > a.expr())) std::swap(a, b);
-    // A size of 1 is repeated; anything else than a number or a symbol may be 1.
+    // A size of 1 is broadcast, and anything other than a number or a symbol may be 1.
     if (b == Dim(1) || (!b.is_constant() && !is_symbol(b))) return false;
     of_[a] = b;
     return true;
@@ -54,7 +54,7 @@ bool relate(const Type& a, const Type& b, Equalities& equal) {
   return learned;
 }
 
-/// Axes of the factors with one label.
+/// Relates axes of the factors that have the same label.
 bool relate_factors(const ir::Module& module, const ir::Node& node, Equalities& equal) {
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
   if (!a.ranked || !b.ranked) return false;
@@ -94,8 +94,8 @@ bool relate_operands(const ir::Module& module, const ir::Node& node, Equalities&
   return learned;
 }
 
-/// Regions that run whenever the graph does, but for loops without steps: not the sides of
-/// branches.
+/// Whether the region runs whenever the graph does (apart from loops without steps): not inside a
+/// branch.
 bool always_runs(const ir::Module& module, ir::RegionId region) {
   while (module.region(region).owner.valid()) {
     const ir::Node& owner = module.node(module.region(region).owner);

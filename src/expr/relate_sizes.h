@@ -1,13 +1,14 @@
-// Sizes of inputs that must be equal because elements meet one by one.
+// Relates sizes of inputs that must be equal because their elements are combined one by one.
 #pragma once
 
 #include "ir/module.h"
 
 namespace scanloom::expr {
 
-/// Gives sizes of the graph's inputs one symbol where every run needs them to be equal: an input's
-/// size that is not 1 in its type is not repeated, as in Theano. Types are inferred anew. With one
-/// symbol the passes know that nothing is broadcast, and feeds that differ are told apart by name.
+/// Gives the same symbol to sizes of the graph's inputs that must be equal in every run: as in
+/// Theano, an input is not broadcast along a size that is not 1 in its type. Types are inferred
+/// again. With one symbol the passes know that nothing is broadcast, and errors about unequal feeds
+/// name them.
 Expected<void> relate_sizes(ir::Module& module);
 
 }  // namespace scanloom::expr

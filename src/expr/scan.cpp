@@ -1,7 +1,6 @@
-// Theano's scan as one loop: taps of a sequence are windows of it, each a scanned port; what steps
-// see of earlier outputs is carried, one port per step that the earliest tap looks back, or a ring
-// of rows where that is far; updates are carried, too, and the condition that ends the loop is
-// yielded.
+// Theano's scan as one loop. Taps of a sequence are windows of it, each a scanned port. The earlier
+// outputs that steps see are carried: one port per step that the earliest tap looks back, or a ring
+// of rows if that is far. Updates are carried too, and the condition that ends the loop is yielded.
 #include <scanloom/scan.h>
 
 #include <algorithm>
@@ -27,15 +26,15 @@ using expr::Replacements;
 using expr::ScanState;
 using expr::StaticType;
 
-/// What a number of steps is at most where more of them would turn around.
+/// The maximum number of steps; beyond it the number would wrap around.
 constexpr std::int64_t kMaxSteps = ir::kEndlessTripCount - 1;
 
-/// Whether that is known before anything runs.
+/// Whether x is known to have one element before anything runs.
 bool is_one_element(const Expr& x) {
   return std::ranges::all_of(x.sizes(), [](std::int64_t size) { return size == 1; });
 }
 
-/// One scan while it is built. Errors are returned by the first part that finds one.
+/// One scan being built. Errors are returned by the first part that finds one.
 class Scan {
  public:
   Scan(const ScanOptions& options, const std::function<Step(const StepInputs&)>& step)
@@ -108,7 +107,7 @@ class Scan {
       return fail(Code::invalid_argument, "the number of steps is {}, more than 2^63 - 1",
                   static_cast<std::uint64_t>((*known)[0]));
     Expr count = given.rank() > 0 ? reshape(given, expr::integers({})) : given;
-    // More than can be counted would turn around what is cast.
+    // More steps than can be counted would wrap around in the cast.
     if (count.dtype() == DType::u64 && !known)
       count = minimum(count, number(static_cast<double>(kMaxSteps), DType::u64));
     steps_ = cast(count, DType::i64);
@@ -120,7 +119,7 @@ class Scan {
       steps_ = expr::integer(-std::max((*constant)[0], -kMax));
       return {};
     }
-    // A run may say a negative number, too, which turns the direction around.
+    // At run time the number may also be negative, which reverses the direction.
     const Expr negative = steps_ < 0;
     for (Expr& window : windows_)
       window = if_else(negative, subtensor(window, {Index::slice({}, {}, -1)}), window);
@@ -139,7 +138,7 @@ class Scan {
     return {};
   }
 
-  /// What a step gives where states that begin with numbers have the types that it makes of them.
+  /// Takes the step once states that begin with numbers have the types that it gives them.
   Expected<Step> take_settled_step() {
     expr::NumberStates numbers(options_);
     for (;;) {
@@ -151,7 +150,7 @@ class Scan {
     }
   }
 
-  /// What a step has made of the states no longer adapts to tensors that it meets.
+  /// Stops the step's values of the states from adapting to other tensors.
   void keep_types(const Step& made) const {
     std::unordered_set<const Node*> inside;
     const auto is_inside = [&](const Expr& x) {
@@ -166,7 +165,7 @@ class Scan {
       }
   }
 
-  /// Arguments in Theano's order.
+  /// Calls the step with its arguments in Theano's order.
   Expected<Step> take_step() {
     std::vector<Expr> all = slices_;
     for (const ScanState& state : states_)
@@ -190,7 +189,7 @@ class Scan {
     return made;
   }
 
-  /// Everything that the step computes, as far as captured values do not hide it.
+  /// Returns everything that the step computes, as far as captured values do not hide it.
   [[nodiscard]] std::vector<Expr> roots(const Step& made) const {
     std::vector<Expr> all = made.outputs;
     if (made.stop.defined()) all.push_back(made.stop);
@@ -198,8 +197,8 @@ class Scan {
     return all;
   }
 
-  /// Shared variables that steps change: those that the step says, and those with a default, such
-  /// as the keys of random streams.
+  /// Adds the shared variables that steps change: those that the step names, and those with a
+  /// default update, such as the keys of random streams.
   Expected<void> add_updates(Step& made) {
     std::vector<Expr> yields = roots(made);
     // Captured values are what they were before the loop.
@@ -242,7 +241,7 @@ class Scan {
     return {};
   }
 
-  /// Whether it stands among what the loop is given.
+  /// Whether the variable is among the loop's captured values and sequences.
   [[nodiscard]] bool is_handed(const Expr& variable) const {
     return std::ranges::find(options_.captured, variable) != options_.captured.end() ||
            std::ranges::find(options_.sequences, variable, &Sequence::input) !=
@@ -264,7 +263,7 @@ class Scan {
     for (auto& [variable, next] : made.updates) next = all[at++];
   }
 
-  /// Makes `value` a leaf, which the loop then captures.
+  /// Turns `value` into a leaf, which the loop then captures.
   void hide(const Expr& value) {
     if (hidden_.contains(expr::key_of(value)) || value.node()->kind == expr::Kind::constant) return;
     const Expr leaf = expr::placeholder(expr::type_of(value), value.name());
@@ -340,7 +339,7 @@ class Scan {
     }
     spec.yields.insert(spec.yields.end(), next.begin(), next.end());
     spec.yields.insert(spec.yields.end(), rows.begin(), rows.end());
-    // First what the step hides, then what it hid in updates that were found later.
+    // First what the step hides, then what was hidden in updates that were found later.
     spec.yields = expr::substituted(spec.yields, hidden_);
     spec.yields = expr::substituted(spec.yields, leaves_);
     const std::span states(spec.args.data(), next.size());
@@ -350,7 +349,7 @@ class Scan {
   }
 
   void add_scanned(expr::LoopSpec& spec) const {
-    // Chunks are taken of sequences that lie forwards.
+    // Chunks are taken from forward sequences.
     const bool in_chunks = options_.checkpoint.kind != Checkpoint::Kind::all;
     for (std::size_t i = 0; i < windows_.size(); ++i) {
       const bool back = backwards_ && !in_chunks, turned = backwards_ && in_chunks;
@@ -362,7 +361,7 @@ class Scan {
     }
   }
 
-  /// The carried ports of an output, oldest first, and the stacked one.
+  /// Adds the carried ports of an output, oldest first, and the stacked one.
   void add_ports(expr::LoopSpec& spec, const Expr& output, std::size_t i, std::vector<Expr>& next,
                  std::vector<Expr>& rows) const {
     const ScanState& state = states_[i];

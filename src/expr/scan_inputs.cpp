@@ -1,4 +1,4 @@
-// What the step of a scan is given, by sequence, output and tap.
+// The inputs of a scan's step, by sequence, output and tap.
 #include <scanloom/scan.h>
 
 #include "expr/apply.h"

@@ -10,11 +10,10 @@
 namespace scanloom::expr {
 namespace {
 
-/// Up to so many steps that taps look back, each is a port of the loop, which keeps them in
-/// registers: measured.
+/// Up to this many steps back, each is a port of the loop, which keeps them in registers: measured.
 constexpr std::int64_t kMaxPorts = 16;
 
-/// Beyond, the rows that an output begins with are a tensor that somebody must have.
+/// Beyond this, the initial rows of an output must be given as a tensor.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
 /// Precondition: there is a tap.
@@ -25,7 +24,7 @@ std::int64_t latest(const std::vector<std::int64_t>& taps) {
   return std::max<std::int64_t>(0, *std::ranges::max_element(taps));
 }
 
-/// What a step is given; errors say so where it is read elsewhere.
+/// The argument of a step; errors name it if it is read elsewhere.
 Expr of_step(StaticType type, std::string name, const std::string& location) {
   Expr made = placeholder(std::move(type), std::move(name));
   made.node()->location = location;
@@ -38,7 +37,7 @@ StaticType row_type(const Expr& rows) {
   return type;
 }
 
-/// "x" for the step's own row, where that is the only tap; "x[t-1]" where there are others.
+/// "x" for the step's own row if that is the only tap; "x[t-1]" otherwise.
 std::string slice_name(std::string name, const std::vector<std::int64_t>& taps, std::int64_t tap) {
   if (taps.size() == 1 && tap == 0) return name;
   return name + "[t" + (tap > 0 ? "+" : "") + (tap == 0 ? "" : std::to_string(tap)) + "]";
@@ -76,7 +75,7 @@ Expected<std::int64_t> depth_of(std::size_t i, const std::vector<std::int64_t>& 
   return -earliest(taps);
 }
 
-/// The initial rows, of which a run checks that there are enough.
+/// The initial rows; a run checks that there are enough.
 Expected<Expr> enough_rows(std::size_t i, const Expr& rows, std::int64_t depth,
                            const std::string& location) {
   if (rows.rank() == 0)
@@ -139,7 +138,7 @@ Expr ScanState::row_before(std::int64_t back) const {
   if (back == 1) return last();
   const Expr &rows = args[0], &oldest = args[1];
   const Expr ahead = oldest + (ring - back);
-  // The row of as many steps as the ring holds lies where this step's goes.
+  // The row of as many steps ago as the ring holds is where this step's row goes.
   const Expr at = back == ring ? oldest : where(oldest < back, ahead, oldest - back);
   return apply(ops::gather_op, {rows, at}, {{"axis", 0}});
 }

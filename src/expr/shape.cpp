@@ -1,4 +1,4 @@
-// Shapes: sizes as values, and the same elements under other sizes.
+// Shapes: sizes as values, and the same elements with other sizes.
 #include <scanloom/expr.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// What is known of a vector of sizes, by entry; -1: nothing. nullopt: not even how many.
+/// Returns what is known of a vector of sizes, by entry; -1: unknown. nullopt: not even its length.
 std::optional<Sizes> entries(const Expr& x) {
   if (auto constant = expr::constant_integers(x)) return constant;
   const expr::Node& node = *x.node();
@@ -44,7 +44,7 @@ std::optional<Sizes> entries(const Expr& x) {
   return Sizes(static_cast<std::size_t>(x.sizes()[0]), -1);
 }
 
-/// The result with what its wanted shape says of its sizes.
+/// Returns the result with the sizes that its wanted shape implies.
 Expr refined(Expr x, const Expr& shape) {
   if (x.error() != nullptr) return x;
   const auto known = entries(shape);
@@ -66,7 +66,7 @@ std::string list_of(const std::vector<Expr>& parts) {
   return text;
 }
 
-/// A vector of i64. Error: anything but integers of rank 0 or 1.
+/// A vector of i64. Error: anything other than integers of rank 0 or 1.
 Expr as_sizes(const Expr& x) {
   if (!x.defined()) return expr::failed(fail(Code::invalid_argument, "a size is missing"));
   if (x.error() != nullptr) return x;
@@ -192,7 +192,8 @@ Expr sum_to(const Expr& x, const Expr& shape) {
   if (known->size() > static_cast<std::size_t>(x.rank()))
     return expr::failed(fail(Code::invalid_argument, "{} has {} axes, fewer than the {} to sum to",
                              describe(x), x.rank(), known->size()));
-  // What is summed for certain: axes in front that the result lacks, and those of size 1 there.
+  // The axes summed for certain: leading ones that the result lacks, and those that have size 1
+  // there.
   const auto extra = static_cast<std::size_t>(x.rank()) - known->size();
   Axes in_front(extra), of_one;
   std::iota(in_front.begin(), in_front.end(), std::int64_t{0});
@@ -244,7 +245,7 @@ Expr zeros(const Expr& shape, DType dtype) {
 }
 Expr zeros_like(const Expr& x) {
   if (Expr bad = expr::unusable(x); bad.defined()) return bad;
-  // Without reading x, which may be what only a side of a branch may compute.
+  // Without reading x, which may be computed only in a branch region.
   const std::vector<std::int64_t>& sizes = expr::type_of(x).sizes;
   const bool is_known = std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; });
   return built_of(zeros(is_known ? integers(sizes) : shape(x), x.dtype()), {{x}});

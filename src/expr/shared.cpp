@@ -26,7 +26,7 @@ void set_value(SharedVariable& variable, tensor::Tensor value, bool is_own) {
 
 namespace {
 
-/// In one order for all, that of their addresses. They may name one twice.
+/// Locks in one order for all, that of addresses. A variable may be named twice.
 std::vector<std::unique_lock<std::mutex>> locked(const SharedVariables& variables) {
   std::vector<SharedVariable*> sorted;
   for (const auto& variable : variables) sorted.push_back(variable.get());
@@ -64,7 +64,7 @@ void HeldValues::give_back() {
 
 namespace {
 
-/// Whether nobody else holds the value that is to be written to. Precondition: the variable's lock.
+/// Whether nothing else holds the value to be written. Precondition: the variable's lock.
 bool may_write(const SharedVariable& variable, const tensor::Tensor& value) {
   const bool is_value = variable.value.data() == value.data();
   return is_value && variable.is_own && value.owner().use_count() == 2;
@@ -75,7 +75,7 @@ bool may_write(const SharedVariable& variable, const tensor::Tensor& value) {
 Expected<void> set_values(const SharedVariables& variables, std::vector<NextValue> next) {
   std::vector<bool> copied(next.size());
   for (std::size_t i = 0; i < next.size();) {
-    // Large copies are made without the locks. What is held stays as it is: calls that write to it
+    // Large copies are made without the locks. Held values do not change: calls that write to them
     // wait for their turn.
     auto locks = locked(variables);
     for (i = 0; i < next.size(); ++i)
@@ -164,7 +164,7 @@ std::vector<Expr> shared_variables(std::span<const Expr> outputs) {
   return found;
 }
 
-// Sizes stay open unless said: another value may have others.
+// Sizes stay open unless given: another value may have other sizes.
 Expr shared_of(std::string name, tensor::Tensor value, std::vector<std::int64_t> sizes) {
   auto shared = std::make_shared<SharedVariable>();
   shared->name = name;
@@ -311,7 +311,8 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Of a stream: a sum of seed and number would give two seeds the same streams in another order.
+/// Returns the key of a stream. It mixes seed and number, since their sum would give two seeds the
+/// same streams in another order.
 std::uint64_t key_of_stream(std::uint64_t seed, std::size_t stream) {
   return mixed(mixed(seed) ^ stream);
 }
@@ -322,7 +323,7 @@ RandomStreams::RandomStreams(std::uint64_t seed) : seed_(seed) {}
 
 Expr RandomStreams::draw(const char* kind, const Expr& shape, DType dtype) {
   if (shape.error() != nullptr) return shape;
-  // The number of the draw, and the key: that of the seed, and of the stream in it.
+  // The number of the sample, and the key, which is made from the seed and the stream.
   const std::vector<std::uint64_t> key{0, key_of_stream(seed_, streams_.size())};
   Shared stream(expr::shared_of("random stream " + std::to_string(streams_.size()),
                                 tensor::Tensor::of<std::uint64_t>({2}, key), {2}));

@@ -1,9 +1,9 @@
-// Stable forms: log(softmax(x)), log(1 + exp(x)) and their like overflow or cancel where the number
-// that they stand for does neither; the last of the rows that a loop makes of its state is that
-// state, for which no row need be kept. Such a node knows another expression for it. What is
-// computed, and what is differentiated, is that; the graph stays as it was written, so gradients
-// with respect to softmax(x), givens for it and copies of the graph mean what they say. These are
-// the rewrites that Theano makes before it runs anything. Models in files keep their operators.
+// Stable forms. log(softmax(x)), log(1 + exp(x)) and similar expressions overflow or cancel
+// although their value does neither; the last row of a loop's stacked state is the final state, for
+// which no rows need be kept. Such a node stores another expression for the same value, which is
+// computed and differentiated instead. The graph itself stays as written, so gradients with respect
+// to softmax(x), givens for it and copies of the graph keep their meaning. Theano makes the same
+// rewrites before it runs. Models in files keep their operators.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace scanloom::expr {
 
-/// That of a node of these operands with a result of this type; nullptr: there is none.
+/// Returns the stable form of a node with these operands and a result of this type; nullptr if
+/// there is none.
 [[nodiscard]] std::unique_ptr<const StableForm> stable_form(const ir::OpDef& op,
                                                             std::span<const Expr> inputs,
                                                             std::span<const tensor::Attr> attrs,

@@ -15,14 +15,14 @@ namespace {
 
 using Values = std::vector<Expr>;
 
-/// The logarithm of something by another formula.
+/// The logarithm of a value by another formula.
 struct Logarithm {
   Expr value;
-  /// Whether that something is negative nowhere: the logarithm of a product is a sum then.
+  /// Whether the value is nowhere negative, so that the logarithm of a product is a sum.
   bool positive = true;
   /// Whether it cannot overflow.
   bool bounded = false;
-  /// Whether the gradient is finite for elements that nobody picks, too.
+  /// Whether the gradient is finite even for elements that are not picked.
   bool everywhere = true;
 };
 
@@ -33,7 +33,7 @@ struct Pointwise {
   bool positive = true, bounded = false, everywhere = true;
 };
 
-/// Elements of a constant; empty where x is none, or has too many.
+/// Returns the elements of a constant; empty if x is none, or has too many.
 std::vector<double> constant_numbers(const Expr& x) {
   Expr from = x;
   while (moves(from)) {
@@ -54,19 +54,19 @@ bool is_nonnegative_constant(const Expr& x) {
   });
 }
 
-/// The logarithm of x as it is: whether there is a better one has been found out.
+/// Makes the logarithm of x as it is: a better form has been searched for already.
 Expr plain_log(const Expr& x) { return apply_as_written(ops::log_op, {x}); }
 
-/// log(exp(a) + exp(b)), where both are as great even if they are infinite.
+/// log(exp(a) + exp(b)), also for two equal infinities.
 Expr log_of_two_powers(const Expr& a, const Expr& b) {
   const Expr first = a >= b;
   const Expr greater = where(first, a, b), smaller = where(first, b, a);
-  // Two infinities have no difference; NaN is equal to nothing, and stays.
+  // Two infinities have no difference; NaN equals nothing, and stays.
   const Expr apart = where(equal(a, b) & is_inf(a), number(0, a.dtype()), smaller - greater);
   return greater + softplus(apart);
 }
 
-/// A search from a value back to what its logarithm is better computed of.
+/// A search from a value back to the values from which its logarithm is better computed.
 class LogSearch {
  public:
   std::optional<Logarithm> log_of(const Expr& x) {
@@ -86,7 +86,7 @@ class LogSearch {
   }
 
  private:
-  // Graphs may be as deep, and share as much, as their users like.
+  // Limits of the search: graphs may be arbitrarily deep and share any number of nodes.
   static constexpr int kDeepest = 24, kVisits = 200;
 
   void pass(const Expr& x) { passed_.push_back(x); }
@@ -133,7 +133,7 @@ class LogSearch {
     return std::nullopt;
   }
 
-  /// The same moves of another tensor of the same sizes.
+  /// Applies the same moves to another tensor of the same sizes.
   static Expr moved(Expr x, const Values& moves) {
     for (std::size_t i = moves.size(); i-- > 0;) {
       if (is(moves[i], ops::identity_op)) continue;
@@ -173,7 +173,7 @@ class LogSearch {
     return Pointwise{operand(*part), [](const Expr& z) { return softplus(z); }};
   }
 
-  /// 1 + t and 1 - t of anything.
+  /// 1 + t and 1 - t for any t.
   static std::optional<Pointwise> near_one(const Expr& x) {
     const auto of = [](const Expr& part, bool negated) {
       const auto log = [negated](const Expr& t) {
@@ -204,7 +204,7 @@ class LogSearch {
     return std::nullopt;
   }
 
-  /// The logarithm of an operand of which there is no better one, and which others read with it.
+  /// The plain logarithm of an operand without a better form, which is read together with others.
   Logarithm of_rest(const Expr& x) {
     const bool is_known = is_nonnegative_constant(x);
     if (!is_known) arguments_.push_back(x);
@@ -213,7 +213,7 @@ class LogSearch {
 
   std::optional<Logarithm> of_product(const Expr& a, const Expr& b, bool divides) {
     const auto left = log_of(a), right = a == b && !divides ? left : log_of(b);
-    // Of two negative factors neither has a logarithm.
+    // Of two negative factors, neither has a logarithm.
     if (!(left && left->positive) && !(right && right->positive)) return std::nullopt;
     const Logarithm below = right ? *right : of_rest(b);
     if (divides && is_one(a))
@@ -232,7 +232,7 @@ class LogSearch {
     const std::vector<double> numbers = constant_numbers(exponent);
     const Expr power = cast(exponent, found->value.dtype());
     const Expr value = power * found->value;
-    // Anything to the power 0 is 1, and so is 0.
+    // Anything to the power 0 is 1, including 0.
     const bool may_be_zero = numbers.empty() || std::ranges::find(numbers, 0.0) != numbers.end();
     const Expr zero = number(0, power.dtype());
     found->value = may_be_zero ? where(equal(power, zero), zero, value) : value;
@@ -247,7 +247,7 @@ class LogSearch {
     const auto left = log_of(a), right = log_of(b);
     if ((left && !left->positive) || (right && !right->positive)) return std::nullopt;
     if (!left && !right) return std::nullopt;
-    // A number beside what cannot overflow keeps the sum from zero.
+    // A number added to something that cannot overflow keeps the sum away from zero.
     if (!left && (right->bounded || !is_nonnegative_constant(a))) return std::nullopt;
     if (!right && (left->bounded || !is_nonnegative_constant(b))) return std::nullopt;
     const Logarithm first = left ? *left : of_rest(a), second = right ? *right : of_rest(b);
@@ -259,7 +259,7 @@ class LogSearch {
     const auto is_everywhere = [](const Logarithm& found) { return found.everywhere; };
     const auto left = found_where(a, is_everywhere), right = found_where(b, is_everywhere);
     if (!left && !right) return std::nullopt;
-    // Where the other side is taken the gradient would be 0 times infinity.
+    // If the other region is taken, the gradient would be 0 times infinity.
     const auto rest = [&](const Expr& side, bool when) {
       if (is_nonnegative_constant(side)) return of_rest(side);
       arguments_.push_back(side);
@@ -290,7 +290,7 @@ class LogSearch {
     return all;
   }
 
-  /// Of sums, means and products along axes.
+  /// For sums, means and products along axes.
   std::optional<Logarithm> of_reduced(const Expr& x) {
     const std::string& kind = attr(x, "kind").text();
     if (kind != "sum" && kind != "mean" && kind != "prod") return std::nullopt;

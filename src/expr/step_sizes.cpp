@@ -7,7 +7,7 @@
 namespace scanloom::expr {
 namespace {
 
-/// Operators whose results have sizes that elements of operands say.
+/// Operators whose result sizes depend on elements of operands.
 bool is_sized_by_values(const ir::OpDef& op) {
   static const ir::OpDef* const kOps[] = {
       &ops::constant_of_shape_op,
@@ -27,7 +27,7 @@ bool is_sized_by_values(const ir::OpDef& op) {
   return std::ranges::find(kOps, &op) != std::end(kOps);
 }
 
-/// The results' sizes follow from the elements of these operands.
+/// Whether the results' sizes follow from the elements of this operand.
 bool decides_sizes(const Node& node, std::size_t operand) {
   switch (node.kind) {
     case Kind::loop:  // how often its state changes, and how many rows there are

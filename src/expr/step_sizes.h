@@ -1,4 +1,5 @@
-// Which values of a step may have other sizes in another step: such cannot be rows of a stack.
+// Which values of a step may have different sizes in different steps: they cannot be rows of a
+// stack.
 #pragma once
 
 #include <unordered_set>
@@ -10,8 +11,8 @@ namespace scanloom::expr {
 class StepSizes {
  public:
   StepSizes(const Body& body, const ir::LoopPorts& ports);
-  /// For fear of it, also where that is not certain. x may be a result that a loop of the step has
-  /// been given since.
+  /// Conservative: also true if it is not certain. x may be a result that was added to a loop of
+  /// the step later.
   [[nodiscard]] bool vary(const Expr& x) const;
 
  private:
@@ -20,7 +21,7 @@ class StepSizes {
     return x.defined() && values_vary_.contains(x.node().get());
   }
 
-  /// Nodes whose elements differ from step to step; and those whose sizes do where they are open.
+  /// Nodes whose elements differ from step to step, and nodes whose open sizes do.
   std::unordered_set<const Node*> values_vary_, open_sizes_vary_;
 };
 

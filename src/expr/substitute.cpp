@@ -89,7 +89,7 @@ Error not_fitting(const Expr& from, const Expr& to) {
               describe(from), to_string(type_of(to)), to_string(type_of(from)));
 }
 
-/// `to` with the sizes that `from` is known to have: expressions made of it have counted on these.
+/// Gives `to` the known sizes of `from`: expressions made from it rely on them.
 Expr standing_for(const Expr& from, Expr to) {
   for (const Expr* x : {&from, &std::as_const(to)})
     if (Expr bad = unusable(*x); bad.defined()) return bad;
@@ -119,7 +119,7 @@ Expr standing_for(const Expr& from, Expr to) {
 namespace scanloom {
 namespace {
 
-/// Each once, in the order of their making.
+/// Each once, in the order of their creation.
 std::vector<Expr> in_order(std::vector<Expr> found) {
   std::ranges::sort(found, {}, [](const Expr& x) { return x.node()->id; });
   const auto [first, last] = std::ranges::unique(found);

@@ -1,4 +1,4 @@
-// Copies of parts of a graph in which other expressions stand for some.
+// Copies parts of a graph with some expressions replaced by others.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace scanloom::expr {
 
-/// A node and which of its outputs, as a key.
+/// A node and the number of one of its outputs, as a key.
 struct ExprKey {
   const Node* node = nullptr;
   std::uint32_t output = 0;
@@ -20,13 +20,13 @@ struct ExprKey {
 
 using Replacements = std::map<ExprKey, Expr>;
 
-/// The outputs with replacements; nodes that reach none of these are shared. What a node that is
-/// made anew reads is in `replacements` afterwards, too.
+/// Returns the outputs with the replacements made. Nodes that reach no replaced expression are
+/// shared. Afterwards `replacements` also contains everything that the new nodes read.
 [[nodiscard]] std::vector<Expr> substituted(const std::vector<Expr>& outputs,
                                             Replacements& replacements);
 
-/// A node like `node` with other operands of the same types and ranks; sizes that inference knows
-/// are found anew. Not for leaves.
+/// Makes a node like `node` with other operands of the same types and ranks; sizes that inference
+/// knows are inferred again. Not for leaves.
 [[nodiscard]] std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs);
 
 }  // namespace scanloom::expr

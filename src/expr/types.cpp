@@ -30,7 +30,7 @@ bool is_weak(const Expr& x) { return x.node()->weak; }
 
 thread_local constinit std::uint64_t adapted = 0;
 
-/// The type of a number beside tensors of type `other`.
+/// Returns the type of a number combined with tensors of type `other`.
 DType beside(const Expr& number, DType other) {
   const DType own = type_of(number).dtype;
   if (is_complex(other)) return other;

@@ -1,5 +1,5 @@
-// Rules of what takes complex numbers apart and puts them together. See grad/elementwise.cpp for
-// what the cotangent of a complex value is.
+// Rules of operators that take complex numbers apart and put them together. grad/elementwise.cpp
+// defines the cotangent of a complex value.
 #include "expr/complex_ops.h"
 #include "grad/rules.h"
 
@@ -13,7 +13,7 @@ void pull_make_complex(Pull& p) {
 void pull_real(Pull& p) { p.give(0, cast(p.g(), p.in(0).dtype())); }
 void pull_imag(Pull& p) { p.give(0, make_complex(zeros_like(p.g()), p.g())); }
 void pull_conj(Pull& p) { p.give(0, conj(p.g())); }
-/// An angle grows across the line to 0, the less the farther away.
+/// The angle grows at a right angle to the line to 0, more slowly the farther away.
 void pull_angle(Pull& p) {
   const Expr size = abs(p.in(0));
   const Expr slope = p.g() / size;

@@ -1,6 +1,6 @@
-// The rules of convolutions and of their transposes, each in terms of the other. The
-// cotangent of the filters is a convolution of the data with the cotangent, batch and channels
-// exchanged, in which strides and dilations change places.
+// The rules of convolutions and of their transposes, each in terms of the other. The cotangent of
+// the filters is a convolution of the data with the cotangent: batch and channels are exchanged,
+// and strides and dilations swap roles.
 #include <algorithm>
 
 #include "expr/apply.h"
@@ -15,7 +15,7 @@ using tensor::Attr;
 
 Expr exchanged(const Expr& x) { return with_axes_swapped(x, 0, 1); }
 
-/// The part of y that has the sizes of x.
+/// Returns the part of y that has the sizes of x.
 Expr cut(const Expr& y, const Expr& x) {
   std::vector<Index> items(2, Index::all());
   for (int i = 2; i < x.rank(); ++i) items.push_back(Index::slice({}, size(x, i)));
@@ -24,7 +24,7 @@ Expr cut(const Expr& y, const Expr& x) {
   return part;
 }
 
-/// [b, groups * c, ...] as [c, groups * b, ...].
+/// Turns [b, groups * c, ...] into [c, groups * b, ...].
 Expr exchanged_by_group(const Expr& x, std::int64_t groups) {
   if (groups == 1) return exchanged(x);
   std::vector<Expr> apart{size(x, 0), Expr(groups),
@@ -39,7 +39,7 @@ Expr exchanged_by_group(const Expr& x, std::int64_t groups) {
   return reshape(dimshuffle(reshape(x, apart), order), together);
 }
 
-/// What both rules read: strides and dilations by axis, groups.
+/// What both rules need: strides and dilations by axis, groups.
 struct Steps {
   std::vector<WindowAxis> axes;
   Axes strides, dilations;
@@ -59,8 +59,8 @@ Steps steps_of(const Pull& p) {
   return steps;
 }
 
-/// The cotangent of filters that took the data x, with its padding, to where g is: a convolution in
-/// the same groups, each of which takes its channels as a batch and the batch as channels.
+/// Returns the cotangent of filters that map the padded data x to where g is: a convolution in the
+/// same groups, with the channels of each as batch and the batch as channels.
 Expr of_filters(const Expr& x, const Expr& g, const Expr& w, const Steps& steps) {
   const Expr sums = expr::apply(
       ops::conv_op, {exchanged_by_group(x, steps.groups), exchanged(g)},
@@ -88,7 +88,7 @@ void pull_conv(Pull& p) {
   pull_bias(p);
 }
 
-/// Pads of a transposed convolution cut off its result; their cotangent is zero.
+/// The pads of a transposed convolution crop its result; their cotangent is zero.
 void pull_transposed(Pull& p) {
   const Attr& how = p.attr("auto_pad");
   const bool given = !how.present() || how.text() == "explicit" || how.text() == "valid";

@@ -21,16 +21,16 @@ bool reads_no_elements(const Node& node) {
   return std::ranges::find(kOps, node.op) != std::end(kOps);
 }
 
-/// Whether the operand says where elements lie, or how many there are.
+/// Whether the operand says where elements are, or how many there are.
 bool is_index(const Node& node, std::size_t operand) {
   return operand > 0 && node.kind == Kind::op && node.op->access != ir::Access::pointwise &&
          is_integer(node.inputs[operand].dtype());
 }
 
-/// Walks back over what values read, into bodies of loops result by result.
+/// Walks back over what values read; enters bodies of loops one result at a time.
 class Reading {
  public:
-  /// All that the values read, themselves among it, but for what is seen already.
+  /// Adds the values and everything that they read to `seen`, except what is there already.
   void read(std::vector<Expr> open, std::set<ExprKey>& seen) {
     while (!open.empty()) {
       const Expr at = open.back();
@@ -48,7 +48,8 @@ class Reading {
   }
 
  private:
-  /// The operands that a result of a loop reads. Once for each, and as deep as loops nest.
+  /// Returns the operands that a result of a loop reads. Computed once for each result; recursion
+  /// depth is the nesting depth of loops.
   const std::vector<std::size_t>& operands_of(const Expr& result) {
     const auto [found, is_new] = operands_.try_emplace(expr::key_of(result));
     if (!is_new) return found->second;

@@ -1,6 +1,6 @@
-// Rules of operators on single elements. The cotangent of a complex value z is that of its real
-// part plus i times that of its imaginary part; so an analytic function hands on its cotangent
-// times the conjugate of its derivative (conj of reals is nothing), and a step along the gradient
+// Rules of element-wise operators. The cotangent of a complex value z is that of its real part plus
+// i times that of its imaginary part. So an analytic function multiplies its cotangent by the
+// conjugate of its derivative (conj of a real number is that number), and a step along the gradient
 // of a cost is the steepest one.
 #include <numbers>
 
@@ -33,7 +33,7 @@ void pull_div(Pull& p) {
   if (p.wanted[1]) p.give(1, -(part * conj(p.out())));
 }
 void pull_neg(Pull& p) { p.give(0, -p.g()); }
-/// The slope at a complex number is the direction in which it grows, and 0 at 0.
+/// For a complex number the slope is the direction in which it grows; at 0 it is 0.
 void pull_abs(Pull& p) {
   const Expr& x = p.in(0);
   if (!expr::is_complex(x.dtype())) return p.give(0, p.g() * sign(x));
@@ -43,7 +43,7 @@ void pull_abs(Pull& p) {
   p.give(0, slope * x);
 }
 void pull_exp(Pull& p) { p.give(0, p.g() * conj(p.out())); }
-/// Not of the result: where that is about -1, nothing is left of exp(x).
+/// Computed from the operand: if the result is close to -1, exp(x) cannot be recovered from it.
 void pull_expm1(Pull& p) { p.give(0, p.g() * exp(conj(p.in(0)))); }
 void pull_log(Pull& p) { p.give(0, p.g() / conj(p.in(0))); }
 void pull_log1p(Pull& p) { p.give(0, p.g() / (1 + conj(p.in(0)))); }
@@ -57,7 +57,7 @@ void pull_sinh(Pull& p) { p.give(0, p.g() * conj(cosh(p.in(0)))); }
 void pull_cosh(Pull& p) { p.give(0, p.g() * conj(sinh(p.in(0)))); }
 void pull_tanh(Pull& p) { p.give(0, p.g() * conj(1 - p.out() * p.out())); }
 void pull_asinh(Pull& p) { p.give(0, p.g() / conj(sqrt(p.in(0) * p.in(0) + 1))); }
-/// Uses two roots for a complex number: their product has the cut of acosh.
+/// Uses two roots for a complex number: their product has the branch cut of acosh.
 void pull_acosh(Pull& p) {
   const Expr& x = p.in(0);
   const Expr slope = expr::is_complex(x.dtype()) ? sqrt(x - 1) * sqrt(x + 1) : sqrt(x * x - 1);
@@ -81,17 +81,17 @@ void pull_hard_sigmoid(Pull& p) {
   p.give(0, masked((p.out() > 0) & (p.out() < 1), p.g() * Expr(p.attr("alpha").real())));
 }
 void pull_pow(Pull& p) {
-  // Nothing to the power 0 changes, not even 0.
+  // x to the power 0 is constant, even at 0.
   const Expr zero = number(0, p.in(1).dtype());
   if (p.wanted[0])
     p.give(0, masked(not_equal(p.in(1), zero),
                      p.g() * conj(p.in(1)) * conj(pow(p.in(0), p.in(1) - 1))));
-  // 0 to a power does not change with it.
+  // 0 to a power does not change with the power.
   if (p.wanted[1])
     p.give(1, masked(not_equal(p.in(0), number(0, p.in(0).dtype())),
                      p.g() * conj(p.out()) * conj(log(p.in(0)))));
 }
-/// Among equals the first gets it all, as in Theano.
+/// Among equal operands the first gets the whole cotangent, as in Theano.
 void pull_min_max(Pull& p) {
   const Expr first = equal(p.out(), p.in(0));
   if (p.wanted[0]) p.give(0, masked(first, p.g()));
@@ -108,13 +108,13 @@ void pull_clip(Pull& p) {
     if (i < p.wanted.size() && p.wanted[i])
       p.give(i, sum(masked(~inside & equal(p.out(), p.in(i)), p.g())));
 }
-/// A real number that became complex has the real part alone.
+/// For a real number that became complex only the real part counts.
 void pull_cast(Pull& p) {
   const DType to = p.in(0).dtype();
   p.give(0, cast(expr::is_complex(to) ? p.g() : real(p.g()), to));
 }
 void pull_identity(Pull& p) { p.give(0, p.g()); }
-/// a - trunc(a / b) b, or floor.
+/// The result is a - trunc(a / b) b, or the same with floor.
 void pull_mod(Pull& p) {
   p.give(0, p.g());
   if (!p.wanted[1]) return;

@@ -15,7 +15,8 @@ std::vector<Expr> all_failed(std::size_t count, Error error) {
   return std::vector(count, expr::failed(std::move(error)));
 }
 
-/// The first that is missing or holds an error, as one that does; undefined where none is.
+/// Returns the first that is missing or holds an error, as an expression that holds one; undefined
+/// if there is none.
 Expr first_bad(std::initializer_list<std::span<const Expr>> lists) {
   for (const auto& list : lists)
     for (const Expr& x : list)
@@ -23,7 +24,7 @@ Expr first_bad(std::initializer_list<std::span<const Expr>> lists) {
   return {};
 }
 
-/// The gradients, which know what they were built from: with respect to x that of x * y is y.
+/// Records what the gradients were built from: the gradient of x * y with respect to x is y itself.
 std::vector<Expr> built_from(const std::vector<std::span<const Expr>>& lists,
                              std::vector<Expr> results) {
   std::vector<Expr> parts;
@@ -35,7 +36,7 @@ std::vector<Expr> built_from(const std::vector<std::span<const Expr>>& lists,
     }
   for (Expr& x : results) {
     if (!x.defined() || x.error() != nullptr) continue;
-    // What is older has readers to whom this is nothing.
+    // An older node has readers for which this does not apply.
     if (x.node()->id <= newest) x = expr::apply(ops::identity_op, {x});
     x = expr::built_of(x, parts);
     parts = {x};  // stands for all of them
@@ -43,10 +44,10 @@ std::vector<Expr> built_from(const std::vector<std::span<const Expr>>& lists,
   return results;
 }
 
-/// A cotangent in the type of what it belongs to.
+/// Converts a cotangent to the type of its value.
 Expr fitted(const Expr& x, const Expr& cotangent) { return cast(cotangent, x.dtype()); }
 
-/// Zeros where the cost does not depend on it.
+/// Zeros if the cost does not depend on it.
 Expr full_gradient(const Expr& cost, const Expr& wrt, const std::vector<Expr>& constants) {
   for (const Expr* x : {&cost, &wrt})
     if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
@@ -119,7 +120,7 @@ Expr zero_gradient(const std::vector<Expr>& outputs, const Expr& wrt) {
 
 Expr grad(const Expr& cost, const Expr& wrt) { return full_gradient(cost, wrt, {}); }
 
-/// The transposed Jacobian is linear in the cotangents: its own transpose is the Jacobian.
+/// The transposed Jacobian is linear in the cotangents, and its own transpose is the Jacobian.
 std::vector<Expr> push_forward(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt,
                                const std::vector<Expr>& tangents) {
   if (Expr bad = first_bad({outputs, wrt, tangents}); bad.defined())
@@ -154,7 +155,7 @@ Expr jacobian(const Expr& expression, const Expr& wrt, const std::vector<Expr>& 
     return expr::failed(fail(Code::invalid_argument,
                              "the Jacobian of {}, which has {} axes: flatten it",
                              expr::describe(expression), expression.rank()));
-  // A loop of its own, not a scan, which would draw random numbers anew at every step.
+  // A loop of its own instead of a scan, which would draw new random samples at every step.
   const Expr count = size(expression, 0), at = expr::placeholder({DType::i64, {}});
   expr::LoopSpec spec;
   spec.location = "jacobian";

@@ -10,9 +10,9 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Where scatter_slice writes: its operands and attributes but for data, updates and reduction.
+/// Where scatter_slice writes: its operands and attributes except data, updates and reduction.
 struct Window {
-  Expr indices, starts, ends, steps;  ///< undefined where there are none
+  Expr indices, starts, ends, steps;  ///< undefined if absent
   Sizes axes, picked;
 };
 
@@ -24,7 +24,7 @@ Expr written(const Expr& data, const Expr& updates, const Window& window,
       {{"axes", window.axes}, {"picked", window.picked}, {"reduction", std::string(reduction)}});
 }
 
-/// What lies in the window of x.
+/// Returns the part of x in the window.
 Expr read(const Expr& x, const Window& window) {
   Axes order = window.picked;
   Sizes position(
@@ -66,7 +66,7 @@ bool are_zeros(const Expr& x) {
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// Whether updates are added to nothing but zeros.
+/// Whether x adds updates to zeros.
 bool is_sparse(const Expr& x) {
   const expr::Node& node = *x.node();
   const bool adds = (node.op == &ops::scatter_nd_op && node.attrs[0].text() == "add") ||
@@ -74,7 +74,7 @@ bool is_sparse(const Expr& x) {
   return adds && are_zeros(node.inputs[0]);
 }
 
-/// What is added to zeros in one window.
+/// An addition to zeros within one window.
 struct SparseWindow {
   Expr updates;
   Window window;
@@ -92,7 +92,7 @@ std::optional<SparseWindow> sparse_window(const Expr& x) {
   return found;
 }
 
-/// What the operands of a slice say, by axis that it slices; nullopt where it is computed.
+/// The axes and steps of a slice, by sliced axis; nullopt if they are computed at run time.
 struct SlicedAxes {
   Sizes axes, steps;
 };
@@ -114,7 +114,7 @@ std::optional<SlicedAxes> sliced_axes(const Pull& p) {
   return sliced;
 }
 
-/// One slice along an axis with step 1 or -1: g between as many zeros as the slice leaves out.
+/// One slice along an axis with step 1 or -1: g padded with as many zeros as the slice leaves out.
 void pad_one(const Pull& p, const SlicedAxes& sliced, std::size_t i, Expr& g,
              std::vector<Expr>& begins, std::vector<Expr>& ends) {
   const auto axis = static_cast<int>(sliced.axes[i]);
@@ -137,13 +137,13 @@ void pad_one(const Pull& p, const SlicedAxes& sliced, std::size_t i, Expr& g,
     std::vector<Index> items(static_cast<std::size_t>(axis), Index::all());
     items.push_back(Index::slice({}, {}, -1));
     g = subtensor(g, items);
-    // From `start`, which may be beyond the end, downwards.
+    // Downwards from `start`, which may be beyond the end.
     begins[static_cast<std::size_t>(axis)] = maximum(minimum(start, whole - 1) + 1 - part, zero);
   }
   ends[static_cast<std::size_t>(axis)] = whole - begins[static_cast<std::size_t>(axis)] - part;
 }
 
-/// Any axes: the numbers of the elements that were picked say where g goes.
+/// For any axes: the numbers of the picked elements say where g goes.
 Expr scattered(const Pull& p) {
   const Expr& x = p.in(0);
   const Expr flat = reshape(arange(0, size(flatten(x), 0)), shape(x));
@@ -156,8 +156,8 @@ Expr scattered(const Pull& p) {
   return reshape(written, shape(x));
 }
 
-/// g between as many zeros as the slice leaves out, which what surrounds it can compute along with
-/// its own elements.
+/// Pads g with as many zeros as the slice leaves out. The surrounding nodes can compute these along
+/// with their own elements.
 Expr padded_slice(const Pull& p, const SlicedAxes& sliced) {
   const auto rank = static_cast<std::size_t>(p.in(0).rank());
   std::vector<Expr> begins(rank, expr::integer(0)), ends(rank, expr::integer(0));
@@ -178,7 +178,7 @@ void pull_slice(Pull& p) {
   const auto operand = [&](std::size_t i) { return i < p.node->inputs.size() ? p.in(i) : Expr(); };
   Window window{{}, p.in(1), p.in(2), operand(4), sliced->axes, {}};
   const Expr zeros = zeros_like(p.in(0));
-  // Of what was picked from the slice: one window, unless it is a slice itself.
+  // For elements picked from the slice: one window, unless that is a slice itself.
   const auto inner = sparse_window(p.g());
   if (inner && inner->window.axes.empty() &&
       std::ranges::none_of(inner->window.picked, [&](std::int64_t axis) {
@@ -195,7 +195,7 @@ void pull_slice(Pull& p) {
   p.result[0] = unit && constant ? padded_slice(p, *sliced) : written(zeros, p.g(), window, "add");
 }
 
-/// One index of one axis, which is not the first one or of what was picked further.
+/// One index along one axis, which is not the first axis or is picked from further.
 bool pull_picked(Pull& p, std::int64_t axis) {
   const Expr &x = p.in(0), &index = p.in(1);
   if (index.rank() != 0) return false;
@@ -225,7 +225,7 @@ void pull_gather(Pull& p) {
   const std::int64_t given = p.attr("axis").integer();
   const std::int64_t axis = given < 0 ? given + x.rank() : given;
   if (pull_picked(p, axis)) return;
-  // The axes of the indices and, of x, the one they pick from, to the front.
+  // Moves the axes of the indices, and the axis of x that they pick from, to the front.
   Axes of_g, of_x{axis}, back;
   for (std::int64_t i = 0; i < indices.rank(); ++i) of_g.push_back(axis + i);
   for (std::int64_t i = 0; i < p.g().rank(); ++i)
@@ -264,14 +264,15 @@ bool is_supported_scatter(Pull& p) {
   return false;
 }
 
-/// Of what was written over nothing is left. Where one element is written several times, each
-/// update gets its cotangent, although only the last one counts: as in Theano, indices that repeat
-/// belong to increment_subtensor.
+/// Elements that were overwritten get no cotangent. If one element is written several times, each
+/// update gets its cotangent although only the last one counts: as in Theano, repeated indices
+/// belong in increment_subtensor.
 void pull_scatter_nd(Pull& p) {
   if (!is_supported_scatter(p)) return;
   const bool over = p.attr("reduction").text() == "none";
   const Expr picked = expr::apply(ops::gather_nd_op, {p.g(), p.in(1)}, {{"batch_dims", 0}});
-  // Zeros like what is picked, not like the updates: a loop back would keep these for each step.
+  // Zeros like the picked elements, not like the updates, which a reverse loop would keep for each
+  // step.
   if (p.wanted[0])
     p.result[0] = over ? expr::apply(ops::scatter_nd_op, {p.g(), p.in(1), zeros_like(picked)},
                                      {{"reduction", "none"}})
@@ -308,7 +309,7 @@ void pull_scatter_slice(Pull& p) {
   p.result[1] = repeated ? sum_to(part, shape(updates)) : part;
 }
 
-/// Whether x is what was there before with some elements written, which a loop can do in place.
+/// Whether x is an earlier tensor with some elements written, which a loop can do in place.
 bool is_update(const Expr& x) {
   const expr::Node& node = *x.node();
   return (node.op == &ops::scatter_nd_op || node.op == &ops::scatter_slice_op ||
@@ -316,7 +317,7 @@ bool is_update(const Expr& x) {
          !are_zeros(node.inputs[0]);
 }
 
-/// What a pad puts between zeros, and where; nullopt where that may lie outside.
+/// Returns what a pad surrounds with zeros, and where; nullopt if that may be outside.
 std::optional<SparseWindow> padded_window(const Expr& x) {
   const expr::Node& node = *x.node();
   if (node.op != &ops::pad_op || node.attrs[0].text() != "constant" || node.inputs.size() != 2)
@@ -347,8 +348,8 @@ std::optional<SparseWindow> padded_window(const Expr& x) {
   return found;
 }
 
-/// Writes `part` into `sum` where it is zero but for some elements; undefined where it is not, or
-/// where its elements are better added one by one.
+/// Adds the nonzero elements of `part` to `sum`. Undefined if `part` is not zero elsewhere, or if
+/// its elements are better added one by one.
 Expr added_in_place(const Expr& sum, const Expr& part) {
   if (part.error() != nullptr || sum.error() != nullptr) return {};
   if (is_sparse(part)) {

@@ -1,13 +1,13 @@
 // The gradient of a loop is a loop that walks back over its steps:
 //
 //   carried    the cotangents of the states, and a sum for each captured value
-//   scanned    cotangents of stacked rows, slices of the forward loop's sequences, and what the
-//              step needs of the forward one: stacks that the forward loop makes in addition
+//   scanned    cotangents of stacked rows, slices of the forward loop's sequences, and other
+//              values of the forward step: stacks that are added to the forward loop
 //   stacked    the cotangents of slices
 //
-// Of the forward step, what is cheap is computed again from the state before it; results of
-// products, functions, reductions and inner loops are kept, but for what a branch may leave out. A
-// loop over chunks of steps keeps its states alone (expr/checkpoint.h).
+// Cheap results of the forward step are computed again from the state before it. Results of
+// products, functions, reductions and inner loops are kept, except those that a branch may skip. A
+// loop over chunks of steps keeps only its states (expr/checkpoint.h).
 #include <algorithm>
 #include <map>
 
@@ -28,14 +28,14 @@ using expr::Kind;
 using expr::Node;
 using expr::NodePtr;
 
-/// A list of sizes. Where it is computed again, inference knows what it says.
+/// Whether the node is a list of sizes. If it is computed again, inference knows its elements.
 bool is_list_of_sizes(const Node& node) {
   const expr::StaticType& type = node.outputs[0];
   return node.op == &ops::concat_op && type.dtype == DType::i64 && type.rank() == 1 &&
          type.sizes[0] >= 0 && type.sizes[0] <= 2 * tensor::kMaxRank;
 }
 
-/// Cheaper to compute again than to store and load.
+/// Whether computing the node again is cheaper than storing and loading it.
 bool is_cheap(const Node& node) {
   if (node.kind != Kind::op) return false;
   if (is_list_of_sizes(node)) return true;
@@ -105,8 +105,8 @@ class LoopReverse {
     return ports_.first_captured_input() + i;
   }
 
-  /// Arguments that change with what is asked for, and states that have a cotangent: by a fixpoint,
-  /// as a state may be read by any other one step later.
+  /// Finds arguments that change with `wrt` and states that have a cotangent: by a fixpoint, since
+  /// a state may be read by any other one a step later.
   void find_states() {
     for (std::size_t i = 0; i < body_.args.size(); ++i)
       if (pull_.wanted[operand_of_arg(i)]) active_.push_back(body_.args[i]);
@@ -141,7 +141,7 @@ class LoopReverse {
     return std::ranges::find(active_, arg) != active_.end();
   }
 
-  /// Yields of the step that have cotangents: next states, rows.
+  /// Returns the yields of the step that have cotangents: next states and rows.
   [[nodiscard]] std::vector<Expr> roots() const {
     std::vector<Expr> all;
     for (std::size_t i = 0; i < ports_.carried; ++i)
@@ -152,7 +152,7 @@ class LoopReverse {
     return all;
   }
 
-  /// The step's own reverse, over the values of the forward step.
+  /// Reverses the step itself, over the values of the forward step.
   std::optional<Error> pull_step() {
     const std::vector<Expr> outputs = roots();
     std::vector<Expr> cotangents;
@@ -178,7 +178,7 @@ class LoopReverse {
     if (truncated_) steps_ = minimum(all_steps_, expr::integer(limit));
   }
 
-  /// A scanned port over rows that one step made each, last step first.
+  /// Scans rows of which each step made one, from the last step to the first.
   Expr scan_rows(const Expr& rows, ir::ScannedPort port, expr::StaticType row) {
     spec_.facts.ports.scanned.push_back(port);
     scanned_operands_.push_back(rows);
@@ -186,7 +186,7 @@ class LoopReverse {
     return scanned_args_.back();
   }
 
-  /// The forward loop's sequence, from the last step's slice on.
+  /// Scans the forward loop's sequence, starting at the last step's slice.
   Expr scan_sequence(std::size_t i) {
     const ir::ScannedPort& port = ports_.scanned[i];
     const Expr& rows = loop_->inputs[ports_.first_scanned_input() + i];
@@ -198,7 +198,8 @@ class LoopReverse {
     return scan_rows(first_steps(rows, port), back, expr::type_of(arg));
   }
 
-  /// As many slices of a sequence as there were steps; itself where these are all.
+  /// Returns as many slices of a sequence as there were steps; the sequence itself if those are
+  /// all.
   Expr first_steps(const Expr& rows, const ir::ScannedPort& port) const {
     if (walks_all(rows, port)) return rows;
     std::vector<Index> items(static_cast<std::size_t>(port.axis), Index::all());
@@ -211,7 +212,7 @@ class LoopReverse {
   [[nodiscard]] bool walks_all(const Expr& rows, const ir::ScannedPort& port) const {
     const Expr count = size(rows, static_cast<int>(port.axis));
     if (ports_.has_keep_going) return false;
-    if (!ports_.has_trip_count) return true;  // without one, sequences agree
+    if (!ports_.has_trip_count) return true;  // without a trip count, sequences agree
     const Expr& trip = loop_->inputs[0];
     const auto a = expr::constant_integers(count), b = expr::constant_integers(trip);
     if (a && b) return *a == *b;
@@ -223,8 +224,8 @@ class LoopReverse {
     return node.op == &ops::dim_op && node.inputs[0] == rows && node.attrs[0].integer() == axis;
   }
 
-  /// What stands for a value of the forward step in the reverse one; undefined: it is computed
-  /// again.
+  /// Returns the counterpart, in the reverse step, of a value of the forward step; undefined: it is
+  /// computed again.
   Expr stand_in(const Expr& x) {
     for (std::size_t i = 0; i < body_.args.size(); ++i) {
       if (!(body_.args[i] == x)) continue;
@@ -234,12 +235,12 @@ class LoopReverse {
       return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
     }
     if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
-    // Only a side of a branch has it, of both loops; or it is as long as the step says.
+    // Only one region of a branch has the value, in both loops; or its size depends on the step.
     if (!regions_.is_always(*x.node()) || sizes_.vary(x)) return {};
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 
-  /// Finds what the results read of the forward step, and what stands for it.
+  /// Finds which values of the forward step the results read, and their counterparts.
   void cut(const std::vector<Expr>& results) {
     std::set<const Node*> forward;
     for (const Node* node : expr::reachable_in_any_form(body_.yields)) forward.insert(node);
@@ -308,7 +309,8 @@ class LoopReverse {
     }
   }
 
-  /// Cotangents of slices; a slice that keeps its axis loses it, and gets it when stacked.
+  /// Stacks the cotangents of slices. A slice that keeps its axis is squeezed, and regains the axis
+  /// when stacked.
   void add_rows() {
     for (std::size_t i = 0; i < ports_.scanned.size(); ++i) {
       const ir::ScannedPort& port = ports_.scanned[i];
@@ -323,7 +325,7 @@ class LoopReverse {
   void scan_cotangents() {
     std::size_t at = 0;
     for (std::size_t i = 0; i < ports_.carried; ++i) at += has_cotangent_[i] ? 1 : 0;
-    // Stacks that this gradient has added stand behind those that have cotangents.
+    // Stacks that this gradient has added come after those that have cotangents.
     for (std::size_t i = 0; ports_.carried + i < pull_.cotangents.size(); ++i) {
       const Expr& rows = pull_.cotangents[ports_.carried + i];
       if (!rows.defined()) continue;
@@ -335,14 +337,14 @@ class LoopReverse {
     }
   }
 
-  /// The results of the reverse loop, as cotangents of the operands.
+  /// Assigns the results of the reverse loop as cotangents of the operands.
   void give(const std::vector<Expr>& results) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < ports_.carried; ++i) {
       if (!has_cotangent_[i]) continue;
       Expr initial = results[at++];
       if (truncated_) {
-        // Steps before the last ones contribute nothing, the initial state least of all.
+        // Steps before the last ones contribute nothing, and neither does the initial state.
         initial = where(steps_ < all_steps_, number(0, initial.dtype()), initial);
       }
       set(ports_.first_carried_input() + i, initial);
@@ -358,8 +360,8 @@ class LoopReverse {
     if (pull_.wanted[operand]) pull_.result[operand] = cotangent;
   }
 
-  /// The rows, said to be as wide as those of the sequence: where no step is taken, nothing else
-  /// tells how wide the results of some operators are.
+  /// Gives the rows the sizes of the sequence's: if no step is taken, nothing else determines the
+  /// sizes of the results of some operators.
   Expr sized_as_sequence(const Expr& rows, std::size_t i) const {
     if (rows.error() != nullptr) return rows;
     const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];
@@ -374,7 +376,7 @@ class LoopReverse {
     return is_known ? rows : reshape(rows, std::move(sizes));
   }
 
-  /// Zeros for the slices that no step took, or that the gradient does not go back to.
+  /// Adds zeros for the slices that no step took, or that the gradient does not reach.
   Expr whole_sequence(const Expr& rows, std::size_t i) const {
     const ir::ScannedPort& port = ports_.scanned[i];
     const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];

@@ -1,6 +1,5 @@
-// Rules of factorisations of matrices and of solutions (Giles, An extended collection of matrix
-// derivative results, 2008; of cholesky Murray, Differentiation of the Cholesky decomposition,
-// 2016).
+// Rules of matrix factorisations and solutions (Giles, An extended collection of matrix derivative
+// results, 2008; for cholesky Murray, Differentiation of the Cholesky decomposition, 2016).
 #include "expr/apply.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
@@ -10,7 +9,7 @@ namespace {
 
 Expr turned(const Expr& x) { return with_axes_swapped(x, x.rank() - 1, x.rank() - 2); }
 
-/// Summed over the batches that `x` was broadcast along.
+/// Sums over the batches that `x` was broadcast along.
 Expr fitted(const Expr& cotangent, const Expr& x) {
   if (cotangent.error() != nullptr || (cotangent.rank() == 2 && x.rank() == 2)) return cotangent;
   return sum_to(cotangent, shape(x));
@@ -18,7 +17,7 @@ Expr fitted(const Expr& cotangent, const Expr& x) {
 
 bool flag(const Pull& p, std::string_view name) { return p.attr(name).integer() != 0; }
 
-/// The cotangent of A where x solves A x = b, or A^T x = b, and b has that one.
+/// Returns the cotangent of A, where x solves A x = b, or A^T x = b, given the cotangent of b.
 Expr of_matrix(const Expr& of_b, const Expr& x, bool transposed) {
   return -(transposed ? matmul(x, turned(of_b)) : matmul(of_b, turned(x)));
 }
@@ -46,7 +45,7 @@ void pull_lu_solve(Pull& p) {
   if (p.wanted[kMatrix]) p.result[kMatrix] = of_matrix(of_b, p.out(), transposed);
 }
 
-/// det A A^-T, and A^-T of the logarithm.
+/// The derivative of the determinant is det A A^-T, that of its logarithm A^-T.
 void pull_lu_det(Pull& p) {
   constexpr std::size_t kLu = 0, kPivots = 1, kMatrix = 2;
   if (p.wanted[kLu]) {
@@ -88,8 +87,8 @@ Expr half(const Expr& x) {
   return (lower_triangle(x) + lower_triangle(x, -1)) * number(0.5, x.dtype());
 }
 
-/// With P = half(L^T dL), the lower triangle of L^-T (P + P^T) L^-1, in which an element beside the
-/// diagonal stands for two.
+/// With P = half(L^T dL), the lower triangle of L^-T (P + P^T) L^-1. An off-diagonal element of it
+/// represents two.
 void pull_cholesky(Pull& p) {
   const bool lower = flag(p, "lower");
   const Expr l = lower ? p.out() : turned(p.out());
@@ -106,7 +105,7 @@ std::span<const RuleRow> matrix_rules() {
   static const RuleRow rows[] = {
       {.op = &ops::cholesky_op, .rule = pull_cholesky},
       {.op = &ops::lu_det_op, .rule = pull_lu_det},
-      // What is made of the factors is a function of the matrix, which is an operand of it.
+      // Results of the factors are functions of the matrix, which is an operand of them.
       {.op = &ops::lu_factor_op, .rule = nullptr, .constant = true},
       {.op = &ops::lu_solve_op, .rule = pull_lu_solve},
       {.op = &ops::triangular_solve_op, .rule = pull_triangular_solve},

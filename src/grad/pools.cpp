@@ -1,5 +1,5 @@
-// The rules of pools. The cotangent of a maximum goes to the element that was found; that of an
-// average is divided among the window's elements, which a transposed convolution of ones does.
+// The rules of pools. The cotangent of a maximum goes to the element that was found. The cotangent
+// of an average is divided among the window's elements, by a transposed convolution with ones.
 #include "expr/apply.h"
 #include "grad/rules.h"
 #include "grad/windows.h"
@@ -10,18 +10,18 @@ namespace {
 
 void pull_max_pool(Pull& p) {
   const Expr& x = p.in(0);
-  if (!p.g().defined()) return;  // of the indices alone there is none
+  if (!p.g().defined()) return;  // only the indices have readers, and they have no cotangent
   std::vector<tensor::Attr> attrs = p.node->attrs;
   attrs[static_cast<std::size_t>(p.node->op->attr_index("storage_order"))] = std::int64_t{0};
   const Expr found = flatten(expr::apply_attrs(*p.node->op, {x}, std::move(attrs), 2)[1]);
-  // A window of padding alone has found nothing: -1.
+  // A window that holds only padding has found nothing: -1.
   const Expr g = where(found < 0, number(0, x.dtype()), flatten(p.g()));
   const Expr flat = expr::apply(ops::scatter_elements_op, {flatten(zeros_like(x)), found, g},
                                 {{"axis", 0}, {"reduction", "add"}});
   p.result[0] = reshape(flat, shape(x));
 }
 
-/// How many elements each window along one axis averages over.
+/// Returns how many elements each window along one axis averages over.
 Expr counts(const Expr& x, const Expr& y, int i, const WindowAxis& axis, bool with_padding) {
   const Expr in = size(x, i), begin = with_padding ? -axis.before : expr::integer(0);
   const Expr end = with_padding ? in + axis.after : in;
@@ -50,7 +50,7 @@ void pull_average_pool(Pull& p) {
     dilations.push_back(axes[i].dilation);
     ones.push_back(kernel.integers()[i]);
   }
-  // Every channel by itself: as an image of one channel.
+  // Each channel as an image of one channel.
   const auto as_images = [](const Expr& of) {
     std::vector<Expr> sizes{size(of, 0) * size(of, 1), expr::integer(1)};
     for (int i = 2; i < of.rank(); ++i) sizes.push_back(size(of, i));

@@ -1,4 +1,5 @@
-// The rule of contract: the cotangent of a factor is a contraction of the result's with the other.
+// The rule of contract: the cotangent of a factor contracts the result's cotangent with the other
+// factor.
 #include <algorithm>
 
 #include "grad/rules.h"
@@ -11,7 +12,7 @@ struct Spec {
   std::string a, b, y;
 };
 
-/// The specification with every part written out; matmul's own for the empty one.
+/// Returns the specification with every part written out; for an empty one, that of matmul.
 Spec spec_of(const Pull& p) {
   const std::string& text = p.attr("spec").text();
   const int m = p.in(0).rank(), n = p.in(1).rank();
@@ -28,8 +29,8 @@ Spec spec_of(const Pull& p) {
 
 bool holds(const std::string& text, char label) { return text.find(label) != std::string::npos; }
 
-/// Labels of a factor that nothing else has: it was summed over them alone, and all their elements
-/// get the same. Dots count as none.
+/// Returns the labels that only this factor has: it was summed over them alone, and all elements
+/// along them get the same cotangent. Dots do not count.
 std::string own_labels(const std::string& factor, const std::string& other, const std::string& y) {
   std::string own;
   for (const char label : factor)
@@ -55,7 +56,7 @@ void pull_factor(Pull& p, std::size_t i, const std::string& factor, const std::s
   std::string rest;
   for (const char label : factor)
     if (label == '.' || !holds(own, label)) rest += label;
-  // Dots that the factor lacks are those of broadcasting, which contract sums over nowhere.
+  // Dots that the factor lacks come from broadcasting, over which contract never sums.
   const bool dots = holds(other, '.') || holds(y, '.');
   const bool missing = dots && !holds(factor, '.');
   const std::string to = missing ? "..." + rest : rest;

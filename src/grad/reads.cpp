@@ -38,7 +38,7 @@ bool Reads::add_all(std::size_t result, const Reads& other, std::size_t row) {
 
 namespace {
 
-/// What values of one body read.
+/// The arguments that the values of one body read.
 class BodyReads {
  public:
   explicit BodyReads(const expr::Body& body) : args_(body.args.size()) {
@@ -86,8 +86,8 @@ class BodyReads {
 
 }  // namespace
 
-// A state reads what its initial value is, and whatever the states that it reads do one step
-// before: a fixpoint over the states alone.
+// A state reads its initial value and, one step later, whatever the states that it reads do: a
+// fixpoint over the states.
 Reads results_read(const Node& loop) {
   const ir::LoopPorts& ports = loop.loop->ports;
   const expr::Body& body = loop.body;

@@ -1,5 +1,5 @@
-// Which arguments of a loop's body each result of the loop changes with, as far as gradients can
-// tell: found in one walk over the body and the bodies in it, however deep they nest.
+// Which arguments of a loop's body can influence each result of the loop, as far as gradients are
+// concerned. Found in one walk over the body and all nested bodies.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace scanloom::autodiff {
 
-/// Whether a change of operands may change this result a little, and so has a cotangent.
+/// Whether a small change of the operands may change this result, so that its cotangent is passed
+/// on.
 [[nodiscard]] bool lets_through(const expr::Node& node, std::uint32_t output);
 
-/// Sets of arguments, by result.
+/// A set of arguments for each result.
 class Reads {
  public:
   Reads() = default;
@@ -25,7 +26,8 @@ class Reads {
   void add(std::size_t result, std::size_t arg) {
     bits_[result * words_ + arg / 64] |= std::uint64_t{1} << (arg % 64);
   }
-  /// All that the other one's row holds; whether any is new. The sets are of the same arguments.
+  /// Adds everything in the other one's row. Returns whether anything is new. The sets must be over
+  /// the same arguments.
   bool add_all(std::size_t result, const Reads& other, std::size_t row);
 
  private:
@@ -33,7 +35,7 @@ class Reads {
   std::vector<std::uint64_t> bits_;
 };
 
-/// Of a loop node. Recurses as deep as loops lie in each other.
+/// Returns what the results of a loop node read. Recursion depth is the nesting depth of loops.
 [[nodiscard]] Reads results_read(const expr::Node& loop);
 
 }  // namespace scanloom::autodiff

@@ -1,6 +1,6 @@
-// The rule of recurrent layers: the layer is written as a scan over its cells, once more, and that
-// is differentiated. The forward layer keeps its kernel; its steps are computed a second time, as a
-// loop that keeps what the reverse one needs.
+// The rule of recurrent layers: the layer is written once more as a scan over its cells, which is
+// then differentiated. The forward layer keeps its kernel. Its steps are computed a second time, as
+// a loop that keeps what the reverse loop needs.
 #include <scanloom/scan.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace scanloom::autodiff {
 namespace {
 
-// The operands and results that the layers begin with.
+// The first operands and results of the layers.
 constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5, kPeepholes = 7;
 constexpr std::size_t kStates = 0, kLast = 1;
 
@@ -25,7 +25,7 @@ Expr part(const Expr& x, int axis, std::int64_t first, std::int64_t last) {
   return subtensor(x, items);
 }
 
-/// Rows times the rows of a weight.
+/// The product of rows with the rows of a weight.
 Expr product(const Expr& rows, const Expr& weight) { return contract(rows, weight, "bi,ji->bj"); }
 
 /// One layer, whose operands are `args`.
@@ -34,7 +34,7 @@ class RecurrentLayer {
   RecurrentLayer(const Pull& p, const std::vector<Expr>& args)
       : p_(p), args_(args), hidden_(p.attr("hidden_size").integer()) {}
 
-  /// As many results as the operator has.
+  /// Returns as many results as the operator has.
   Expected<std::vector<Expr>> outputs() {
     if (const std::string_view other =
             ops::unusual_activation(p_.attr("activations"), activations());
@@ -71,7 +71,7 @@ class RecurrentLayer {
   }
   [[nodiscard]] bool has(std::size_t i) const { return i < args_.size() && args_[i].defined(); }
 
-  /// All states, the last h, and of an LSTM the last c.
+  /// Returns all states, the last h, and for an LSTM the last c.
   std::vector<Expr> run(std::int64_t d, bool backwards, bool batch_first) {
     const Weights weights = weights_of(d);
     ScanOptions options{.sequences = {x_, arange(0, size(x_, 0))}, .backwards = backwards};
@@ -84,7 +84,7 @@ class RecurrentLayer {
       std::vector<Expr> next = cell(weights, step[0], before);
       Expr row = next[0];
       if (has(kLengths)) {
-        // Steps behind the end of a row of the batch leave it as it is, in either direction.
+        // Steps after the end of a row of the batch leave it as it is, in either direction.
         const Expr runs = expand_dims(step[1] < cast(args_[kLengths], DType::i64), {1});
         for (std::size_t i = 0; i < next.size(); ++i) next[i] = where(runs, next[i], before[i]);
         row = where(runs, row, number(0, row.dtype()));
@@ -125,12 +125,12 @@ class RecurrentLayer {
     return clip(z, number(-most.real(), z.dtype()), number(most.real(), z.dtype()));
   }
 
-  /// Gate i of several.
+  /// Returns gate i.
   [[nodiscard]] Expr gate(const Expr& z, std::int64_t i) const {
     return part(z, 1, i * hidden_, (i + 1) * hidden_);
   }
 
-  /// The next states; see ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp for the formulas.
+  /// Returns the next states; see ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp for the formulas.
   std::vector<Expr> cell(const Weights& weights, const Expr& x, const std::vector<Expr>& before) {
     const Expr& h = before[0];
     if (p_.node->op == &ops::gru_op) return {gru_cell(weights, x, h)};
@@ -169,8 +169,8 @@ class RecurrentLayer {
   Expr x_;  ///< [steps, batch, inputs]
 };
 
-/// Cotangents of the operands that are wanted. The layer is written over placeholders: what the
-/// operands themselves are made of is not part of it.
+/// Returns the cotangents of the wanted operands. The layer is written over placeholders, so that
+/// the nodes which compute the operands are not part of it.
 Expected<std::vector<Expr>> pulled(const Pull& p) {
   std::vector<Expr> args, wrt;
   expr::Replacements outside;

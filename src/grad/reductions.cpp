@@ -11,7 +11,7 @@
 namespace scanloom::autodiff {
 namespace {
 
-/// The axes of a reduce, all of them where it names none.
+/// Returns the axes of a reduce: all axes if it names none.
 Axes axes_of(const Pull& p) {
   const tensor::Attr& listed = p.attr("axes");
   Axes axes;
@@ -24,12 +24,12 @@ Axes axes_of(const Pull& p) {
   return axes;
 }
 
-/// A result of the reduction with its axes as axes of size 1 again.
+/// Returns a result of the reduction with its reduced axes as axes of size 1.
 Expr kept(const Pull& p, const Expr& y) {
   return p.attr("keepdims").integer() != 0 ? y : expand_dims(y, axes_of(p));
 }
 
-/// The product of all others, without dividing by what may be 0.
+/// Returns the product of all other elements, without dividing by elements that may be 0.
 Expr others(const Pull& p) {
   const Expr& x = p.in(0);
   Axes axes = axes_of(p), order, back(static_cast<std::size_t>(x.rank()));
@@ -80,7 +80,7 @@ void pull_reduce(Pull& p) {
   if (kind == "l1") return spread(g * sign(x));
   if (kind == "l2") return spread(g * x / kept(p, p.out()));
   if (kind == "log_sum") return spread(g / sum(x, axes_of(p), true));
-  // log_sum_exp; minus infinity takes no part, even where all are.
+  // log_sum_exp; minus infinity contributes nothing, even if all elements are minus infinity.
   const Expr nothing = equal(x, number(-std::numeric_limits<double>::infinity(), x.dtype()));
   const Expr zero = number(0, x.dtype());
   return spread(g * where(nothing, zero, exp(where(nothing, zero, x - kept(p, p.out())))));
@@ -96,7 +96,7 @@ void pull_log_softmax(Pull& p) {
   p.result[0] = p.g() - exp(p.out()) * sum(p.g(), {axis}, true);
 }
 
-/// The sum over what follows.
+/// Returns the sum over the elements that follow.
 Expr summed_back(const Pull& p, const Expr& g) {
   return expr::apply(
       ops::cumsum_op, {g, p.in(1)},
@@ -104,8 +104,9 @@ Expr summed_back(const Pull& p, const Expr& g) {
 }
 void pull_cumsum(Pull& p) { p.result[0] = summed_back(p, p.g()); }
 
-/// Each element's own factor aside, the products before it; what g adds behind it comes from a
-/// recurrence over the other elements, so that nothing is divided by what may be 0.
+/// The cotangent of an element is the product of the elements before it, times what g adds after
+/// it. The latter comes from a recurrence over the other elements, so that nothing is divided by
+/// what may be 0.
 void pull_cumprod(Pull& p) {
   const Expr& x = p.in(0);
   const auto listed = expr::constant_integers(p.in(1));
@@ -122,7 +123,7 @@ void pull_cumprod(Pull& p) {
     if (i != axis) front.push_back(i);
   for (std::int64_t i = 0; i < x.rank(); ++i) back.push_back(i == axis ? 0 : i < axis ? i + 1 : i);
   const Expr rows = dimshuffle(x, front), cotangents = dimshuffle(p.g(), front);
-  // The cotangents of all products that an element is in, without the factors before it.
+  // The cotangents of all products that contain an element, without the factors before it.
   const auto step = [exclusive](const StepInputs& now) {
     const Expr &factor = now[0], &g = now[1], &behind = now.state(0);
     const Expr sum = g + (exclusive ? factor * behind : behind);
@@ -141,7 +142,7 @@ void pull_cumprod(Pull& p) {
   p.result[0] = before * dimshuffle(in_order, back);
 }
 
-/// The elements that were picked get theirs.
+/// The picked elements get the cotangents.
 void pull_topk(Pull& p) {
   p.result[0] = expr::apply(ops::scatter_elements_op, {zeros_like(p.in(0)), p.out(1), p.g()},
                             {{"axis", p.attr("axis")}, {"reduction", "add"}});

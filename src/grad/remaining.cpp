@@ -1,4 +1,4 @@
-// Operators without a gradient that is worth having here, and why.
+// Operators without a useful gradient here, and the reasons.
 #include "grad/rules.h"
 #include "ops/ops.h"
 

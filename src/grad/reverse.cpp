@@ -63,7 +63,7 @@ Expected<Rule> rule_of(const Node& node) {
   return node.location.empty() ? none : std::move(none).at(node.location);
 }
 
-/// Sums of cotangents by value, in the order in which their values were met.
+/// Sums of cotangents by value, in the order in which the values were reached.
 class Cotangents {
  public:
   void add(const Expr& x, const Expr& cotangent) {
@@ -85,7 +85,7 @@ class Cotangents {
   std::vector<std::pair<Expr, Expr>> sums_;
 };
 
-/// A node with the cotangents that are known of it.
+/// Returns the Pull of a node with the cotangents known so far.
 Pull pull_of(const expr::NodePtr& node, const Activity& activity, const Cotangents& sums) {
   Pull pull{.node = node, .cotangents = {}, .wanted = {}, .result = {}};
   for (std::uint32_t i = 0; i < node->outputs.size(); ++i) {
@@ -106,8 +106,8 @@ using Give = std::function<void(const Expr& x, const Expr& cotangent)>;
 Expected<void> pull_stable_form(const Node& node, const Expr& cotangent, const Activity& around,
                                 const Give& give);
 
-/// Gives the cotangents of what a node reads. `told`: values that somebody asks for or says
-/// something of.
+/// Gives the cotangents of the values that a node reads. `told`: values that are asked for or that
+/// the caller has fixed.
 Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<ExprKey>& told,
                          const Give& give) {
   const Node& node = *pull.node;
@@ -132,7 +132,7 @@ Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<Ex
   return {};
 }
 
-/// The nodes of a stable form of `node`: they are younger than what both read.
+/// Returns the nodes of a stable form of `node`: they are younger than what both read.
 std::vector<const Node*> nodes_of_form(const Node& node) {
   std::uint64_t limit = 0;
   for (const Expr& x : node.inputs) limit = std::max(limit, x.node()->id);
@@ -148,7 +148,7 @@ std::vector<const Node*> nodes_of_form(const Node& node) {
   return nodes;
 }
 
-/// Past what lies between a node and the arguments of its stable form, where the products of the
+/// Skips the nodes between a node and the arguments of its stable form, where the products of the
 /// rules would be 0 times infinity.
 Expected<void> pull_stable_form(const Node& node, const Expr& cotangent, const Activity& around,
                                 const Give& give) {
@@ -170,8 +170,8 @@ Expected<void> pull_stable_form(const Node& node, const Expr& cotangent, const A
   return {};
 }
 
-/// Walks back through a graph, and through the sides of its branches apart: the gradient of a
-/// branch is a branch, so that the side that was not taken cannot spoil it with 0 times infinity.
+/// Walks back through a graph, and separately through the regions of its branches: the gradient of
+/// a branch is a branch, so that the region not taken cannot spoil it with 0 times infinity.
 class Reverse {
  public:
   Reverse(std::span<const Expr> outputs, std::span<const Expr> wrt, std::span<const Expr> constants,
@@ -199,8 +199,8 @@ class Reverse {
   }
 
  private:
-  /// The cotangents of what is computed at one place, and of what it has from elsewhere or is asked
-  /// for.
+  /// The cotangents of values computed in one region, and of values that are from elsewhere or
+  /// asked for.
   struct Side {
     expr::AssignedRegion region = 0;
     Cotangents sums, outside = {};
@@ -239,8 +239,8 @@ class Reverse {
     return {};
   }
 
-  /// Captured operands of a loop that may fail, and that only sides in its body read
-  /// (expr/lazy_loops.h).
+  /// Returns captured operands of a loop that may fail and that only branch regions in its body
+  /// read (expr/lazy_loops.h).
   [[nodiscard]] std::vector<Expr> read_by_regions_alone(const Node& loop) const {
     std::vector<Expr> found;
     std::optional<expr::RegionAssignment> inner;
@@ -253,10 +253,11 @@ class Reverse {
     return found;
   }
 
-  /// Past the operators that may fail, and what is computed of them, in a branch: where no step has
-  /// read x its cotangent is zero, and an index that is outside is no error.
+  /// Computes the cotangents of operators that may fail, and of what is computed from them, inside
+  /// a branch: if no step has read x its cotangent is zero, and an index that is outside is no
+  /// error.
   Expected<void> give_lazily(Side& side, const Expr& x, const Expr& cotangent) {
-    constexpr std::size_t kMax = 64;  // so that little is computed twice
+    constexpr std::size_t kMax = 64;  // limits how much is computed twice
     std::vector<Expr> passed{x}, ends;
     const auto meet = [](std::vector<Expr>& list, const Expr& each) {
       if (std::ranges::find(list, each) == list.end()) list.push_back(each);
@@ -305,7 +306,7 @@ class Reverse {
           add(side, pull.in(operand), pull.cotangents[i]);
       }
       if (side.region == around.region)
-        std::swap(side.sums, side.outside);  // too deep: all is around
+        std::swap(side.sums, side.outside);  // nested too deep: computed outside the regions
       else
         SCANLOOM_CHECK_OK(walk(side));
     }

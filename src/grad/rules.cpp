@@ -15,7 +15,7 @@ void Pull::give(std::size_t i, const Expr& cotangent) {
     result[i] = cotangent;
     return;
   }
-  // No other operand is wider: nothing was repeated.
+  // If no other operand is wider, nothing was broadcast.
   bool repeated = cotangent.rank() != x.rank();
   for (std::size_t j = 0; j < node->inputs.size() && !repeated; ++j) {
     if (j == i || !in(j).defined()) continue;

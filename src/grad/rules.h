@@ -1,5 +1,5 @@
 // The rule of each operator: how cotangents of its results become cotangents of its operands. A
-// rule reads like its formula; operators without one say why.
+// rule reads like its formula. Operators without a rule state the reason.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace scanloom::autodiff {
 
-/// What a rule sees of one node, and what it gives.
+/// The operands and results of a rule for one node.
 struct Pull {
   const expr::NodePtr& node;
   std::vector<Expr> cotangents;  ///< by output; undefined: zero
@@ -20,8 +20,8 @@ struct Pull {
   [[nodiscard]] Expr out(std::uint32_t i = 0) const { return Expr(node, i); }
   [[nodiscard]] const Expr& g(std::size_t i = 0) const { return cotangents[i]; }
   [[nodiscard]] const tensor::Attr& attr(std::string_view name) const;
-  /// Sets the cotangent of input i, which may have the sizes of the result: it is summed over what
-  /// broadcasting has added.
+  /// Sets the cotangent of input i. It may have the sizes of the result: it is summed over the axes
+  /// that were broadcast.
   void give(std::size_t i, const Expr& cotangent);
 };
 
@@ -29,13 +29,14 @@ using Rule = void (*)(Pull&);
 
 struct RuleRow {
   const ir::OpDef* op;
-  Rule rule;                     ///< null: there is none
-  std::string_view reason = {};  ///< why there is none
-  /// Whether the result does not change where the operands change a little: its cotangent is lost.
+  Rule rule;                     ///< null: no rule
+  std::string_view reason = {};  ///< why there is no rule
+  /// Whether small changes of the operands do not change the result, so that its cotangent is
+  /// dropped.
   bool constant = false;
 };
 
-/// nullptr: no row, an operator that nobody has thought of.
+/// nullptr: the operator has no row.
 [[nodiscard]] const RuleRow* find_rule(const ir::OpDef& op);
 
 /// Rows by subject.
@@ -51,14 +52,14 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> complex_rules();
 [[nodiscard]] std::span<const RuleRow> remaining_rules();
 
-/// The sum of two cotangents of one value. One that is zero but for some elements is added to the
-/// other where these are, which a loop can do in place.
+/// Returns the sum of two cotangents of one value. If one is zero except for some elements, only
+/// those are added to the other, which a loop can do in place.
 [[nodiscard]] Expr added(const Expr& a, const Expr& b);
 
-/// x with two of its axes in each other's place.
+/// Returns x with two of its axes swapped.
 [[nodiscard]] Expr with_axes_swapped(const Expr& x, std::int64_t a, std::int64_t b);
 
-/// Of a loop, whose body is differentiated. Branches: grad/reverse.cpp.
+/// The rule of loops: differentiates the body. Branches: grad/reverse.cpp.
 void pull_loop(Pull& pull);
 
 }  // namespace scanloom::autodiff

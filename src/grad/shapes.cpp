@@ -1,4 +1,4 @@
-// Rules of operators that arrange elements anew.
+// Rules of operators that rearrange elements.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -47,7 +47,8 @@ void pull_split(Pull& p) {
   p.result[0] = concatenate(parts, static_cast<int>(p.attr("axis").integer()));
 }
 
-/// Elements of x in other places, some several times: their numbers, treated alike, say which.
+/// Elements of x in other positions, some several times: applying the operator to their numbers
+/// shows which.
 Expr pulled_from_copies(const Pull& p) {
   const Expr& x = p.in(0);
   std::vector<Expr> operands = p.node->inputs;
@@ -61,12 +62,12 @@ Expr pulled_from_copies(const Pull& p) {
 
 void pull_tile(Pull& p) { p.result[0] = pulled_from_copies(p); }
 
-/// Turning parts around a second time undoes it.
+/// Reversing parts a second time undoes it.
 void pull_reverse_sequence(Pull& p) {
   p.result[0] = expr::apply_attrs(*p.node->op, {p.g(), p.in(1)}, p.node->attrs, 1)[0];
 }
 
-/// Of constant padding what was added is dropped again.
+/// For constant padding the added elements are dropped again.
 void pull_pad(Pull& p) {
   if (p.attr("mode").text() != "constant") {
     p.result[0] = pulled_from_copies(p);

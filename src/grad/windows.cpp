@@ -8,8 +8,7 @@
 namespace scanloom::autodiff {
 namespace {
 
-/// x with zeros, or, of negative numbers, without elements, at both ends of the axes behind the
-/// first two.
+/// Pads the axes after the first two with zeros at both ends; negative numbers remove elements.
 Expr with_zeros(const Expr& x, const std::vector<Expr>& before, const std::vector<Expr>& after) {
   std::vector<Expr> pads(2, expr::integer(0));
   pads.insert(pads.end(), before.begin(), before.end());

@@ -1,4 +1,5 @@
-// A pass: a function from a module to a better one. list.inc is the order; run.h is the one door.
+// A pass: a function that improves a module. list.inc says in which order the passes run; run.h is
+// the only way to run them.
 #pragma once
 
 #include <span>
@@ -18,16 +19,16 @@ struct [[nodiscard]] Change {
   }
 };
 
-/// Nodes that a pass leaves alone keep their ids. Errors: internal, for the pass was given a module
-/// that the verifier accepts.
+/// Nodes that the pass leaves alone keep their ids. Errors: only `internal`, since the module that
+/// the pass receives has been verified.
 using PassFn = Expected<Change> (*)(ir::Module& module);
 
 struct PassDef {
   std::string_view name;
   std::string_view doc;
   PassFn run;
-  /// Of one that runs last, once, when the others have nothing left to do: whether it is worth a
-  /// copy of the module. nullptr for all others.
+  /// For a pass that runs last (once, when the other passes have nothing left to do): whether it is
+  /// worth a copy of the module. nullptr for every other pass.
   bool (*may_change)(const ir::Module& module) = nullptr;
 
   [[nodiscard]] bool is_last() const { return may_change != nullptr; }
@@ -41,9 +42,9 @@ struct PassDef {
 #undef SCANLOOM_PASS
 #undef SCANLOOM_LAST_PASS
 
-/// In the order in which they run.
+/// All passes, in the order in which they run.
 std::span<const PassDef> all_passes();
-/// nullptr where there is none.
+/// Returns the pass of that name, or nullptr if there is none.
 const PassDef* find_pass(std::string_view name);
 
 }  // namespace scanloom::passes

@@ -43,7 +43,7 @@ Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& ti
   return change;
 }
 
-/// The passes that run `last`, or all others, one after the other.
+/// Runs once, in order, either the passes that run last (`last`) or all others.
 Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& options,
                            RunReport& report) {
   Change round;
@@ -61,7 +61,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
   return round;
 }
 
-/// The passes that run last change a copy, so that streams find the loops as they were.
+/// The passes that run last change a copy, so that streams find the original loops.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
   const bool worth_a_copy = std::ranges::any_of(kPasses, [&](const PassDef& pass) {
     return pass.is_last() && !is_named(pass.name, options.disabled) && pass.may_change(module);
@@ -96,7 +96,7 @@ Expected<RunReport> run(ir::Module& module, const RunOptions& options) {
   while (change.changed && report.rounds < options.max_rounds) {
     SCANLOOM_TRY(change, run_round(module, false, options, report));
     ++report.rounds;
-    // What was folded or dropped may have made sizes known, which the next round can use.
+    // Folding and removal may have made sizes known, which the next round can use.
     if (change.changed) SCANLOOM_CHECK_OK(ir::infer_types(module));
   }
   report.settled = !change.changed;

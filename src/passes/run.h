@@ -1,5 +1,5 @@
-// The one door to the passes: runs them in order until nothing changes, and can skip, time, verify
-// and show each.
+// The only way to run the passes: runs them in order until nothing changes. Each pass can be
+// skipped, timed, verified and shown.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace scanloom::passes {
 
 struct PassTiming {
   std::string_view pass;
-  std::int64_t nanoseconds = 0;  ///< of all rounds together
-  int changed = 0;               ///< in how many rounds it changed the module
+  std::int64_t nanoseconds = 0;  ///< sum over all rounds
+  int changed = 0;               ///< the number of rounds in which it changed the module
 };
 
 struct RunOptions {
-  /// Names of passes, today's or former ones; an unknown one is an error.
-  std::vector<std::string> disabled;
-  bool verify_each = false;  ///< after each pass that changed something, naming it
+  std::vector<std::string> disabled;  ///< names of passes; an unknown one is an error
+  bool verify_each = false;  ///< verify after each pass that changed something; errors name the
+                             ///< pass
   int max_rounds = 16;
   /// Called after each pass that changed something.
   std::function<void(const PassDef& pass, int round, const ir::Module& module)> dump;
@@ -30,11 +30,11 @@ struct RunOptions {
 
 struct RunReport {
   int rounds = 0;
-  bool settled = true;              ///< false: max_rounds ended it
+  bool settled = true;              ///< false: stopped by max_rounds
   std::vector<PassTiming> timings;  ///< in the order of the passes
-  /// The module without what the passes that run last have changed: a stream is made from this one,
-  /// as it must find the loops over the steps; its own module goes through all passes again. Absent
-  /// where they have changed nothing.
+  /// The module as it was before the passes that run last changed it. A stream is made from this
+  /// one, since it must find the loops over the steps, and its own module goes through all passes
+  /// again. Absent if those passes changed nothing.
   std::optional<ir::Module> for_streams = {};
 };
 

@@ -21,11 +21,11 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Of 32 vectors of 64 bytes. Matrices that fit stay there from step to step: two layers of eight
-/// gated units each, which need more together, take 1.6 times as long in one loop.
+/// 32 vectors of 64 bytes. Matrices that fit stay in registers from step to step. Two layers of
+/// eight gated units each, which together need more, take 1.6 times as long in one loop.
 constexpr std::int64_t kRegisterBytes = 2048;
 
-/// Whether every node computes element by element, or moves nothing.
+/// Whether every node computes element by element, or is a view or a constant.
 bool is_pointwise(const Module& module, ir::RegionId body) {
   return std::ranges::all_of(module.region(body).nodes, [&](NodeId id) {
     const ir::OpDef* op = module.node(id).op;

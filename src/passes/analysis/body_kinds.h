@@ -1,5 +1,5 @@
-// What machine code becomes of a body, as far as it can be told before a loop is planned. For
-// passes that join bodies: the one must not be slower than both.
+// What kind of machine code a body becomes, as far as it is known before the loop is planned. Used
+// by passes that join bodies: the joined loop must not be slower than the two loops.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace scanloom::passes {
 
-/// Arguments, and what the nodes make.
+/// Returns the body's arguments and the results of its nodes.
 std::vector<ir::ValueId> values_of(const ir::Module& module, ir::RegionId body);
-/// How many elements a tensor of that type has.
+/// Returns the number of elements of a tensor of that type.
 ir::Dim elements_of(ir::Module& module, const ir::Type& type);
-/// The elements of all values that have more than one, where they are equally many; nullopt: the
-/// body is no element program (plan/bind/whole_loop.h).
+/// Returns the number of elements of the values that have more than one, if it is the same for all
+/// of them. nullopt: it is not, so the body is no element program (plan/bind/bind_whole_loop.cpp).
 std::optional<ir::Dim> lanes_of(ir::Module& module, ir::RegionId body);
 
 /// Whether the node computes a function such as exp, element by element.
 bool is_function(const ir::Module& module, ir::NodeId node);
-/// Whether matrices that would stay in registers in one of the loops no longer would in one for
-/// both. Precondition: bodies_fit_together (passes/loops/joined_loops.h).
+/// Whether matrices that would stay in registers in one of the loops would no longer do so in the
+/// joined loop. Precondition: bodies_fit_together (passes/loops/joined_loops.h).
 bool crowds_registers(const ir::Module& module, const ir::Node& a, const ir::Node& b);
 
 }  // namespace scanloom::passes

@@ -20,14 +20,14 @@ using ir::Type;
 using ir::ValueId;
 using Splits = std::map<ValueId, Split>;
 
-/// Of an axis.
+/// The maximum number of parts along an axis.
 constexpr std::int64_t kMaxParts = 32;
-/// As many as one function holds on every machine: kMaxStatesOfRegister (plan/cost.h) of each of 16
-/// registers; others have 32.
+/// The maximum number of states, so that one function holds them on every machine:
+/// kMaxStatesOfRegister (plan/cost.h) in each of 16 registers; some machines have 32.
 constexpr std::int64_t kMaxStates = 32;
-/// Longer axes are not looked at.
+/// Longer axes are skipped.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 16;
-/// So many nodes more, at most, for each one that moves elements and goes.
+/// The maximum number of added nodes for each removed node that moves elements.
 constexpr std::int64_t kNodesPerMove = 4;
 constexpr std::int64_t kMaxBodyNodes = 512;
 
@@ -45,14 +45,15 @@ bool keeps_elements(const Node& node) {
          node.op == &ops::unsqueeze_op || node.op == &ops::identity_op;
 }
 
-/// The axis that the attribute names, from the end; nullopt where there is no such axis.
+/// Returns the axis that the attribute names, counted from the end; nullopt if there is no such
+/// axis.
 std::optional<int> axis_from_end(const Node& node, const Type& type) {
   if (!type.ranked) return std::nullopt;
   const auto axis = tensor::normalise_axis(attr_of(node, "axis").integer(), type.rank());
   return axis ? std::optional(static_cast<int>(type.rank() - *axis)) : std::nullopt;
 }
 
-/// The values that are split because one is, and the size of their parts.
+/// The values that must be split together, and the size of their parts.
 class Group {
  public:
   Group(const Module& module, NodeId loop, const std::map<ValueId, std::vector<NodeId>>& readers)
@@ -61,8 +62,8 @@ class Group {
         body_(module.region(loop_.regions[0])),
         readers_(readers) {}
 
-  /// Those that follow from the node, which moves elements of the value along the axis. False:
-  /// something reads or makes one of them that cannot do it part by part.
+  /// Adds all values that follow from the node, which moves elements of the value along the axis.
+  /// Returns false if something that reads or makes one of them cannot work part by part.
   bool grow(NodeId seed, ValueId value, int from_end) {
     from_end_ = from_end;
     part_ = size_of(value).value_or(1);
@@ -80,7 +81,7 @@ class Group {
     return true;
   }
 
-  /// By value, into how many parts it is split.
+  /// Returns how each value is split.
   [[nodiscard]] Splits splits() const {
     Splits splits;
     for (const ValueId value : found_) splits[value] = {from_end_, part_, *size_of(value) / part_};
@@ -88,7 +89,7 @@ class Group {
   }
 
  private:
-  /// Of the axis; nullopt where there is none, or a size is no number.
+  /// Returns the size of the axis; nullopt if there is no such axis, or a size is not a number.
   [[nodiscard]] std::optional<std::int64_t> size_of(ValueId value) const {
     const Type& type = module_.value(value).type;
     if (!type.is_tensor() || !type.is_static() || type.rank() < from_end_) return std::nullopt;
@@ -131,7 +132,7 @@ class Group {
     return join_state(carried);
   }
 
-  /// Sizes that do not change from the initial value on.
+  /// Only if the sizes are the same from the initial value on.
   bool join_state(std::uint32_t carried) {
     const ir::LoopPorts& ports = *loop_.loop;
     const ValueId argument = body_.args[ports.captured + carried];
@@ -156,7 +157,8 @@ class Group {
     return true;
   }
 
-  /// A node that reads or makes one of the values: what follows for the others of it.
+  /// Visits a node that reads or makes one of the values, and adds the others of its values that
+  /// follow.
   bool touch(const Node& node) {
     if (node.op == &ir::constant_op) return true;
     if (is_elementwise(node)) return touch_elementwise(node);
@@ -164,7 +166,7 @@ class Group {
     if (node.op == &ops::reduce_op) return touch_reduction(node);
     const auto rows = rows_taken(module_, node, from_end_);
     if (!rows || rows->empty() || !join(node.inputs[0])) return false;
-    // The rows of each part of the result have to be those of a part of what it is taken from.
+    // The rows of each part of the result must be the rows of one part of the operand.
     for (std::size_t i = 0; i < rows->size(); ++i)
       if (i == 0 || (*rows)[i] != (*rows)[i - 1] + 1)
         cut_at((*rows)[i]), cut_at(static_cast<std::int64_t>(i));
@@ -191,7 +193,7 @@ class Group {
            join(node.outputs[0]);
   }
 
-  /// Along the axis, and else only along such of one element.
+  /// Along the split axis; otherwise only along axes of size 1.
   bool touch_reduction(const Node& node) {
     if (node.inputs.size() > 1 && node.inputs[1].valid()) return false;
     const Type& type = module_.value(node.inputs[0]).type;
@@ -206,7 +208,7 @@ class Group {
     return true;
   }
 
-  /// Kinds that are a chain of an element-wise operator, in the elements' own type.
+  /// Kinds that are a chain of an element-wise operator in the type of the elements.
   static bool can_fold(std::string_view kind, DType dtype) {
     if (dtype != DType::f32 && dtype != DType::f64) return false;
     return kind == "sum" || kind == "max" || kind == "min";
@@ -218,7 +220,7 @@ class Group {
   const std::map<ValueId, std::vector<NodeId>>& readers_;
   int from_end_ = 1;
   std::int64_t part_ = 1;
-  bool smaller_ = false;  ///< parts became smaller: what was found is no longer all
+  bool smaller_ = false;  ///< parts became smaller, so more values may follow
   std::set<ValueId> found_;
   std::vector<ValueId> pending_;
 };
@@ -254,15 +256,15 @@ class Body {
     return moves;
   }
 
-  /// Whether the node leaves out an axis, so that its result has other axes at the places that its
-  /// operand's have, and is split along one.
+  /// Whether the node drops an axis, so that its result has other axes at the positions of its
+  /// operand's, and is split along one.
   [[nodiscard]] bool is_taken_across(NodeId id) const {
     const Node& node = module_.node(id);
     return moves_elements(node) && splits_.contains(node.outputs[0]) &&
            module_.value(node.outputs[0]).type.rank() < module_.value(node.inputs[0]).type.rank();
   }
 
-  /// The group of what the node moves, unless it is known.
+  /// Adds the group of the values that the node moves, unless it is known.
   bool add_group(NodeId id) {
     const Node& node = module_.node(id);
     const bool joins = node.op == &ops::concat_op;
@@ -353,7 +355,7 @@ std::optional<std::vector<std::int64_t>> rows_taken(const Module& module, const 
   if (!read) return std::nullopt;
   if (node.op == &ops::gather_op) {
     const tensor::Tensor* const indices = constant_of(module, node.inputs[1]);
-    if (indices == nullptr) return std::vector{read->first};  // the last row, by its number
+    if (indices == nullptr) return std::vector{read->first};  // the last row, read by its number
     auto rows = to_integers(*indices);
     for (std::int64_t& row : *rows) row += row < 0 ? size : 0;
     return rows;

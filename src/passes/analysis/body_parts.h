@@ -1,6 +1,6 @@
-// Values of a body that lie in equal parts along an axis: what slices, gathers and concats take
-// apart and put together, and what is computed of that element by element. Where every such value
-// is split into its parts, the body moves no elements any more.
+// Values of a body that consist of equal parts along an axis: slices, gathers and concats take them
+// apart and put them together, element-wise nodes compute on them. Once each of these values is
+// split into its parts, the body no longer moves elements.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace scanloom::passes {
 
-/// How a value is split: along the axis that many from the end (1: the last one), so that operands
-/// of element-wise nodes agree, into `count` parts of `part` elements of the axis each.
+/// How a value is split: along one axis into `count` parts of `part` elements each. The axis is
+/// counted from the end (1: the last one), so that operands of element-wise nodes agree.
 struct Split {
   int from_end = 1;
   std::int64_t part = 1;
@@ -23,13 +23,13 @@ struct Split {
   friend bool operator==(const Split&, const Split&) = default;
 };
 
-/// The elements of axis `from_end` that a slice or a gather takes, in their order; nullopt: another
-/// node, or one of which that cannot be told.
+/// Returns which elements along axis `from_end` a slice or a gather takes, in its order. nullopt:
+/// another node, or one whose elements are not known.
 std::optional<std::vector<std::int64_t>> rows_taken(const ir::Module& module, const ir::Node& node,
                                                     int from_end);
 
-/// The values of a loop's body that must be split, so that it is an element program over equal
-/// lanes; empty where it would be none, or where its nodes would be many more than what is saved.
+/// Returns the values of a loop's body that must be split to make it an element program over equal
+/// lanes. Empty if that is impossible, or if it would add many more nodes than it saves.
 std::map<ir::ValueId, Split> values_in_parts(const ir::Module& module, ir::NodeId loop);
 
 }  // namespace scanloom::passes

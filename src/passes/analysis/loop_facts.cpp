@@ -15,7 +15,7 @@ using ir::Node;
 using ir::Type;
 using ir::ValueId;
 
-/// The condition whether another step may follow: a constant, or true where there is none.
+/// The condition for another step, if it is constant; true if there is none.
 std::optional<bool> keeps_going(const Module& module, const Node& loop) {
   if (!loop.loop->has_keep_going) return true;
   return known_boolean(module, module.region(loop.regions[0]).yields[0]);
@@ -26,7 +26,7 @@ std::optional<bool> first_runs(const Module& module, const Node& loop) {
   return known_boolean(module, loop.inputs[loop.loop->has_trip_count]);
 }
 
-/// A constant trip count as it is written, which may be endless.
+/// The constant trip count as written, which may mean "no limit".
 std::optional<std::int64_t> written_trip_count(const Module& module, const Node& loop) {
   if (!loop.loop->has_trip_count) return std::nullopt;
   const tensor::Tensor* count = constant_of(module, loop.inputs[0]);
@@ -99,7 +99,7 @@ std::optional<std::int64_t> counted_steps(const Module& module, const Node& loop
 
 std::optional<std::int64_t> known_steps(const Module& module, const Node& loop) {
   const auto runs = first_runs(module, loop);
-  // Slices that are too few are an error even where no step is taken.
+  // Too few slices are an error even if no step is taken.
   if (runs == false && loop.loop->scanned.empty()) return 0;
   auto steps = counted_steps(module, loop);
   if (!runs || !steps) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<std::int64_t> known_steps(const Module& module, const Node& loop) 
   return steps;
 }
 
-// A trip count without end leaves it to the slices, if there are any.
+// A trip count that means "no limit" leaves the number of steps to the slices, if there are any.
 bool surely_steps(const Module& module, const Node& loop) {
   if (first_runs(module, loop) != true) return false;
   if (loop.loop->has_trip_count && !counts_without_end(module, loop))

@@ -22,19 +22,19 @@ using ir::Type;
 using ir::ValueId;
 using tensor::Subscripts;
 
-// From that many rows per step on, the product of one step is as fast as that of all, and keeping
-// the results of all steps in memory makes the loop slower.
+// From this many rows per step on, the product of one step is as fast as that of all steps, and
+// storing the results of all steps makes the loop slower.
 constexpr std::int64_t kManyRows = 16;
-// Below that depth a product of one row does hardly more than its result takes to write and read
-// again: compiled, the loop is up to a sixth faster with it.
+// Below this depth a product of one row takes little more time than writing its result and reading
+// it again: compiled, the loop is up to a sixth faster with the product inside.
 constexpr std::int64_t kMinDepth = 16;
-/// Times as large as what it is computed from a result may be.
+/// How many times as large as its operand a result may be.
 constexpr std::int64_t kMaxWidening = 16;
 
 // Calling a kernel that has no plan of its own takes as long as sorting, summing or pooling 16 to
-// 64 elements; from 256 on nothing is left of that, and steps without a state have threads of their
-// own. A convolution is as fast in a step, but only that of all steps is shared among threads;
-// beyond 512 elements its results no longer stay in the cache until they are read.
+// 64 elements. From 256 elements on there is no gain left, and steps without a state have threads
+// of their own. A convolution is as fast within a step, but only the one of all steps is shared
+// among threads; beyond 512 elements its results leave the cache before they are read.
 constexpr std::int64_t kMaxOfCall = 256;
 constexpr std::int64_t kMaxOfConvolution = 512;
 constexpr const ir::OpDef* kConvolutions[] = {&ops::conv_op, &ops::qlinear_conv_op};
@@ -49,7 +49,7 @@ bool is_one_of(const ir::OpDef* const (&ops)[kCount], const ir::OpDef& op) {
   return std::ranges::find(ops, &op) != std::end(ops);
 }
 
-/// The one element that the value has; nullopt where it is not known, or there are others.
+/// Returns the only element of the value; nullopt if it is not known, or there are several.
 std::optional<Dim> only_integer(const ir::Known& known) {
   if (known.integers && known.integers->size() == 1) return known.integers->front();
   const auto numbers = known.tensor ? tensor::to_integers(*known.tensor) : std::nullopt;
@@ -61,8 +61,8 @@ std::int64_t product_or_most(std::span<const std::int64_t> sizes) {
   return checked_product(sizes).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
-/// How many elements those axes of an operand span whose labels are in `with`, not in `without`;
-/// `unknown` stands for each size that is no number.
+/// Returns the product of the sizes of those axes of an operand whose labels are in `with` but not
+/// in `without`. A size that is not a number counts as `unknown`.
 std::int64_t span_of(const Subscripts& operand, const Type& type, const Subscripts& with,
                      const Subscripts& without, std::int64_t unknown) {
   std::vector<std::int64_t> sizes;
@@ -85,7 +85,7 @@ bool takes_all_steps(const Module& module, NodeId loop) {
          ir::is_true(constant_of(module, module.region(node.regions[0]).yields[0]));
 }
 
-// The table of sizes is copied, so that a module that stays as it is keeps its own.
+// The table of sizes is copied, so that a module that does not change keeps its own.
 KnownTripCounts::KnownTripCounts(const Module& module) : module_(module) {
   std::vector<Type> arguments;
   for (const ValueId arg : module_.region(module_.top()).args)
@@ -101,7 +101,7 @@ std::vector<Dim> KnownTripCounts::of(NodeId loop) const {
   return counts;
 }
 
-// What must be equal to the count is followed too: where it is not, the loop is not reached.
+// Also follows values that must equal the count: if they do not, the loop is not reached.
 void KnownTripCounts::add(ValueId value, std::vector<Dim>& counts) const {
   constexpr std::size_t kMaxFollowed = 64;
   std::vector<ValueId> pending{value};
@@ -163,7 +163,7 @@ bool gains_over_time(const Module& module, const Node& node, const std::vector<b
   const Type& type = varies[0] ? a : b;
   const std::int64_t rows = span_of(own, type, einsum->out, other, 1);
   const std::int64_t depth = span_of(own, type, other, einsum->out, kMinDepth);
-  // All steps' results lie in memory at once.
+  // The results of all steps are in memory at once.
   const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
   return rows < kManyRows && depth >= kMinDepth && width / depth <= kMaxWidening;
 }

@@ -27,18 +27,18 @@ std::optional<std::int64_t> single(const Module& module, const Node& node, std::
   return (*values)[0];
 }
 
-/// A bound that can only mean the last row and beyond, as ops/index/slice.cpp has it.
+/// Whether a bound can only mean "to the last row or beyond", as in ops/index/slice.cpp.
 bool is_open_end(std::int64_t end) {
   return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40;
 }
 
-/// The node reads from the axis of the rows; `axis` is what it names.
+/// Whether the node reads along the axis of the rows; `axis` is the one that it names.
 bool is_row_axis(const Module& module, ValueId stack, std::int64_t axis, std::int64_t rows_axis) {
   const ir::Type& type = module.value(stack).type;
   return type.ranked && tensor::normalise_axis(axis, type.rank()) == rows_axis;
 }
 
-/// Whether the value is the size of that axis of the stack, a scalar or a list of one number.
+/// Whether the value is the size of that axis of the stack, as a scalar or a list of one number.
 bool counts_rows(const Module& module, ValueId value, ValueId stack, std::int64_t axis) {
   const int rank = module.value(stack).type.rank();
   if (const Node* dim = made_by(module, value, ops::dim_op))
@@ -57,7 +57,7 @@ bool counts_rows(const Module& module, ValueId value, ValueId stack, std::int64_
   return at && *at >= -count && *at < count && *from + (*at < 0 ? *at + count : *at) == axis;
 }
 
-/// Whether an index is one less than the rows there are. Where there are none it is outside, as -1.
+/// Whether an index is the number of rows minus 1. Without rows it is -1, which is outside.
 bool is_last_row(const Module& module, ValueId index, ValueId stack, std::int64_t axis) {
   const ir::Type& type = module.value(index).type;
   if (!type.is_static() || type.rank() > 1 || type.shape().elements() != 1) return false;
@@ -93,10 +93,10 @@ std::optional<RowRead> gathered(const Module& module, const Node& node, std::int
   return read;
 }
 
-/// A bound that can only mean the first row and before, of steps back.
+/// Whether a bound can only mean "to the first row or before", for negative steps.
 bool is_open_front(std::int64_t end) { return end < -(std::int64_t{1} << 40); }
 
-/// Rows between the bounds of a slice where nobody knows how many there are.
+/// Returns the rows between the bounds of a slice if the number of rows is not known.
 std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::int64_t step) {
   RowRead read{.backward = step < 0};
   if (step > 0 ? end <= start : start <= end) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::
   return read;
 }
 
-/// Slices of at least one row. As ops/index/slice.cpp cuts them.
+/// Returns the rows of a slice that takes at least one, as ops/index/slice.cpp cuts them.
 std::optional<RowRead> sliced(const Module& module, const Node& node, std::int64_t start,
                               std::int64_t end, std::optional<std::int64_t> rows) {
   const auto step = single(module, node, kSteps, 1);

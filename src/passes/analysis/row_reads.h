@@ -1,5 +1,5 @@
-// Which rows of a loop's stacked results are read, by nodes that name them with constants, or the
-// last one by how many there are.
+// Which rows of a loop's stacked results are read. Recognises nodes that name rows by constants,
+// and the last row named by the number of rows.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,23 @@
 
 namespace scanloom::passes {
 
-/// Rows `first` to `last` of a stack; both below 0: they count from the back, -1 being the last.
+/// Rows `first` to `last` of a stack. If both are negative they count from the end, -1 being the
+/// last.
 struct RowRead {
   std::int64_t first = 0;
   std::int64_t last = 0;
-  bool has_axis = true;     ///< what is read has an axis for the rows
-  bool backward = false;    ///< a slice in steps back: its first element is row `last`
-  bool from_front = false;  ///< the node names rows from the front: it reads the same of fewer rows
+  bool has_axis = true;     ///< the result keeps an axis for the rows
+  bool backward = false;    ///< a slice with a negative step: its first element is row `last`
+  bool from_front = false;  ///< the node names rows from the front, so it reads the same rows of a
+                            ///< shorter stack
 };
 
-/// By value that the nodes of one region make: the nodes that read it.
+/// Maps each value that a node of one region makes to the nodes that read it.
 class Readers {
  public:
   Readers(const ir::Module& module, ir::RegionId region);
 
-  /// Each once; nullopt: it is yielded.
+  /// Returns the readers, each once; nullopt if the value is yielded.
   [[nodiscard]] std::optional<std::vector<ir::NodeId>> of(ir::ValueId value) const;
 
  private:
@@ -38,11 +40,11 @@ class Readers {
   std::vector<Entry> entries_;  // sorted
 };
 
-/// Returns what a node reads of a stack of rows along an axis: a gather, or a slice along that axis
-/// alone, in steps forward or back. `rows`, at least 1: how many there are, if that is known; if it
-/// is not, all bounds must count from the same end, and fewer rows may be there than are named.
-/// A gather whose index is the size of the axis less 1 reads the last row. nullopt: other rows, or
-/// something else, or an error.
+/// Returns which rows of a stack a node reads along `axis`: a gather, or a slice along that axis
+/// alone, with a positive or negative step. `rows`: how many there are, at least 1, if that is
+/// known. If not, all bounds must count from the same end, and the stack may have fewer rows than
+/// are named. A gather whose index is the size of the axis minus 1 reads the last row. nullopt: any
+/// other node, rows that are not known, or an error.
 std::optional<RowRead> row_read(const ir::Module& module, const ir::Node& reader, ir::ValueId stack,
                                 std::int64_t axis, std::optional<std::int64_t> rows);
 

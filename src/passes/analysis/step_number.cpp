@@ -17,7 +17,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Whether carried value i is the number of the step, from 0 on.
+/// Whether carried value i is the number of the step, counted from 0.
 bool counts_steps(const Module& module, NodeId id, std::uint32_t i) {
   const Node& loop = module.node(id);
   const tensor::Tensor* const first =

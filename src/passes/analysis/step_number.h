@@ -1,4 +1,4 @@
-// Values of a loop's body that are the number of the step, and axes that have an element for each.
+// Values of a loop's body that equal the number of the step, and axes with one element per step.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,14 @@
 namespace scanloom::passes {
 
 /// Returns the position of a value among the loop's body arguments [first, first + count); nullopt
-/// where it is none of these.
+/// if it is none of them.
 std::optional<std::size_t> body_argument(const ir::Module& module, const ir::Node& loop,
                                          ir::ValueId value, std::size_t first, std::size_t count);
 
-/// Whether the value has one element, which is the number of the step, from 0 on, whatever axes it
-/// has.
+/// Whether the value has one element, of any rank, which is the number of the step, counted from 0.
 bool is_step_number(const ir::Module& module, ir::NodeId loop, ir::ValueId value);
 
-/// Whether an axis of that size has an element for each step. `counts`: StepCounts::of the loop.
+/// Whether an axis of that size has one element per step. `counts`: StepCounts::of the loop.
 bool has_element_per_step(const ir::Module& module, const ir::Node& loop,
                           const std::vector<ir::Dim>& counts, ir::Dim size);
 

@@ -1,15 +1,15 @@
-// Products and calls of kernels in a body that depend on scanned, captured and constant values
-// alone are done once, for the whole sequence, before the loop, and their results are scanned: one
-// product of many rows in the place of many of few rows, one call in the place of many. What they
-// read of cheap work is done there too; what follows them alone is moved along. Cheap work on its
-// own stays: in the loop it is done in registers.
+// Batches products and kernel calls of a body that depend only on scanned, captured and constant
+// values: they are computed once for the whole sequence, before the loop, and their results are
+// scanned. One product of many rows replaces many of few rows; one call replaces many. Cheap work
+// that they read, and cheap work that only reads them, moves along. Other cheap work stays in the
+// loop, where it is done in registers.
 //
-// Bits do not change: sums are still over the same elements in the same order. Nothing moves
-// that may fail, whose sizes data or steps decide, or that a loop could leave undone by ending
-// early or scanning less than the whole sequence.
+// Bits do not change: sums are over the same elements in the same order. Work does not move if it
+// may fail, if data or steps decide its sizes, or if the loop could skip it by ending early or by
+// scanning less than the whole sequence.
 //
-// It stands after hoist_invariant, which has captured what is the same in every step, and after
-// merge_common, so that each thing moves once.
+// It runs after hoist_invariant, which has captured what is the same in every step, and after
+// merge_common, so that equal work moves once.
 #include <algorithm>
 #include <map>
 
@@ -31,10 +31,10 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// What becomes of a body's node.
+/// What happens to a node of the body.
 enum class Fate : std::uint8_t {
   stays,
-  copied,  ///< a moved node reads it; the rest of the body may still do so
+  copied,  ///< a moved node reads it; the rest of the body may read it too
   moves,
 };
 
@@ -60,8 +60,8 @@ class Batcher {
   }
 
  private:
-  /// Which steps a value of the body depends on: on none, being the same in all; on the step of the
-  /// course of that number; or on more.
+  /// Which steps a value of the body depends on: none (it is the same in all), the step of the
+  /// course of that number, or more.
   static constexpr int kSame = -1, kMore = -2;
 
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return module_.region(body_).nodes; }
@@ -82,7 +82,8 @@ class Batcher {
     return fate(module_.value(value).producer);
   }
 
-  /// Numbers the courses of the scanned values; whether there is one, and work that may gain too.
+  /// Numbers the courses of the scanned values. Returns whether there is one, and work that may
+  /// gain.
   bool find_courses() {
     const auto may_gain = [&](NodeId id) { return may_gain_over_time(*module_.node(id).op); };
     if (ports().scanned.empty() || std::ranges::none_of(nodes(), may_gain)) return false;
@@ -121,7 +122,7 @@ class Batcher {
     for (const ValueId yield : module_.region(body_).yields) ++reads_[yield];
   }
 
-  /// Constants, and views of what is the same in every step.
+  /// Whether the node is a constant, or a view of something that is the same in every step.
   [[nodiscard]] bool is_free(NodeId id, const std::vector<bool>& varies) {
     const Node& node = module_.node(id);
     return node.op == &ir::constant_op ||
@@ -135,7 +136,7 @@ class Batcher {
             gains_over_time(module_, node, varies, parallel_steps_));
   }
 
-  /// Marks what moves, what gains and what goes along with it; whether there is any.
+  /// Marks the nodes that gain and the nodes that move along. Returns whether there are any.
   bool choose() {
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
@@ -145,8 +146,8 @@ class Batcher {
     return !fates_.empty();
   }
 
-  /// Whether it is all that reads what it reads of moved nodes, and its result is no larger: what
-  /// is scanned then takes no more memory.
+  /// Whether the node is the only reader of the moved nodes that it reads, and its results are no
+  /// larger: then scanning its results takes no more memory.
   [[nodiscard]] bool goes_along(const Node& node) const {
     bool any = false;
     std::int64_t elements = 0;
@@ -193,7 +194,7 @@ class Batcher {
       const ir::Dim steps = own >= 0 ? courses_[static_cast<std::size_t>(own)].steps : ir::Dim();
       SCANLOOM_CHECK_OK(outside.add(id, steps));
     }
-    // Results in the place of stacked rows, unless it takes the loop to notice wrong lengths.
+    // Results replace stacked rows, unless only the loop would detect wrong lengths.
     for (std::size_t i = 0; lengths_agree_ && i < ports().stacked.size(); ++i)
       if (is_whole_result(i)) {
         SCANLOOM_TRY(results_[i], with_steps_along(outside.builder(), outside[row(i)],
@@ -202,7 +203,7 @@ class Batcher {
     return {};
   }
 
-  /// A scanned value that a moved node reads.
+  /// Enters a scanned value that a moved node reads.
   Expected<void> enter(Outside& outside, ValueId argument) {
     const std::size_t scanned = module_.value(argument).index - ports().captured - ports().carried;
     SCANLOOM_TRY(const Lifted sequence, scanned_sequence(outside.builder(), loop_, scanned));
@@ -214,7 +215,7 @@ class Batcher {
     return module_.region(body_).yields[ports().first_stacked_yield() + stacked];
   }
 
-  /// Whether the stacked rows are what a moved node makes, in its order.
+  /// Whether the stacked rows are the results of a moved node, in its order.
   [[nodiscard]] bool is_whole_result(std::size_t stacked) const {
     const ir::StackedPort& port = ports().stacked[stacked];
     if (fate_of(row(stacked)) != Fate::moves || !port.insert) return false;
@@ -232,7 +233,7 @@ class Batcher {
     keep_ports(module_, loop_, kept);
   }
 
-  /// Scans what the rest of the body reads, in place of the nodes that made it.
+  /// Scans the values that the rest of the body reads, and removes the nodes that made them.
   void scan(const Outside& outside) {
     std::erase_if(module_.region(body_).nodes, [&](NodeId id) {
       if (fate(id) != Fate::moves) return false;
@@ -266,13 +267,14 @@ class Batcher {
 
   Module& module_;
   const NodeId loop_;
-  ir::ValueMap& map_;  ///< what stands for results of loops
+  ir::ValueMap& map_;  ///< replacements of the results of loops
   const ir::RegionId body_;
   const bool parallel_steps_;
   const KnownSizes& sizes_;
   KnownTripCounts& counts_;
   std::vector<Course> courses_;
-  bool lengths_agree_ = true;  ///< whether each scanned value surely has a slice for each step
+  bool lengths_agree_ = true;  ///< whether each scanned value is known to have a slice for each
+                               ///< step
   std::map<ValueId, int> course_;
   std::map<ValueId, int> reads_;
   std::map<NodeId, Fate> fates_;
@@ -292,7 +294,7 @@ bool has_work_in_loop(const Module& module) {
 
 }  // namespace
 
-// Inner loops first: what leaves one may leave the next.
+// Inner loops first: work that leaves one may leave the next.
 Expected<Change> batch_over_time(ir::Module& module) {
   if (!has_work_in_loop(module)) return Change{};
   const KnownSizes sizes(module);

@@ -35,8 +35,8 @@ bool can_lift_contract(Module& module, const Node& node, const std::vector<bool>
          sizes_fit(type_of(module, node, 0), type_of(module, node, 1), *einsum);
 }
 
-/// Where the steps go in the result: beside the axis that they stand beside in the operand, so that
-/// rows of the product that lie one behind the other stay so.
+/// Returns where the steps go in the result: next to the same axis as in the operand, so that
+/// consecutive rows of the product stay consecutive.
 int result_axis(const tensor::Subscripts& operand, int axis, const tensor::Subscripts& out) {
   if (axis == 0) return 0;
   const int before = out.find(operand.labels[static_cast<std::size_t>(axis - 1)]);
@@ -46,8 +46,9 @@ int result_axis(const tensor::Subscripts& operand, int axis, const tensor::Subsc
   return std::max(after, 0);
 }
 
-/// The specification with one more label, at that position of the varying operand; nullopt where it
-/// cannot be named there, within an ellipsis. Sums keep their order: no label that is summed moves.
+/// Returns the specification with one more label, at that position of the varying operand; nullopt
+/// if no label can be written there, within an ellipsis. Sums keep their order: no summed label
+/// moves.
 std::optional<std::string> spec_with_steps(Einsum einsum, std::size_t varying, int axis, int to) {
   const std::uint8_t letter = unused_letter(einsum, 't');
   insert_label(varying == 0 ? einsum.a : einsum.b, axis, letter);
@@ -55,7 +56,7 @@ std::optional<std::string> spec_with_steps(Einsum einsum, std::size_t varying, i
   return text_of(einsum);
 }
 
-/// A product for each step: the steps are one more axis of all three.
+/// Lifts a product with two varying operands: the steps are one more axis of all three tensors.
 Expected<Lifted> lift_product_of_both(Builder& builder, const Node& node, const Operands& operands,
                                       Einsum einsum) {
   const std::uint8_t letter = unused_letter(einsum, 't');
@@ -90,12 +91,12 @@ Expected<Lifted> lift_contract(Builder& builder, const Node& node, const Operand
 
 // --- pointwise operators
 
-/// Nothing may fail, for its sizes or its elements.
+/// The node must not be able to fail, for its sizes or its elements.
 bool can_lift_pointwise(Module& module, const Node& node, const std::vector<bool>&) {
   return node.op->effects == ir::Effects::pure && broadcasts_for_sure(module, node);
 }
 
-/// How many axes stand behind the steps in all sequences; nullopt where they differ.
+/// Returns how many axes follow the steps in all sequences; nullopt if the numbers differ.
 std::optional<int> axes_behind_steps(const Module& module, const Operands& operands) {
   std::optional<int> behind;
   for (const Lifted& operand : operands) {
@@ -107,7 +108,7 @@ std::optional<int> axes_behind_steps(const Module& module, const Operands& opera
   return behind;
 }
 
-/// Steps in front and all axes of the result behind them.
+/// Moves the steps to axis 0, followed by all axes of the result.
 Expected<void> align_at_front(Builder& builder, Operands& operands, int rank) {
   for (Lifted& operand : operands) {
     if (!operand.is_sequence()) continue;
@@ -118,7 +119,7 @@ Expected<void> align_at_front(Builder& builder, Operands& operands, int rank) {
   return {};
 }
 
-// Broadcasting counts axes from the last, so the steps must have as many behind them everywhere.
+// Broadcasting counts axes from the last one, so equally many must follow the steps everywhere.
 Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operands& operands) {
   Operands aligned = operands;
   const int rank = builder.module().value(node.outputs[0]).type.rank();
@@ -147,7 +148,7 @@ struct LiftRule {
 };
 
 constexpr LiftRule kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
-// Of operators that may fail, only what fails where a step does can be lifted.
+// An operator that may fail can be lifted only if it fails exactly where a step fails.
 constexpr LiftRule kLiftRules[] = {
     {&ops::argmax_op, can_lift_arg_min_max, lift_arg_min_max},
     {&ops::argmin_op, can_lift_arg_min_max, lift_arg_min_max},
@@ -293,7 +294,7 @@ Expected<Operands> lift(Builder& builder, ir::NodeId id, const Operands& operand
   const Node& made = module.node(module.value(first.value).producer);
   Operands results(node.outputs.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (i > 0 && made.op != node.op) break;  // nothing reads them
+    if (i > 0 && made.op != node.op) break;  // nothing reads the other results
     results[i] = {i == 0 ? first.value : made.outputs[i], first.axis};
     module.value(results[i].value).name = module.value(node.outputs[i]).name;
   }

@@ -1,6 +1,6 @@
-// Lifting: what a node of a body computes step by step, computed outside the loop for all steps at
-// once. The steps are one more axis of its operands and of its result, and each element is computed
-// as before, bit for bit. Used by the passes that move work before or behind a loop.
+// Lifting: computes outside the loop, for all steps at once, what a node of the body computes step
+// by step. The steps become one more axis of its operands and its result, and each element is
+// computed as before, bit for bit. Used by the passes that move work before or after a loop.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace scanloom::passes {
 
-/// What stands outside of a loop for a value of its body: one value for all steps, or a sequence,
-/// whose elements along `axis` are the values of the steps in some order.
+/// The counterpart, outside the loop, of a value of its body: either one value for all steps, or a
+/// sequence whose elements along `axis` are the values of the steps, in some order.
 struct Lifted {
   static constexpr int kSame = -1;
 
@@ -20,40 +20,40 @@ struct Lifted {
   [[nodiscard]] bool is_sequence() const { return axis >= 0; }
 };
 
-/// Tells sizes that are known before a run begins from those that data or steps decide.
+/// Distinguishes sizes that are known before a run begins from those that depend on data or steps.
 class KnownSizes {
  public:
   explicit KnownSizes(const ir::Module& module);
   [[nodiscard]] bool has(const tensor::DimTable& dims, ir::Dim dim) const;
-  /// A tensor, ranked, all of its sizes known.
+  /// Whether the value is a tensor of known rank whose sizes are all known.
   [[nodiscard]] bool has(const ir::Module& module, ir::ValueId value) const;
 
  private:
-  std::set<ir::Dim> given_;  ///< sizes without names that the inputs of the module have
+  std::set<ir::Dim> given_;  ///< unnamed sizes of the module's inputs
 };
 
-/// Whether the node's operator can be lifted and fails, if it may, only where a step fails,
-/// whatever the sizes are. varies[i]: operand i will be a sequence; at least one will.
+/// Whether the node's operator can be lifted without failing where no step fails, for any sizes.
+/// varies[i]: operand i will be a sequence; at least one will.
 bool can_lift(ir::Module& module, const KnownSizes& sizes, ir::NodeId node,
               const std::vector<bool>& varies);
 
-/// Whether every size of every operand of a pointwise node is that of the result or 1: it cannot
-/// fail. Precondition: all are ranked.
+/// Whether every size of every operand of a pointwise node is that of the result or 1, so that it
+/// cannot fail. Precondition: all ranks are known.
 bool broadcasts_for_sure(const ir::Module& module, const ir::Node& node);
 
-/// Appends what computes the results of a node from its lifted operands; invalid ones stand for
-/// results that nothing reads. Where more than one operand is a sequence, their steps are in the
-/// same order. Precondition: can_lift. Errors: internal.
+/// Appends the nodes that compute the results of a node from its lifted operands. A result is
+/// invalid if nothing reads it. If several operands are sequences, their steps are in the same
+/// order. Precondition: can_lift. Errors: internal.
 Expected<std::vector<Lifted>> lift(ir::Builder& builder, ir::NodeId node,
                                    const std::vector<Lifted>& operands);
 
-/// A value that is the same in all steps, as a sequence of as many as another one has: a view.
+/// Returns a value that is the same in all steps as a sequence as long as `like`: a view.
 Expected<Lifted> repeated(ir::Builder& builder, ir::ValueId value, const Lifted& like);
 
-/// The sequence with its steps along another axis: a view.
+/// Returns the sequence with its steps along another axis: a view.
 Expected<ir::ValueId> with_steps_along(ir::Builder& builder, const Lifted& sequence, int axis);
 
-/// The type of a sequence whose elements have the type `element`.
+/// Returns the type of a sequence whose elements have the type `element`.
 ir::Type sequence_type(const ir::Type& element, int axis, ir::Dim steps);
 
 }  // namespace scanloom::passes

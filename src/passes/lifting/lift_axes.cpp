@@ -1,4 +1,4 @@
-// Lifting of operators that work along axes of their own: these are counted anew, and that is all.
+// Lifting of operators that work along axes of their own: only the axes are renumbered.
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +16,7 @@ using Operands = std::vector<Lifted>;
 
 namespace {
 
-/// The axes that a reduction reduces, sorted; nullopt where an operand names them.
+/// Returns the axes that a reduction reduces, sorted; nullopt if an operand names them.
 std::optional<std::vector<int>> reduced_axes(const Module& module, const Node& node) {
   const int rank = type_of(module, node).rank();
   if (node.inputs.size() > 1 && node.inputs[1].valid()) return std::nullopt;
@@ -35,14 +35,14 @@ std::optional<std::vector<int>> reduced_axes(const Module& module, const Node& n
   return axes;
 }
 
-/// The axis of a cumulative operator; nullopt where it is not known, or outside.
+/// Returns the axis of a cumulative operator; nullopt if it is not known, or outside.
 std::optional<int> cumulated_axis(const Module& module, const Node& node) {
   const auto named = integers_of(module, node, 1);
   if (!named || named->size() != 1) return std::nullopt;
   return tensor::normalise_axis(named->front(), type_of(module, node).rank());
 }
 
-/// An axis of an element, among those of a sequence of elements.
+/// Returns the axis of a sequence that corresponds to an axis of its elements.
 int beside_steps(int axis, int steps) { return axis < steps ? axis : axis + 1; }
 
 std::vector<ValueId> values_of(const Operands& operands) {
@@ -79,14 +79,14 @@ bool can_lift_along_axis(Module& module, const Node& node, const std::vector<boo
   return only_first_varies(varies) && axis_of(module, node).has_value();
 }
 
-// More than the axis has elements would be an error that no step may come to.
+// Asking for more elements than the axis has would be an error that no step may reach.
 bool can_lift_topk(Module& module, const Node& node, const std::vector<bool>& varies) {
   if (!can_lift_along_axis(module, node, varies)) return false;
   const auto axis = static_cast<std::size_t>(*axis_of(module, node));
   return type_of(module, node).dims[axis].is_constant() && integers_of(module, node, 1).has_value();
 }
 
-// A scale for each index must be one, which is known where the sizes are numbers.
+// There must be a scale for each index, which is known only if the sizes are numbers.
 bool can_lift_quantization(Module& module, const Node& node, const std::vector<bool>& varies) {
   if (!can_lift_along_axis(module, node, varies)) return false;
   for (std::size_t i = 1; i < node.inputs.size(); ++i)

@@ -1,4 +1,4 @@
-// Lifting of operators that put elements elsewhere.
+// Lifting of operators that move elements.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPads = 1, kPadValue = 2, kPadAxes = 3;
 
-/// The axes that a pad speaks of, in [0, rank); nullopt where they are not known.
+/// Returns the axes that a pad names, in [0, rank); nullopt if they are not known.
 std::optional<std::vector<std::int64_t>> padded_axes(const Module& module, const Node& node) {
   const int rank = type_of(module, node).rank();
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
@@ -36,7 +36,7 @@ std::optional<std::vector<std::int64_t>> padded_axes(const Module& module, const
   return named;
 }
 
-/// Whether each index is a number that an axis of that size has.
+/// Whether each index is a number within an axis of that size.
 bool surely_inside(const Module& module, const Node& node, Dim size) {
   const auto indices = integers_of(module, node, 1);
   return indices && size.is_constant() && std::ranges::all_of(*indices, [&](std::int64_t index) {
@@ -46,7 +46,7 @@ bool surely_inside(const Module& module, const Node& node, Dim size) {
 
 }  // namespace
 
-/// The sizes of an operand must be those of the others, also where they are symbols.
+/// Whether the sizes of all operands agree, also where they are symbols.
 bool can_lift_concat(Module& module, const Node& node, const std::vector<bool>&) {
   const auto axis = axis_of(module, node);
   if (!axis) return false;
@@ -80,7 +80,7 @@ Expected<Lifted> lift_concat(Builder& builder, const Node& node, const Operands&
   return Lifted{value, steps};
 }
 
-// An index that varies is looked at as often as in the loop.
+// A varying index is checked as often as in the loop.
 bool can_lift_gather(Module& module, const Node& node, const std::vector<bool>& varies) {
   const auto axis = axis_of(module, node);
   if (!axis || varies[0] == varies[1]) return false;
@@ -100,7 +100,7 @@ Expected<Lifted> lift_gather(Builder& builder, const Node& node, const Operands&
   return Lifted{value, picks ? own + steps : own < steps ? steps + width - 1 : steps};
 }
 
-// What cuts, or repeats elements, fails where the axis is too short.
+// Padding that cuts or repeats elements fails if the axis is too short.
 bool can_lift_pad(Module& module, const Node& node, const std::vector<bool>& varies) {
   const auto pads = integers_of(module, node, kPads);
   const auto axes = padded_axes(module, node);

@@ -22,8 +22,8 @@ const Type& result_type(const Module& module, const Node& node) {
   return module.value(node.outputs[0]).type;
 }
 
-/// What a reshape writes for an axis of the result: its size, or 0 for that of the same axis of the
-/// operand; nullopt where neither says it.
+/// Returns the entry that a reshape writes for an axis of the result: its size, or 0 for the size
+/// of the same axis of the operand; nullopt if it is neither.
 std::optional<std::int64_t> shape_entry(const Type& from, const Type& to, std::size_t axis) {
   if (axis < from.dims.size() && from.dims[axis] == to.dims[axis]) return 0;
   const Dim size = to.dims[axis];
@@ -31,7 +31,7 @@ std::optional<std::int64_t> shape_entry(const Type& from, const Type& to, std::s
   return size.value();
 }
 
-/// The axes that a slice cuts; nullopt where they are not known.
+/// Returns the axes that a slice cuts; nullopt if they are not known.
 std::optional<std::vector<std::int64_t>> cut_axes(const Module& module, const Node& node) {
   const tensor::Tensor* starts = constant_of(module, node.inputs[1]);
   if (starts == nullptr) return std::nullopt;
@@ -57,7 +57,7 @@ bool can_lift_expand(Module& module, const Node& node, const std::vector<bool>& 
   return !varies[1] && integers_of(module, node, 1).has_value();
 }
 
-// Axes that the shape puts before those of the operand stand behind the steps.
+// Axes that the shape puts before those of the operand come after the steps.
 Expected<Lifted> lift_expand(Builder& builder, const Node& node, const Operands& operands) {
   const int rank = result_type(builder.module(), node).rank();
   SCANLOOM_TRY(const Lifted front, at_front(builder, operands[0]));
@@ -78,7 +78,7 @@ bool can_lift_reshape(Module& module, const Node& node, const std::vector<bool>&
   return true;
 }
 
-// Elements stay in their order only where the steps stand before all of them.
+// Elements keep their order only if the steps come before all of them.
 Expected<Lifted> lift_reshape(Builder& builder, const Node& node, const Operands& operands) {
   SCANLOOM_TRY(const ValueId front, with_steps_along(builder, operands[0], 0));
   const Type from = type_of(builder.module(), node), to = result_type(builder.module(), node);
@@ -154,7 +154,7 @@ bool can_lift_unsqueeze(Module& module, const Node& node, const std::vector<bool
 
 Expected<Lifted> lift_unsqueeze(Builder& builder, const Node& node, const Operands& operands) {
   std::vector<std::int64_t> axes = *named_axes(node, result_type(builder.module(), node).rank());
-  // The steps keep their neighbour before them: they stand behind what of the result comes from the
+  // The steps keep their neighbour: they come after the axes of the result that are made from the
   // axes before them.
   std::int64_t result = 0;
   for (int before = operands[0].axis; before > 0; ++result)

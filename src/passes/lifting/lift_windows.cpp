@@ -1,5 +1,5 @@
-// Lifting of convolutions and pools: the steps join the batch. Where each step has a batch of its
-// own, its elements stand behind those of the step before it.
+// Lifting of convolutions and pools: the steps join the batch. If each step has a batch of its own,
+// its elements follow those of the step before.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -17,7 +17,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Whether all sizes but the first are numbers, and no 0.
+/// Whether all sizes except the first are numbers other than 0.
 bool is_known_behind_batch(const Type& type) {
   return type.rank() > 0 && std::all_of(type.dims.begin() + 1, type.dims.end(),
                                         [](Dim dim) { return dim.is_constant() && dim != Dim(0); });
@@ -38,7 +38,7 @@ std::vector<std::int64_t> sizes_from(const Type& type, std::size_t axis) {
   return sizes;
 }
 
-/// Steps and batch as one axis.
+/// Joins steps and batch into one axis.
 Expected<ValueId> joined(Builder& builder, ValueId value) {
   const Type type = builder.module().value(value).type;
   if (type.dims[1] == Dim(1))
@@ -48,7 +48,7 @@ Expected<ValueId> joined(Builder& builder, ValueId value) {
   return builder.op(ops::reshape_op, {value, list_of(builder, shape)}, {{"allowzero", 0}});
 }
 
-/// The other way around. `like` has the steps and the batch that are wanted.
+/// The opposite of `joined`. `like` has the wanted steps and batch.
 Expected<ValueId> parted(Builder& builder, ValueId value, ValueId like) {
   const Dim batch = builder.module().value(like).type.dims[1];
   if (batch == Dim(1))
@@ -58,7 +58,7 @@ Expected<ValueId> parted(Builder& builder, ValueId value, ValueId like) {
     shape.insert(shape.begin(), {-1, batch.value()});
     return builder.op(ops::reshape_op, {value, list_of(builder, shape)}, {{"allowzero", 0}});
   }
-  // Where the batch may be 0, -1 could be anything.
+  // If the batch may be 0, -1 would be ambiguous.
   SCANLOOM_TRY(const ValueId first, builder.op(ops::shape_op, {like}, {{"start", 0}, {"end", 2}}));
   SCANLOOM_TRY(const ValueId all,
                builder.op(ops::concat_op, {first, list_of(builder, shape)}, {{"axis", 0}}));
@@ -67,7 +67,7 @@ Expected<ValueId> parted(Builder& builder, ValueId value, ValueId like) {
 
 }  // namespace
 
-// Numbers of the elements that max_pool takes count through the whole batch.
+// The element numbers that max_pool returns count through the whole batch.
 bool can_lift_windows(Module& module, const Node& node, const std::vector<bool>& varies) {
   if (!only_first_varies(varies)) return false;
   for (std::size_t i = 1; i < node.inputs.size(); ++i)

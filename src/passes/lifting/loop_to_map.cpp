@@ -1,15 +1,14 @@
-// A loop that carries nothing but counters gives way to what its body computes, lifted over all
-// steps: no step waits for another one. It does so where a step calls kernels that compute little,
-// so that the calls are what takes time. A body without such calls stays: as machine code it keeps
-// in registers what would go through memory. So do one with kernels that compute much or with
-// convolutions, whose steps threads share as they are, and one whose values are much larger than
-// its rows.
+// Replaces a loop that carries only counters by its body, lifted over all steps: no step waits for
+// another. It does so if a step calls kernels that compute little, so that the calls take most of
+// the time. Other bodies stay: one without such calls keeps in registers, as machine code, what
+// would otherwise go through memory; one with large kernels or convolutions has steps that run in
+// parallel anyway; and one may have values much larger than its rows.
 //
-// Bits do not change, and nothing is done that no step may come to. Steps that run backwards are
-// turned around, counters become ranges.
+// Bits do not change, and nothing is computed that no step may reach. Steps that run backwards are
+// reversed, counters become ranges.
 //
-// It stands after hoist_invariant, which has captured what is the same in every step, and before
-// batch_over_time, which takes loops apart that could go as a whole.
+// It runs after hoist_invariant, which has captured what is the same in every step, and before
+// batch_over_time, which would take apart loops that can be replaced as a whole.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -34,9 +33,9 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// All values of a step may be that many times as large as what it reads of sequences and writes.
+/// How many times as large as what a step reads of sequences and writes all its values may be.
 constexpr std::int64_t kMaxRowGrowth = 4;
-/// Bytes of the values of all steps: more than caches hold would be written and read again.
+/// The limit for the bytes of the values of all steps: more would leave the caches.
 constexpr std::int64_t kMaxBytesOfMap = 64 << 20;
 
 std::int64_t known_bytes(const Type& type) {
@@ -84,7 +83,7 @@ class Mapper {
     return module_.region(body_).yields[ports().first_stacked_yield() + stacked];
   }
 
-  /// Whether the slices of all sequences are their elements, as many of one as of the other.
+  /// Whether the slices of all sequences are their elements, equally many in each.
   bool find_steps() {
     const std::vector<ir::Dim> counts = counts_.of(loop_);
     for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
@@ -98,7 +97,7 @@ class Mapper {
     return !courses_.empty() && std::ranges::all_of(ports().stacked, is_row);
   }
 
-  /// Whether nothing else is carried.
+  /// Whether all carried values are counters.
   bool find_counters() {
     auto increments = increments_of(module_, loop_);
     if (!increments) return false;
@@ -110,7 +109,7 @@ class Mapper {
     return true;
   }
 
-  /// Nodes that rows are made from.
+  /// Finds the nodes that rows are made from.
   void find_needed() {
     std::set<ValueId> read;
     for (std::size_t i = 0; i < ports().stacked.size(); ++i) read.insert(row(i));
@@ -130,7 +129,8 @@ class Mapper {
     return result;
   }
 
-  /// What is the same in all steps is done once more outside, which must be free and cannot fail.
+  /// A value that is the same in all steps is computed once outside, so it must be cheap and unable
+  /// to fail.
   bool can_lift_all() {
     for (const NodeId id : nodes()) {
       if (!needed_.contains(id)) continue;
@@ -189,7 +189,7 @@ class Mapper {
     return {};
   }
 
-  /// A counter or scanned value that something reads.
+  /// Enters a counter or scanned value that something reads.
   Expected<void> enter(Outside& outside, ValueId value) {
     if (outside.has(value)) return {};
     const std::size_t index = module_.value(value).index;
@@ -207,7 +207,7 @@ class Mapper {
     return {};
   }
 
-  /// The elements along an axis from the last one to the first.
+  /// Reverses the elements along an axis.
   static Expected<ValueId> turned(ir::Builder& builder, ValueId value, std::int64_t axis) {
     return builder.op(ops::slice_op, {value, list_of(builder, {-1}),
                                       list_of(builder, {std::numeric_limits<std::int64_t>::min()}),
@@ -222,7 +222,7 @@ class Mapper {
     return builder.op(ops::dim_op, {sequence(0)}, {{"axis", ports().scanned[0].axis}});
   }
 
-  /// As many increments as `steps` says, added to the counter's first value.
+  /// Adds `steps` increments to the counter's first value.
   Expected<ValueId> after(ir::Builder& builder, ValueId steps, std::size_t counter) const {
     const ValueId first = module_.node(loop_).inputs[ports().first_carried_input() + counter];
     SCANLOOM_TRY(const ValueId added,
@@ -230,7 +230,7 @@ class Mapper {
     return builder.op(ops::add_op, {first, added});
   }
 
-  /// The values of a counter in the steps.
+  /// Returns the values of a counter in all steps.
   Expected<ValueId> counted(ir::Builder& builder, std::size_t counter) const {
     SCANLOOM_TRY(const ValueId count, step_count(builder));
     SCANLOOM_TRY(const ValueId steps,
@@ -271,13 +271,13 @@ class Mapper {
 
   Module& module_;
   const NodeId loop_;
-  ir::ValueMap& map_;  ///< what stands for results of loops
+  ir::ValueMap& map_;  ///< replacements of the results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
   KnownTripCounts& counts_;
   std::vector<Course> courses_;           ///< by scanned port
   std::vector<std::int64_t> increments_;  ///< by carried port
-  bool backward_ = false;                 ///< whether the lifted steps stand from last to first
+  bool backward_ = false;                 ///< whether the lifted steps go from last to first
   std::set<ValueId> varying_;
   std::set<NodeId> needed_;
   std::vector<std::pair<ValueId, ValueId>> replacements_;  ///< of the loop's results
@@ -285,7 +285,7 @@ class Mapper {
 
 }  // namespace
 
-// Inner loops first: what takes the place of one may be lifted out of the next.
+// Inner loops first: the replacement of one may be lifted out of the next.
 Expected<Change> loop_to_map(ir::Module& module) {
   const KnownSizes sizes(module);
   KnownTripCounts counts(module);

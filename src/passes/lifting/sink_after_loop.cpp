@@ -1,13 +1,14 @@
-// Products in a body that feed stacked rows alone are done once, for all rows, behind the loop: one
-// product of many rows in the place of many of few rows. What it reads is stacked instead, unless
-// it is stacked or scanned already; what follows it moves along. Cheap work on its own stays: in
-// the loop it is done in registers.
+// Sinks products of a body that only feed stacked rows: they are computed once for all rows, after
+// the loop. One product of many rows replaces many of few rows. Their operands are stacked instead,
+// unless they are stacked or scanned already; nodes that follow the products move along. Cheap work
+// on its own stays in the loop, where it is done in registers.
 //
-// Bits do not change: a product still sums over the same elements in the same order. Nothing moves
-// that may fail, whose sizes data or steps decide, or out of a loop whose number of steps they do.
+// Bits do not change: a product still sums over the same elements in the same order. Work does not
+// move if it may fail, if data or steps decide its sizes, or if they decide the loop's number of
+// steps.
 //
-// It stands after batch_over_time, which takes what depends on no state, and before the removal of
-// dead code.
+// It runs after batch_over_time, which moves work that depends on no state, and before dead code is
+// removed.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -31,8 +32,8 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-// What is stacked instead may be that many times as large as what was stacked: a product is worth
-// more than the bytes that it reads.
+// How many times as large as the old stacks the new ones may be: a product is worth more than the
+// bytes that it reads.
 constexpr std::int64_t kMaxStackGrowth = 4;
 
 /// One loop, and its stacked rows of one order.
@@ -58,7 +59,7 @@ class Sinker {
  private:
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return module_.region(body_).nodes; }
   [[nodiscard]] const LoopPorts& ports() const { return *module_.node(loop_).loop; }
-  /// The stacked ports in question.
+  /// The stacked ports considered.
   [[nodiscard]] const std::vector<std::size_t>& stacked() const { return sequences_.ports(); }
   [[nodiscard]] ValueId row(std::size_t stacked) const {
     return module_.region(body_).yields[ports().first_stacked_yield() + stacked];
@@ -71,7 +72,7 @@ class Sinker {
     return producer.valid() && sinks_.contains(producer);
   }
 
-  /// Captured values, constants, and views of those.
+  /// Finds captured values, constants, and views of those.
   void find_same() {
     for (std::size_t i = 0; i < ports().captured; ++i) same_.insert(module_.region(body_).args[i]);
     for (const NodeId id : nodes()) {
@@ -92,9 +93,9 @@ class Sinker {
     return result;
   }
 
-  /// Nodes that lead to those rows alone and can be lifted: every reader of theirs is one.
+  /// Finds nodes that can be lifted and only lead to those rows: every reader is such a node too.
   void find_sinkable() {
-    std::map<ValueId, int> open;  // reads that are of no such node and no such row
+    std::map<ValueId, int> open;  // reads by other nodes and rows
     for (const ValueId yield : module_.region(body_).yields) ++open[yield];
     for (const std::size_t port : stacked()) --open[row(port)];
     for (const NodeId id : nodes())
@@ -112,7 +113,8 @@ class Sinker {
     }
   }
 
-  /// Products that gain, all that reads them, and views that lead to them alone; whether any.
+  /// Chooses products that gain, everything that reads them, and views that lead only to them.
+  /// Returns whether there are any.
   bool choose() {
     for (const NodeId id : nodes()) {
       if (!sinkable_.contains(id)) continue;
@@ -145,7 +147,7 @@ class Sinker {
     }
   }
 
-  // --- groups of nodes that hang together, each of which sinks or stays
+  // --- groups of connected nodes, each of which sinks or stays as a whole
 
   NodeId group(NodeId id) {
     while (sinks_[id] != id) id = sinks_[id] = sinks_[sinks_[id]];
@@ -160,7 +162,7 @@ class Sinker {
     }
   };
 
-  /// Keeps in the loop what would make much more to be stacked.
+  /// Keeps in the loop the groups that would need much larger stacks.
   void drop_large() {
     for (const auto& [id, parent] : sinks_)
       for (const ValueId input : module_.node(id).inputs)
@@ -186,7 +188,7 @@ class Sinker {
     for (const NodeId id : dropped) sinks_.erase(id);
   }
 
-  /// What a node that sinks reads of what varies and stays.
+  /// Returns the varying values outside the group that a sinking node reads.
   [[nodiscard]] std::vector<ValueId> frontier(NodeId id) const {
     std::vector<ValueId> values;
     for (const ValueId input : module_.node(id).inputs)
@@ -210,7 +212,7 @@ class Sinker {
     return {.changed = true};
   }
 
-  /// Stacks what is not there yet, along the axis of the first rows if it has that many.
+  /// Stacks the missing values, along the axis of the first rows if they have that many axes.
   void stack_frontier() {
     std::vector<ValueId> rows;
     std::set<ValueId> seen;
@@ -238,7 +240,7 @@ class Sinker {
     return {};
   }
 
-  /// What nodes that sink read of nodes whose results are the same in every step.
+  /// Marks the nodes with equal results in every step that sinking nodes read.
   void mark_copied() {
     const std::vector<NodeId>& body = nodes();
     for (auto id = body.rbegin(); id != body.rend(); ++id) {
@@ -261,7 +263,7 @@ class Sinker {
 
   Module& module_;
   const NodeId loop_;
-  ir::ValueMap& map_;  ///< what stands for results of loops
+  ir::ValueMap& map_;  ///< replacements of the results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
   StepSequences sequences_;
@@ -273,7 +275,7 @@ class Sinker {
 
 }  // namespace
 
-// Inner loops first: what leaves one may leave the next.
+// Inner loops first: work that leaves one may leave the next.
 Expected<Change> sink_after_loop(ir::Module& module) {
   const KnownSizes sizes(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {

@@ -21,7 +21,7 @@ using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;
 
-/// Whether it is a product of two values along the steps that sums over these.
+/// Whether the node is a product of two values along the steps that sums over the steps.
 bool sums_over_steps(const StepSite& site) {
   if (site.node.op != &ops::contract_op || !site.along(0) || !site.along(1)) return false;
   const auto einsum = tensor::parse_einsum(attr_of(site.node, "spec").text(), site.type(0).rank(),
@@ -31,7 +31,7 @@ bool sums_over_steps(const StepSite& site) {
   return einsum->out.find(label) < 0 && einsum->b.find(label) == site.axis(1);
 }
 
-/// Whether it picks what belongs to the last step, by counting from the end.
+/// Whether the node picks what belongs to the last step, by counting from the end.
 bool is_last_step(const StepSite& site) {
   if (site.node.op != &ops::gather_op || !site.along(0) || site.along(1)) return false;
   const std::int64_t axis = attr_of(site.node, "axis").integer();
@@ -83,7 +83,7 @@ class Follower {
   }
 
  private:
-  /// Each piece is a run, whose numbers are others than those of the whole.
+  /// Each piece is a run of its own, with other random samples than the whole.
   [[nodiscard]] Expected<void> check_draws() const {
     for (const ir::RegionId region : ir::regions_outer_first(module_, module_.top()))
       for (const NodeId id : module_.region(region).nodes)
@@ -107,7 +107,7 @@ class Follower {
     return std::ranges::any_of(node.inputs, [&](ValueId id) { return kind(id) == wanted; });
   }
 
-  /// Values of no steps first, then those that only count them, then what is along them.
+  /// Handles values without steps first, then counts of steps, then values along the steps.
   Expected<void> visit(NodeId id) {
     const Node& node = module_.node(id);
     if (any(node, Kind::sum)) return visit_sum(id);
@@ -125,8 +125,8 @@ class Follower {
     return visit_along(node);
   }
 
-  /// A loop or layer along another axis whose size is open would begin anew with each piece, of
-  /// which a user may feed pieces too.
+  /// A loop or layer along another open axis would start again with each piece, and a user may feed
+  /// pieces along that axis too.
   Expected<void> check_other_axes(const Node& node) const {
     const auto is_open = [&](ValueId value, std::int64_t axis) {
       const Type& type = module_.value(value).type;
@@ -149,8 +149,8 @@ class Follower {
     return {};
   }
 
-  /// Sizes of values along the steps, and what is made of them before it counts the steps of a
-  /// loop or is the shape of another value.
+  /// Sizes of values along the steps, and values computed from them, until one counts the steps of
+  /// a loop or becomes the shape of another value.
   Expected<void> visit_count(const Node& node) {
     const StepSite site = site_of(node);
     if (site.along(0) && (node.op == &ops::dim_op || node.op == &ops::shape_op))
@@ -170,7 +170,7 @@ class Follower {
       return {};
     }
     if (kind(node.inputs[0]) != Kind::sizes) return across("it reads how many there are");
-    // A list of the count alone.
+    // A list that holds only the count.
     if (reshapes && site.flow(0).axis == 0 && site.type(0).is_static() &&
         site.type(0).shape().elements() == 1) {
       set_all(node, {Kind::count, 0});
@@ -185,7 +185,7 @@ class Follower {
     return {};
   }
 
-  /// One size of a value along the steps, or a list of some.
+  /// One size of a value along the steps, or a list of some of its sizes.
   Expected<void> visit_sizes(const StepSite& site) {
     const int rank = site.type(0).rank();
     const auto axis_of = [&](std::string_view name) {
@@ -202,7 +202,7 @@ class Follower {
     return {};
   }
 
-  /// A list of sizes that is put together, once from how many steps there are.
+  /// A list of sizes that contains the number of steps once.
   Expected<void> visit_list(const StepSite& site) {
     std::optional<int> at;
     int length = 0;
@@ -219,7 +219,7 @@ class Follower {
     return {};
   }
 
-  /// What has the shape that a list says: elements in another shape, copies, or one number.
+  /// A node whose result has the shape given by a list: a reshape, copies, or one number.
   Expected<void> visit_shaped(const StepSite& site, std::size_t shape) {
     const Node& node = site.node;
     if (shape > 0 && site.along(0)) return visit_along(node);
@@ -235,7 +235,7 @@ class Follower {
     return {};
   }
 
-  /// Which elements of the list of sizes the node takes; nullopt: that is not known.
+  /// Returns which elements of the list of sizes the node takes; nullopt if they are not known.
   [[nodiscard]] std::optional<std::vector<int>> elements_picked(const Node& node) const {
     const Type& list = module_.value(node.inputs[0]).type;
     if (!list.is_static()) return std::nullopt;
@@ -306,7 +306,7 @@ class Follower {
       return across("it takes a number of steps of its own");
     const ir::Region& body = module_.region(node.regions[0]);
     for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
-      // Captured once more than it is read, as slice_by_counter leaves it.
+      // Captured but no longer read, as slice_by_counter leaves it.
       if (i < ports.captured && uses_[body.args[i].index] == 0) continue;
       const Kind read = kind(node.inputs[ports.first_captured_input() + i]);
       if (read == Kind::along) return across("its body reads all of them in each step");
@@ -338,7 +338,7 @@ class Follower {
     return {};
   }
 
-  /// How many elements each step adds to the result along the axis of the rows.
+  /// Returns how many elements each step adds to the result along the axis of the rows.
   [[nodiscard]] Expected<Dim> elements_of_row(const Node& loop, std::size_t stacked) const {
     const ir::LoopPorts& ports = *loop.loop;
     const ir::StackedPort& port = ports.stacked[stacked];

@@ -12,7 +12,7 @@ namespace {
 using ir::Dim;
 using ir::Type;
 
-/// Axes of operand 0 that an attribute or a constant operand names; nullopt where they are unknown.
+/// Returns the axes of operand 0 that an attribute or a constant operand names; nullopt if unknown.
 std::optional<std::vector<int>> axes_of(const StepSite& s, std::size_t operand) {
   std::vector<std::int64_t> named;
   const int attribute = s.node.op->attr_index("axes");
@@ -83,7 +83,7 @@ Expected<int> contract(const StepSite& s) {
   return result;
 }
 
-/// Where the steps are when those axes, which are others, have gone.
+/// Returns the axis of the steps after `axes`, which do not contain it, are removed.
 int without(const std::vector<int>& axes, int steps) {
   return steps -
          static_cast<int>(std::ranges::count_if(axes, [&](int axis) { return axis < steps; }));
@@ -164,7 +164,7 @@ Expected<int> slice(const StepSite& s) {
   return s.axis(0);
 }
 
-/// Scales are one for all elements, or lie along another axis.
+/// There is one scale for all elements, or the scales are along another axis.
 Expected<int> quantized(const StepSite& s) {
   for (const std::size_t i : {1, 2}) {  // the scale, and the zero point
     if (!s.has(i)) continue;
@@ -174,16 +174,16 @@ Expected<int> quantized(const StepSite& s) {
   return s.axis(0);
 }
 
-/// Operators that treat every element alone.
+/// Operators that treat every element on its own.
 Expected<int> unchanged(const StepSite& s) { return s.axis(0); }
 
-/// Or both parts of complex numbers, along the last axis, as one.
+/// May also treat both parts of a complex number, along the last axis, as one.
 Expected<int> bit_cast(const StepSite& s) {
   if (s.axis(0) >= s.result_type().rank()) return across("it makes one complex number of several");
   return s.axis(0);
 }
 
-/// One copy of each step, but any number along the other axes.
+/// One copy of each step; any number of copies along the other axes.
 Expected<int> tile(const StepSite& s) {
   const auto repeats = s.integers(1);
   if (!repeats || (*repeats)[static_cast<std::size_t>(s.axis(0))] != 1)
@@ -220,8 +220,8 @@ Dim size_before(const StepSite& s, const Type& type, std::size_t count) {
   return product;
 }
 
-/// Axes before the steps must be as many elements before and after; then a size that is a multiple
-/// of their number holds that many neighbours of each.
+/// The axes before the steps must have as many elements before and after the reshape. A size that
+/// is a multiple of the number of steps then holds that many neighbours of each step.
 Expected<StepFlow> reshape(const StepSite& s) {
   const Type &from = s.type(0), &to = s.result_type();
   const Dim before = size_before(s, from, static_cast<std::size_t>(s.axis(0)));
@@ -237,7 +237,7 @@ Expected<StepFlow> reshape(const StepSite& s) {
 struct StepRule {
   const ir::OpDef* op;
   Expected<int> (*axis)(const StepSite&);
-  bool any_operand = false;  ///< others than the first may have the steps
+  bool any_operand = false;  ///< operands other than the first may have the steps
 };
 
 constexpr StepRule kPointwise{nullptr, pointwise, true};
@@ -289,7 +289,8 @@ constexpr StepRule kStepRules[] = {
     {&ops::unsqueeze_op, unsqueeze},
 };
 
-/// How many neighbours belong to each step: the same in all operands that are along the steps.
+/// Returns how many neighbours belong to each step, which must be the same in all operands along
+/// the steps.
 Expected<Dim> neighbours_of_each(const StepSite& s) {
   std::optional<Dim> each;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// What single operators do to the axis of the steps. step_axes.h follows it from node to node.
+// What single operators do to the axis of the steps; step_axes.h follows it from node to node.
 #pragma once
 
 #include <optional>
@@ -9,37 +9,37 @@
 
 namespace scanloom::passes {
 
-/// A node of the top region, at least one of whose operands is along the steps, and what is known
-/// of all values before it.
+/// A node of the top region with at least one operand along the steps, and what is known of all
+/// values before it.
 struct StepSite {
   const ir::Module& module;
   const ir::Node& node;
   const std::vector<StepFlow>& flows;      ///< by ValueId
   const std::vector<std::uint32_t>& uses;  ///< by ValueId
-  tensor::DimTable& dims;                  ///< of the module, for sizes that are computed here
+  tensor::DimTable& dims;                  ///< the module's, for sizes that are computed here
   ir::Dim steps;
 
   [[nodiscard]] bool has(std::size_t operand) const;
   [[nodiscard]] bool along(std::size_t operand) const;
-  /// Preconditions, here and below: has(operand).
+  /// Precondition of this function and the next ones: has(operand).
   [[nodiscard]] const StepFlow& flow(std::size_t operand) const;
   [[nodiscard]] int axis(std::size_t operand) const { return flow(operand).axis; }
   [[nodiscard]] const ir::Type& type(std::size_t operand) const;
   [[nodiscard]] const ir::Type& result_type() const;
-  /// The elements of a constant list; nullopt for other operands.
+  /// Returns the elements of a constant list; nullopt for other operands.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t operand) const;
   [[nodiscard]] bool is_read(std::size_t output) const;
 };
 
-/// An error of a rule: what is wrong, not where.
+/// Makes the error of a rule: says what is wrong, not where.
 Error across(std::string reason);
 
-/// Where the steps are in all results of the node. Error: unsupported, why it cannot be told.
-/// Precondition: operands and results are ranked.
+/// Returns where the steps are in all results of the node. Error: unsupported, saying why it is not
+/// known. Precondition: the ranks of operands and results are known.
 Expected<StepFlow> flow_of_results(const StepSite& site);
 
-// Rules for operators that work on each element of a batch, or by indices: the axis of the steps in
-// the results.
+// Rules for operators that work on each element of a batch, or by indices. Each returns the axis of
+// the steps in the results.
 Expected<int> steps_of_windows(const StepSite& site);
 Expected<int> steps_of_pool(const StepSite& site);
 Expected<int> steps_of_deform_conv(const StepSite& site);

@@ -17,7 +17,7 @@ Expected<int> steps_of_windows(const StepSite& s) {
   return kBatch;
 }
 
-// The numbers that max_pool gives elements count through all of x.
+// The element numbers that max_pool returns count through all of x.
 Expected<int> steps_of_pool(const StepSite& s) {
   if (s.axis(0) > kChannels) return across("its windows hold several of them");
   if (s.node.op == &ops::max_pool_op && s.is_read(1))
@@ -37,7 +37,7 @@ Expected<int> steps_of_deform_conv(const StepSite& s) {
   return steps_of_windows(s);
 }
 
-// Places of the grid read any element of their own image.
+// Locations of the grid read any element of their own image.
 Expected<int> steps_of_grid_sample(const StepSite& s) {
   if (!s.along(1)) {
     if (s.axis(0) != kChannels) return across("it reads elements of others");

@@ -1,5 +1,5 @@
 // The steps in operators that pick or write elements by index: an index may point anywhere along
-// its axis, and nowhere else.
+// its axis, but nowhere else.
 #include "ops/ops.h"
 #include "passes/lifting/step_rules.h"
 #include "passes/rewrite/rewriter.h"
@@ -15,7 +15,7 @@ std::optional<int> axis_of(const StepSite& s) {
   return tensor::normalise_axis(attr_of(s.node, "axis").integer(), s.type(kData).rank());
 }
 
-/// How many indices a tuple has; nullopt where it is not known.
+/// Returns how many indices a tuple has; nullopt if that is not known.
 std::optional<int> tuple_length(const StepSite& s) {
   const ir::Dim length = s.type(kIndices).dims.back();
   if (!length.is_constant()) return std::nullopt;
@@ -35,7 +35,7 @@ Expected<int> steps_of_gather(const StepSite& s) {
   return s.axis(kData) < *axis ? s.axis(kData) : s.axis(kData) + s.type(kIndices).rank() - 1;
 }
 
-// Along any other axis an index stands where its element does.
+// Along any other axis an index is at the position of its element.
 Expected<int> steps_of_gather_elements(const StepSite& s) {
   const auto axis = axis_of(s);
   if (!s.along(kIndices)) return picks();

@@ -1,15 +1,15 @@
-// A state that does nothing but sum up products, one per step, becomes one product behind the loop,
-// which sums over the steps too: gradients of a captured matrix are of that kind. What the products
-// read is stacked, unless it is stacked or scanned already. A step then neither reads nor writes
-// the sum, which is larger than what it is made of.
+// Replaces a state that only sums up products, one per step, by one product after the loop, which
+// sums over the steps too. Gradients of captured matrices have this form. The operands of the
+// products are stacked, unless they are stacked or scanned already. A step then no longer reads and
+// writes the sum, which is larger than the operands.
 //
 // This changes bits: the large product starts from 0 and adds one multiply-add after another, over
-// the steps in the order in which their sequences lie, and within each over what its product sums;
-// the initial value is added last. In the loop each step's product is rounded before it is added.
+// the steps in the order of their sequences, and within a step over what its product sums; the
+// initial value is added last. In the loop each step's product is rounded before it is added.
 // docs/numbers.md says how far apart the two may be.
 //
-// It stands behind sink_after_loop, with which it shares what is stacked, and before
-// drop_dead_code, which removes a loop that nothing is left of.
+// It runs after sink_after_loop, with which it shares the stacks, and before drop_dead_code, which
+// removes a loop that has become empty.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -36,22 +36,22 @@ using ir::Type;
 using ir::ValueId;
 using tensor::Einsum;
 
-// Smaller sums stay in registers in the loop, and do not fill those of a large product.
+// In the loop, smaller sums stay in registers; as large products they would not fill the registers.
 constexpr std::int64_t kMinElements = 64;
-// What the loop stacks in all is bounded, whatever for: what is stacked in one round of the
-// pipeline is there already in the next, which must not find room for more.
-/// Where its size is known.
+// The limits are on everything that the loop stacks: the stacks of one round of the pipeline are
+// already there in the next round, which must not find room for more.
+/// The limit if the size is known.
 constexpr std::int64_t kMaxStackedBytesOfProduct = std::int64_t{64} << 20;
-/// Where it is not: times as much as the loop scans, which no sum adds to.
+/// The limit if it is not known: a multiple of what the loop scans, which no sum adds to.
 constexpr std::int64_t kMaxScanGrowth = 4;
 
-/// A carried value whose next one is `sum`: itself and a product.
+/// A carried value whose next value is `sum`: itself plus a product.
 struct Accumulator {
   std::size_t carried = 0;
   NodeId sum, product;
 };
 
-/// The specification of a product, for which an element-wise one that broadcasts is taken too.
+/// Returns the specification of a product. A broadcasting element-wise product counts as one too.
 std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
   const bool outer = node.op == &ops::mul_op;
   if (!outer && node.op != &ops::contract_op) return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
   return *einsum;
 }
 
-/// The specification with the steps in front of both operands: what is summed first.
+/// Returns the specification with the steps before both operands, so that they are summed first.
 std::optional<std::string> over_steps(Einsum einsum) {
   const std::uint8_t letter = unused_letter(einsum, 't');
   insert_label(einsum.a, 0, letter);
@@ -82,7 +82,8 @@ Reads reads_in(const Module& module, ir::RegionId body) {
   return reads;
 }
 
-/// Whether the carried value sums up products and nothing else sees it. `reads`: of the body.
+/// Returns the accumulator if the carried value sums up products and nothing else reads it.
+/// `reads`: the body's.
 std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried,
                                           const Reads& reads) {
   const Node& node = module.node(loop);
@@ -114,7 +115,7 @@ std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
   return found;
 }
 
-/// How many steps a loop takes that none of its conditions ends.
+/// Returns how many steps a loop takes that no condition ends.
 std::optional<Dim> steps_of(Module& module, NodeId loop, const KnownTripCounts& counts) {
   const std::vector<Dim> counted = counts.of(loop);
   for (std::size_t i = 0; i < module.node(loop).loop->scanned.size(); ++i)
@@ -123,7 +124,7 @@ std::optional<Dim> steps_of(Module& module, NodeId loop, const KnownTripCounts& 
   return module.dims.max(0, counted.front());
 }
 
-/// What a loop stacks in all.
+/// Everything that a loop stacks.
 struct Stacked {
   bool known = true;  ///< all sizes are numbers
   std::int64_t bytes = 0;
@@ -139,8 +140,9 @@ struct Stacked {
   }
 };
 
-/// Whether the loop walks back over more of its sequences than forwards: the last step's element of
-/// all that is summed over then lies first, and what is scanned need not be stacked again.
+/// Whether the loop scans more sequences backwards than forwards. Then the last step's element
+/// comes first in all sequences that are summed over, and scanned sequences need not be stacked
+/// again.
 bool walks_back(const Module& module, NodeId loop) {
   std::ptrdiff_t back = 0;
   for (const ir::ScannedPort& port : module.node(loop).loop->scanned)
@@ -171,7 +173,7 @@ class Accumulation {
   [[nodiscard]] const LoopPorts& ports() const { return *module_.node(loop_).loop; }
   [[nodiscard]] const Type& type(ValueId value) const { return module_.value(value).type; }
 
-  /// Captured values and constants.
+  /// Whether the value is captured or a constant.
   [[nodiscard]] bool is_same(ValueId value) const {
     const ir::Value& inside = module_.value(value);
     if (inside.producer.valid()) return module_.node(inside.producer).op == &ir::constant_op;
@@ -189,8 +191,8 @@ class Accumulation {
 
   // --- what is stacked
 
-  /// The views that make the value of what is there, the first one first; none where it is there
-  /// itself, or is to be stacked.
+  /// Returns the views that make the value from one that is available, in order. Empty if the value
+  /// is available itself, or is to be stacked.
   [[nodiscard]] std::vector<NodeId> views_before(ValueId value) {
     std::vector<NodeId> views;
     while (!sequences_.has(value)) {
@@ -208,9 +210,9 @@ class Accumulation {
     return views;
   }
 
-  /// Whether the sum, which the loop reads and writes in each step, is larger than what is read
-  /// and stacked in its place: then it pays, however much a step's product sums. If memory stays
-  /// within bounds too, that is to be stacked.
+  /// Whether the sum, which the loop reads and writes in each step, is larger than what is read and
+  /// stacked instead: then the product pays, however much it sums. If memory stays within the
+  /// limits too, adds the operands to what is to be stacked.
   bool pays(const Accumulator& each) {
     const Node& product = module_.node(each.product);
     std::vector<ValueId> rows;
@@ -224,7 +226,7 @@ class Accumulation {
         continue;
       rows.push_back(operand);
       all.add(type(operand), sequence_type(type(operand), 0, sequences_.steps()));
-      // Written and, once the loop is done, no longer in the cache.
+      // Written, and no longer in the cache once the loop is done.
       moved = saturating_sum(moved, saturating_sum(elements, elements));
     }
     const std::int64_t sum = known_elements(type(product.outputs[0]));
@@ -241,7 +243,7 @@ class Accumulation {
     return all.known || all.elements / kMaxScanGrowth <= scanned_;
   }
 
-  /// What is scanned and stacked already.
+  /// Measures what is already scanned and stacked.
   void measure() {
     const ir::Region& body = module_.region(body_);
     for (std::size_t i = ports().captured + ports().carried; i < body.args.size(); ++i)
@@ -279,7 +281,7 @@ class Accumulation {
     return {.changed = true};
   }
 
-  /// The initial value and the product over all steps.
+  /// Makes the initial value plus the product over all steps.
   Expected<ValueId> build(Outside& outside, const Accumulator& each) {
     const Node product = module_.node(each.product);  // by value: adding nodes may move it
     const Node sum = module_.node(each.sum);
@@ -304,7 +306,7 @@ class Accumulation {
     return result;
   }
 
-  /// The values of all steps, in the order of the sequences.
+  /// Returns the values of all steps, in the order of the sequences.
   Expected<ValueId> in_order(Outside& outside, ValueId operand) {
     const std::vector<NodeId> views = views_before(operand);
     const ValueId there = views.empty() ? operand : module_.node(views.front()).inputs[0];
@@ -322,13 +324,13 @@ class Accumulation {
 
   Module& module_;
   const NodeId loop_;
-  ir::ValueMap& map_;  ///< what stands for results of loops
+  ir::ValueMap& map_;  ///< replacements of the results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
   StepSequences sequences_;
   std::vector<Accumulator> moved_;
   std::int64_t scanned_ = 0;   ///< elements of a step
-  Stacked stacked_;            ///< with what is to be
+  Stacked stacked_;            ///< including what is to be stacked
   std::vector<ValueId> rows_;  ///< to be stacked
   std::set<ValueId> is_row_;
 };
@@ -341,7 +343,7 @@ bool has_accumulator(const Module& module) {
 
 }  // namespace
 
-// Inner loops first: what leaves one may leave the next.
+// Inner loops first: work that leaves one may leave the next.
 Expected<Change> accumulate_as_product(ir::Module& module) {
   if (!has_accumulator(module)) return Change{};
   const KnownSizes sizes(module);

@@ -1,17 +1,18 @@
-// The reverse of a recurrence of one element is a recurrence that is affine in its cotangent,
-// l' = a l + b, with a and b of what the forward loop kept. A loop waits in every step for a
-// product and a sum of the one before, and does nothing else meanwhile. Here it walks over blocks
-// of steps: a and b of a block in vectors, affine_scan (opmath/affine_scan.h), which composes steps
-// in a tree, and then whatever reads cotangents in vectors again. Sums over steps (gradients of
-// captured values) are kept apart for each position in a block, and joined at the end.
+// The reverse of a recurrence of one element is affine in its cotangent: l' = a l + b, with a and b
+// from what the forward loop kept. As a loop, every step waits for a product and a sum of the step
+// before and does nothing meanwhile. This pass walks over blocks of steps instead: it computes a
+// and b of a block in vectors, runs affine_scan (opmath/affine_scan.h), which composes steps in a
+// tree, and computes everything that reads the cotangents in vectors again. Sums over steps
+// (gradients of captured values) are kept separately for each position in a block and joined at the
+// end.
 //
-// The last bits change, so only loops that say `reassociates` are taken, which gradients are.
-// Products of a are composed over eight steps at a time; where such a product overflows, these are
-// computed one after the other. States of several elements have vectors as they are.
+// The last bits change, so it only takes loops marked `reassociates`, as gradients are. Products of
+// a are composed over eight steps at a time; if such a product overflows, these steps are computed
+// one by one. States of several elements are not affected: they already fill vectors.
 //
-// It runs last: a loop over steps can be fused, merged and moved out of, one over blocks cannot;
-// and streams go on step by step. Sizes are numbers by then: functions are planned for those that
-// they are called with.
+// It runs last: a loop over steps can be fused, merged and moved out of, one over blocks cannot,
+// and streams are made from loops over steps. Sizes are numbers by then, since functions are
+// planned for the sizes that they are called with.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -36,24 +37,25 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Steps of a block: its values stay in L1, calls for it are a small part. Some other
-/// number where that divides the steps, so that no rows have to be put behind each other.
+/// Steps of a block: its values stay in the L1 cache, and the calls are a small part of its time.
+/// Another number is used if it divides the steps, so that no rows need to be concatenated.
 constexpr std::int64_t kBlock = 512, kMinBlock = 256, kMaxBlock = 1024;
-/// Sums of a block's positions are joined in so many lanes first; blocks are multiples of them.
+/// Sums of a block's positions are first joined in this many lanes; blocks are multiples of it.
 constexpr std::int64_t kSumLanes = 16;
 /// Fewer steps do not pay for the calls.
 constexpr std::int64_t kMinSteps = 2048;
-/// Bytes of all sequences and rows beyond which a step waits for memory: one step after the other
-/// overlaps that with what it computes (f64, 200,000 steps of 40 bytes: 1.9 ns, in blocks 3.4).
+/// The limit for the bytes of all sequences and rows. Above it a step waits for memory, and taking
+/// steps one by one overlaps that with computing (f64, 200,000 steps of 40 bytes: 1.9 ns, in blocks
+/// 3.4).
 constexpr std::int64_t kMaxBytesOfBlocks = 4 << 20;
 
-/// Picoseconds per step, as measured on cores of 3.8 GHz with AVX2 and with AVX-512: what a step
-/// waits for each operation between a state and the next one, and what takes its place.
+/// Picoseconds per step, measured on cores of 3.8 GHz with AVX2 and with AVX-512: how long a step
+/// waits for each operation between a state and its next value, and the cost of what replaces it.
 constexpr std::int64_t kWait = 900;
 constexpr std::int64_t kScanOfFloats = 450, kScanOfDoubles = 650;  ///< affine_scan
 constexpr std::int64_t kPassOfFloats = 80, kPassOfDoubles = 130;   ///< one operation in vectors
 
-/// The number of steps of a block.
+/// Returns the number of steps of a block.
 std::int64_t steps_of_block(std::int64_t steps) {
   std::int64_t best = kBlock;
   for (std::int64_t block = kMinBlock; block <= kMaxBlock; block += kSumLanes)
@@ -92,7 +94,8 @@ class Blocks {
   }
 
  private:
-  /// Whether it takes many steps, and walks over all elements of its sequences in one direction.
+  /// Whether the loop takes many steps, and walks over all elements of its sequences in one
+  /// direction.
   bool find_course() {
     const Node& node = module_.node(loop_);
     if (!runs_to_the_end(module_, node)) return false;
@@ -112,8 +115,8 @@ class Blocks {
     });
   }
 
-  /// Whether what a step waits for takes longer, by some margin, than blocks do, and no copy of
-  /// rows that lie far apart undoes that.
+  /// Whether the wait in a step is longer, by some margin, than the time in blocks, and the gain is
+  /// not undone by copying rows that are far apart.
   [[nodiscard]] bool pays() const {
     const bool doubles = dtype_of_state(0) == DType::f64;
     if (doubles && first_steps() > 0 && !ports_.stacked.empty()) return false;
@@ -156,7 +159,7 @@ class Blocks {
     return add_results(builder, blocks, first);
   }
 
-  /// The elements of a sequence that the first steps have.
+  /// Returns the elements of a sequence that belong to the first steps.
   Expected<ValueId> first_part(Builder& builder, ValueId sequence) const {
     const std::int64_t begin = backward_ ? steps_ - first_steps() : 0;
     return builder.op(ops::slice_op,
@@ -164,7 +167,7 @@ class Blocks {
                        list_of(builder, {begin + first_steps()}), list_of(builder, {0})});
   }
 
-  /// Those that are left over by blocks are taken before them, as one block.
+  /// The steps left over by blocks come before them, as one block.
   Expected<StepRows> rows_of_first_steps(Builder& builder) const {
     std::vector<ValueId> arguments, initial_states;
     for (std::uint32_t i = 0; i < ports_.captured; ++i)
@@ -220,7 +223,7 @@ class Blocks {
     return Type::of(dtype_of_state(state), {tensor::Dim(block_)});
   }
 
-  /// A chain goes on from the first steps; a sum begins with what is theirs, and zeros.
+  /// A chain continues from the first steps; a sum begins with the sum of these, and zeros.
   Expected<ValueId> initial_of_blocks(Builder& builder, std::size_t state,
                                       const std::optional<StepRows>& first) const {
     if (!body_->is_sum(state)) return first ? first->states[state] : initial(state);
@@ -278,7 +281,7 @@ class Blocks {
     return {};
   }
 
-  /// The sum of a block's positions.
+  /// Joins the sum of a block's positions.
   static Expected<ValueId> joined(Builder& builder, ValueId sums) {
     SCANLOOM_TRY(
         const ValueId lanes,

@@ -90,7 +90,8 @@ void AffineBody::find_sums(const Module& module) {
   }
 }
 
-/// Whether the state's next value is a product of it and a sum, of values that do not read it.
+/// Whether the state's next value is the state times a factor plus a term, neither of which reads
+/// the state.
 bool AffineBody::is_affine(const Module& module, std::size_t state) const {
   return std::ranges::all_of(path_to(module, state), [&](NodeId id) {
     const Node& node = module.node(id);
@@ -168,7 +169,7 @@ std::int64_t AffineBody::longest_path() const {
   return static_cast<std::int64_t>(longest);
 }
 
-/// What a number of steps compute, appended to a region.
+/// Appends to a region the nodes that compute a number of steps.
 class AffineRows {
  public:
   AffineRows(const AffineBody& body, Builder& builder, std::int64_t steps, bool backward)
@@ -196,7 +197,7 @@ class AffineRows {
   }
 
  private:
-  /// A value as factor * state + term. An invalid one is 0, the state itself stands for 1:
+  /// A value as factor * state + term. An invalid one is 0, the state itself represents 1:
   /// constants are made where they are needed.
   struct Affine {
     ValueId factor, term;
@@ -206,7 +207,7 @@ class AffineRows {
     return argument >= body_.captured_ && argument < body_.captured_ + body_.nexts_.size();
   }
 
-  /// What is needed and can be computed of what is there.
+  /// Adds what is needed and can be computed from available values.
   Expected<void> add_ready() {
     for (const NodeId id : body_.nodes_) {
       const Node node = builder_.module().node(id);  // by value: adding nodes may move it
@@ -226,7 +227,7 @@ class AffineRows {
     return {};
   }
 
-  /// The states of all steps; returns the last one.
+  /// Computes the states of all steps; returns the last one.
   Expected<ValueId> solve(std::size_t chain, ValueId initial) {
     const std::size_t state = body_.chains_[chain];
     const ValueId argument = body_.argument_of(state), next = body_.nexts_[state];
@@ -307,7 +308,7 @@ class AffineRows {
                                       : tensor::Tensor::scalar(number));
   }
 
-  /// The value, or what is the same in all steps once for each.
+  /// Returns the value, expanded to all steps if it is the same in each.
   Expected<ValueId> row(ValueId value) {
     if (builder_.module().value(value).type.rank() == 1) return value;
     return builder_.op(ops::expand_op, {value, list_of(builder_, {steps_})});

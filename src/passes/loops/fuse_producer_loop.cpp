@@ -1,15 +1,15 @@
-// A loop whose rows another loop of the region scans in the order in which they are made becomes
-// one loop with it: each row is used in the step that makes it, and the sequence in between never
-// exists. Element-wise and view nodes between the two that nothing else reads go into the body.
+// Fuses a loop with another loop of the region that scans its rows in the order in which they are
+// made: each row is used in the step that makes it, and the sequence between them disappears.
+// Element-wise and view nodes between the two move into the body if nothing else reads them.
 //
-// batch_over_time and this pass undo each other. A product that gains from being done for all steps
-// at once (over_time.h) has been moved between the two loops and keeps them apart, and so does one
-// that still stands in the body of the second. For the rest what is asked of loops that merge is
-// asked here too, or the one could be slower than both.
+// batch_over_time and this pass could undo each other. A product that is faster for all steps at
+// once (over_time.h) has been moved between the two loops and keeps them apart; so does one that is
+// still in the body of the second. Otherwise the conditions are those of loops that merge, since
+// one loop could be slower than both.
 //
-// It stands behind the passes that move products out of bodies, and stack_growth, which makes
-// stacks; and before fuse_sibling_loops, for a loop that has been merged with one that reads a
-// final state of its producer cannot be fused any more.
+// It runs after the passes that move products out of bodies, and after stack_growth, which makes
+// stacks; and before fuse_sibling_loops, because a loop merged with one that reads a final state of
+// its producer can no longer be fused.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -29,14 +29,15 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// That many values are looked at in search of the loops that make what a loop scans.
+/// The limit for values visited in search of the loops that make what a loop scans.
 constexpr std::size_t kMaxFollowed = 32;
-/// So many nodes and ports are looked at in a module to tell whether two loops may become one; this
-/// bounds what a model can cost.
+/// The limit for nodes and ports visited in a module to decide whether two loops may be fused; it
+/// bounds the cost of any model.
 constexpr std::size_t kMaxVisited = 1 << 20;
 
-/// Whether machine code is made of both bodies in the same way, and both take their steps in order,
-/// or neither does: others may be taken in parallel, unless they stand in another loop.
+/// Whether both bodies become machine code in the same way, and either both loops take their steps
+/// in order or neither does: other steps may run in parallel, unless the loop is inside another
+/// one.
 bool are_alike(Module& module, NodeId a, NodeId b) {
   const Node &first = module.node(a), &second = module.node(b);
   if (first.loop->fixed_sizes != second.loop->fixed_sizes || !bodies_fit_together(module, a, b))
@@ -47,7 +48,7 @@ bool are_alike(Module& module, NodeId a, NodeId b) {
   return lanes || runs_parallel_steps(module, a) == runs_parallel_steps(module, b);
 }
 
-/// The loops of which the consumer may scan rows.
+/// Returns the loops whose rows the consumer may scan.
 std::vector<NodeId> producers_of(const Module& module, NodeId consumer) {
   const Node& node = module.node(consumer);
   std::vector<ValueId> pending(node.inputs.begin() + node.loop->first_scanned_input(),
@@ -65,7 +66,8 @@ std::vector<NodeId> producers_of(const Module& module, NodeId consumer) {
   return loops;
 }
 
-/// False: the consumer surely needs more of the producer than rows, or them in another order.
+/// False: the consumer certainly needs more of the producer than its rows, or needs them in another
+/// order.
 bool may_scan_rows(const Module& module, NodeId producer, NodeId consumer) {
   const Node &first = module.node(producer), &second = module.node(consumer);
   const std::size_t scanned = second.loop->first_scanned_input();
@@ -80,13 +82,13 @@ bool may_scan_rows(const Module& module, NodeId producer, NodeId consumer) {
   return true;
 }
 
-/// How much there is to look at in a loop.
+/// Returns how much there is to visit in a loop.
 std::size_t extent_of(const Module& module, NodeId id) {
   const Node& loop = module.node(id);
   return loop.inputs.size() + loop.outputs.size() + module.region(loop.regions[0]).nodes.size();
 }
 
-/// The regions of a module, one by one.
+/// Fuses loops in the regions of a module, one region after the other.
 class Fuser {
  public:
   explicit Fuser(Module& module) : module_(module), uses_(count_uses(module)), order_(module) {}
@@ -126,7 +128,7 @@ class Fuser {
   Module& module_;
   std::vector<std::uint32_t> uses_;
   NodeOrder order_;
-  std::size_t visited_ = 0;  ///< of kMaxVisited, besides what the order counts
+  std::size_t visited_ = 0;  ///< counts towards kMaxVisited, in addition to the visits of order_
 };
 
 }  // namespace

@@ -26,10 +26,10 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Of those that go into the body.
+/// The maximum number of nodes that move into the body.
 constexpr std::size_t kMaxNodesBetween = 16;
 
-/// A loop and one behind it.
+/// A loop and a later one.
 class Pair {
  public:
   Pair(Module& module, NodeId producer, NodeId consumer, std::vector<std::uint32_t>& uses,
@@ -42,7 +42,7 @@ class Pair {
         lanes_(lanes_of(module, module.node(consumer).regions[0])),
         flow_(module, producer, nodes_) {}
 
-  /// Whether both became one, the producer.
+  /// Returns whether both became one, the producer.
   Expected<bool> run() {
     if (!find_rows() || !steps_agree() || !find_between() || !stacks_fit() ||
         has_many_functions() || has_wide_product())
@@ -65,8 +65,8 @@ class Pair {
 
   // --- whether they may become one
 
-  /// Finds what the consumer scans of the producer's rows; whether there is any, and it needs
-  /// nothing else of the producer. The trip count is no need: see steps_agree.
+  /// Finds which of the producer's rows the consumer scans. Returns whether there are any, and the
+  /// consumer needs nothing else of the producer. The trip count does not count: see steps_agree.
   bool find_rows() {
     const std::vector<ValueId>& inputs = consumer().inputs;
     for (std::size_t i = ports().first_captured_input(); i < ports().first_scanned_input(); ++i)
@@ -88,7 +88,7 @@ class Pair {
     return ports().scanned[scanned] == wanted;
   }
 
-  /// Whether the consumer takes a step for each row, whatever the sizes are.
+  /// Whether the consumer takes a step for each row, for any sizes.
   [[nodiscard]] bool steps_agree() const {
     std::set<Dim> rows;
     for (const std::size_t i : fused_) rows.insert(flow_.find(scanned_input(i))->steps);
@@ -103,7 +103,7 @@ class Pair {
     return count && !count->trip_count.valid() && rows.contains(*count->steps);
   }
 
-  /// Finds the nodes between the loops that go into the body; whether they may.
+  /// Finds the nodes between the loops that move into the body. Returns whether they may.
   bool find_between() {
     std::vector<ValueId> pending;
     for (const std::size_t i : fused_) pending.push_back(scanned_input(i));
@@ -124,15 +124,15 @@ class Pair {
     });
   }
 
-  /// What the trip count, which goes away, reads the size of.
+  /// Counts the read by the trip count's size, which will be removed.
   void count_read_of_size() {
     if (!ports().has_trip_count || uses_[consumer().inputs[0].index] > 1) return;
     const Node* size = made_by(module_, consumer().inputs[0], ops::dim_op);
     if (size != nullptr && reads_.contains(size->inputs[0])) ++reads_[size->inputs[0]];
   }
 
-  /// Whether an element program remains one with the node in it: what a step reads and makes has
-  /// one element, or one for each lane.
+  /// Whether an element program remains one with the node in it: everything that a step reads and
+  /// makes has one element, or one per lane.
   bool keeps_lanes(NodeId id) {
     if (!lanes_) return true;
     const Node& node = module_.node(id);
@@ -149,7 +149,7 @@ class Pair {
     return fits(node.outputs[0], steps.result);
   }
 
-  /// Whether what remains stacked is small enough to be in memory at once. Where no stack of the
+  /// Whether the remaining stacks are small enough to be in memory at once. If no stack of the
   /// producer remains, there is less than before.
   bool stacks_fit() {
     const LoopPorts& made = *producer().loop;
@@ -162,8 +162,8 @@ class Pair {
     return remaining == 0 || remaining + stacked_bytes(module_, consumer()) <= kMaxStackedBytes;
   }
 
-  /// Whether more than one part of what would be one element program computes functions. That gains
-  /// nothing: there are too few registers for all that they read, and too many stages
+  /// Whether more than one part of the joined element program would compute functions. Fusing then
+  /// gains nothing: too few registers for everything that they read, and too many stages
   /// (jit/stages.h).
   [[nodiscard]] bool has_many_functions() const {
     const auto is_one = [&](NodeId id) { return is_function(module_, id); };
@@ -173,8 +173,8 @@ class Pair {
     return lanes_ && parts > 1;
   }
 
-  /// Whether there is a product in the consumer that is worth doing for all steps at once, and
-  /// depends on no state: it could not be any more.
+  /// Whether the consumer has a product that is worth computing for all steps at once and depends
+  /// on no state: after fusing that would no longer be possible.
   bool has_wide_product() {
     std::set<ValueId> varies, states;
     for (std::size_t i = 0; i < body().args.size(); ++i)
@@ -196,7 +196,7 @@ class Pair {
     return false;
   }
 
-  // --- making them one
+  // --- fusing
 
   Expected<void> fuse() {
     SCANLOOM_CHECK_OK(lower_between());
@@ -219,12 +219,12 @@ class Pair {
     KeptPorts kept(ports());
     for (const std::size_t i : fused_) kept.scanned[i] = false;
     keep_ports(module_, consumer_, kept);
-    // The steps are those of the producer.
+    // The steps are now those of the producer.
     Node& node = module_.node(consumer_);
     if (std::exchange(node.loop->has_trip_count, false)) node.inputs.erase(node.inputs.begin());
   }
 
-  /// Makes in the body of the producer what a step needs of the values between the loops.
+  /// Makes in the producer's body what a step needs of the values between the loops.
   Expected<void> lower_between() {
     for (const auto& [value, reads] : reads_)
       if (!flow_.find(value)->maker.valid()) SCANLOOM_CHECK_OK(enter_row(value));
@@ -245,7 +245,7 @@ class Pair {
     return {};
   }
 
-  /// The row of a stack, without the axis along which rows that have it are concatenated.
+  /// Enters the row of a stack, without the axis along which it would be concatenated.
   Expected<void> enter_row(ValueId stack) {
     const LoopPorts& made = *producer().loop;
     const std::size_t i = module_.value(stack).index - made.carried;
@@ -259,7 +259,8 @@ class Pair {
     return {};
   }
 
-  /// What the consumer's argument becomes: the row, with an axis of size 1 where the slice has it.
+  /// Returns what replaces the consumer's argument: the row, with an axis of size 1 if the slice
+  /// has one.
   Expected<ValueId> slice_of(std::size_t scanned) {
     const ValueId row = rows_[scanned_input(scanned)];
     const ir::ScannedPort& port = ports().scanned[scanned];
@@ -273,7 +274,7 @@ class Pair {
     return builder.op(op, {value}, {{"axes", std::vector<std::int64_t>{axis}}});
   }
 
-  /// An operand that does not depend on the producer, scanned along the axis or captured.
+  /// Enters an operand that does not depend on the producer: scanned along the axis, or captured.
   ValueId enter(ValueId outer, int axis, bool reverse) {
     if (!outer.valid()) return outer;
     ValueId& inner = entered_[{outer, axis, reverse}];
@@ -291,9 +292,9 @@ class Pair {
   const RowFlow flow_;
   std::vector<std::size_t> fused_;          ///< scanned ports of the consumer
   std::set<NodeId> between_;                ///< nodes that go into the body
-  std::map<ValueId, std::uint32_t> reads_;  ///< by them and the fused ports
-  /// In the body of the producer: for what depends on it, and for the rest by the axis of the
-  /// steps and whether they begin at its end.
+  std::map<ValueId, std::uint32_t> reads_;  ///< their reads by these nodes and the fused ports
+  /// Values in the producer's body: those that depend on it, and the others by the axis of the
+  /// steps and whether they start at its end.
   std::map<ValueId, ValueId> rows_;
   std::map<std::tuple<ValueId, int, bool>, ValueId> entered_;
 };

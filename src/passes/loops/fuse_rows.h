@@ -1,4 +1,4 @@
-// One loop of two of which the second scans the rows of the first.
+// Fuses two loops of which the second scans the rows of the first.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace scanloom::passes {
 
-/// Whether both became one, `producer`: the consumer needs nothing but rows of it, in the order in
-/// which they are made, and one loop for both is no slower. What else makes loops fit together is
-/// for the caller to ask. `uses`: of ir::count_uses, kept up to date. `nodes`: of
-/// NodeOrder::between. Errors: internal.
+/// Fuses the consumer into `producer` and returns whether it did: the consumer must need nothing of
+/// the producer except its rows, in the order in which they are made, and one loop must be no
+/// slower than two. The caller checks everything else that makes loops fit together. `uses`: from
+/// ir::count_uses, kept up to date. `nodes`: from NodeOrder::between. Errors: internal.
 Expected<bool> fuse_rows(ir::Module& module, ir::NodeId producer, ir::NodeId consumer,
                          std::vector<std::uint32_t>& uses, std::vector<ir::NodeId> nodes);
 

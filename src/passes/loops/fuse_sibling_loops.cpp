@@ -1,13 +1,13 @@
-// Loops of one region that take equally many steps and do not depend on each other become one: what
-// they share is read once per step, and the steps are counted once. It stands behind merge_common,
-// which makes equal numbers of steps one value, and before drop_dead_code; simplify_ports unites
-// the ports that are equal then.
+// Fuses sibling loops: loops of one region that take equally many steps and do not depend on each
+// other become one. What they share is read once per step, and the steps are counted once. It runs
+// after merge_common, which makes equal trip counts one value, and before drop_dead_code;
+// simplify_ports then unites equal ports.
 //
-// Which two do not depend on each other is told by levels: a node's is that of its operands, a
-// loop's one more, so that loops of one level cannot lead to each other. Loops join only where
-// their bodies become machine code in the same way (plan/bind/whole_loop.h: one element program
-// over equal lanes; plan/bind/body_legality.h: anything else that is not too large), or else one
-// would slow down the other.
+// Levels show that loops do not depend on each other: a node's level is the highest of its
+// operands, a loop's is one more, so loops of the same level cannot reach each other. Loops are
+// merged only if their bodies become machine code in the same way (plan/bind/bind_whole_loop.cpp:
+// one element program over equal lanes; plan/bind/bind_body.cpp: anything else that is not too
+// large); otherwise one would slow down the other.
 #include <algorithm>
 #include <compare>
 #include <map>
@@ -25,15 +25,15 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-// With so many loops of the same kind each one is compared; this bounds what a model can cost.
+// The number of loops with the same key that are compared; it bounds the cost of any model.
 constexpr std::size_t kMaxCandidates = 8;
 
-/// Loops with equal keys may become one.
+/// Loops with equal keys may be merged.
 struct Key {
   std::uint32_t level = 0;
   bool fixed_sizes = false;
   StepCount count;
-  std::optional<Dim> lanes;  ///< of bodies that are one element program
+  std::optional<Dim> lanes;  ///< for bodies that are one element program
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
@@ -62,7 +62,7 @@ class Merger {
     levels_[id.index] = level + (module_.node(id).op == &ir::loop_op ? 1 : 0);
   }
 
-  /// Merges the loop into one before it, or keeps it for those behind it.
+  /// Merges the loop into an earlier one, or keeps it for later ones.
   void visit(NodeId id) {
     const auto key = key_of(id);
     if (!key) return;

@@ -1,8 +1,8 @@
-// Work in a body that depends on captured values and constants alone is done once, before the loop,
-// and its results are captured. Views cost nothing and stay; those that moved work reads are copied
-// along. What may fail stays, for the loop may take no step: by its operator's word, or because
-// only data decides its sizes, which may then turn out impossible. It stands after merging, so that
-// each thing moves once.
+// Hoists work that depends only on captured values and constants: it is done once, before the loop,
+// and its results are captured. Views cost nothing and stay; those that hoisted work reads are
+// copied along. Work that may fail stays, since the loop may take no step: because of its operator,
+// or because only data decides its sizes, which may turn out impossible. It runs after merging, so
+// that equal work moves once.
 #include <algorithm>
 #include <map>
 
@@ -20,7 +20,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// What becomes of a body's node.
+/// What happens to a node of the body.
 enum class Fate : std::uint8_t {
   stays,
   invariant,  ///< could move, but need not: a view or a constant that no moved node reads
@@ -28,7 +28,7 @@ enum class Fate : std::uint8_t {
   moves,
 };
 
-/// Values by what stands for them. Of one body alone: a table of all values would cost its size per
+/// Values and their replacements. For one body only: a table of all values would cost its size per
 /// loop.
 using Substitution = std::map<ValueId, ValueId>;
 
@@ -79,7 +79,7 @@ class Hoister {
     });
   }
 
-  /// Sets each node's fate; whether there is anything to move.
+  /// Sets each node's fate. Returns whether there is anything to move.
   bool find_work() {
     bool any = false;
     const bool may_skip = !surely_steps(module_, module_.node(loop_));
@@ -107,8 +107,8 @@ class Hoister {
     }
   }
 
-  /// Copies to the outer region, in order, what moves and what it reads. Returns what stands
-  /// outside for each result of a moved node, in the order of the nodes.
+  /// Copies to the outer region, in order, the nodes that move and what they read. Returns the
+  /// outer counterpart of each result of a moved node, in the order of the nodes.
   std::vector<ValueId> move_before_loop() {
     const ir::RegionId parent = module_.node(loop_).parent;
     const std::size_t before = module_.region(parent).nodes.size();
@@ -139,7 +139,7 @@ class Hoister {
     return results;
   }
 
-  /// Captures the results that the rest of the body reads, in place of the nodes that made them.
+  /// Captures the results that the rest of the body reads, and removes the nodes that made them.
   void capture(const std::vector<ValueId>& outer) {
     std::vector<ValueId> inner;
     for (const NodeId id : nodes())
@@ -180,7 +180,7 @@ class Hoister {
 
 }  // namespace
 
-// Inner loops first: what leaves one may leave the next.
+// Inner loops first: work that leaves one may leave the next.
 Expected<Change> hoist_invariant(ir::Module& module) {
   Change change;
   std::vector<Fate> fates;

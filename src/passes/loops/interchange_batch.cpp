@@ -1,11 +1,11 @@
-// The rows of a batch that no step of a recurrence mixes are divided into groups, each of which
-// walks through all steps for itself: a loop over groups, whose steps threads take in parallel
-// without waiting for each other, around the loop as it was, over fewer rows. The state of a group
-// stays in the cache of one core.
+// Divides the rows of a batch that no step of a recurrence mixes into groups, each of which walks
+// through all steps on its own. The result is a loop over groups, which run in parallel without
+// waiting for each other, around the original loop with fewer rows. The state of a group stays in
+// the cache of one core.
 //
 // Bits do not change: every row is computed as before. Only loops with products of many rows are
-// divided; a group keeps as many rows as it takes to use what a product loads of its weights. Which
-// axis is the batch, step_rules.h tells; that the body can do with fewer rows, inference.
+// divided; a group keeps enough rows to amortise loading the weights. step_rules.h finds the axis
+// of the batch; inference checks that the body works with fewer rows.
 //
 // It runs last: the other passes work on loops over the steps, and streams are made from them.
 
@@ -35,26 +35,26 @@ using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;
 
-/// Rows from which a product computes about as fast, per row, as with more.
+/// From this many rows on, a product is about as fast per row as with more.
 constexpr std::int64_t kMinRows = 16;
-/// The same where the weights do not fit into the cache of a core: each group reads them anew.
+/// The same if the weights do not fit into the cache of a core: each group reads them again.
 constexpr std::int64_t kMinRowsOfLarge = 64;
-/// Elements of weights that fit.
+/// The number of weight elements that fit.
 constexpr std::int64_t kMaxWeights = 512 * 1024;
-/// Multiplications of a group in a step, below which taking more steps costs more than it gains.
+/// Multiplications per step of a group; below this, the additional steps cost more than they gain.
 constexpr std::int64_t kMinProducts = 256 * 1024;
 /// Each loop costs a walk over its body.
 constexpr std::size_t kMaxBatchedNodes = 512;
 
-/// The fewest rows, `least` or up to twice as many, of which all groups are equal; nullopt: there
-/// are not two such groups.
+/// Returns the smallest number of rows in [least, 2 * least) that divides the batch into equal
+/// groups; nullopt if there are no two such groups.
 std::optional<std::int64_t> rows_of_group(std::int64_t batch, std::int64_t least) {
   for (std::int64_t rows = least; rows < 2 * least && rows <= batch / 2; ++rows)
     if (batch % rows == 0) return rows;
   return std::nullopt;
 }
 
-/// The axis of that size, the first of them; nullopt where there is none.
+/// Returns the first axis of that size; nullopt if there is none.
 std::optional<int> axis_of_size(const Type& type, std::int64_t size) {
   if (!type.is_tensor() || !type.ranked) return std::nullopt;
   const auto found = std::ranges::find(type.dims, Dim(size));
@@ -67,20 +67,20 @@ Type with_size(Type type, int axis, std::int64_t size) {
   return type;
 }
 
-/// Of the module before any loop is divided.
+/// Facts about the module before any loop is divided.
 struct Facts {
   std::vector<std::uint32_t> uses;  ///< by ValueId
   tensor::DimTable& dims;           ///< a copy, for sizes that come up
 };
 
-/// One loop, its batch of a certain size.
+/// One loop, with a batch of a certain size.
 class Divider {
  public:
   Divider(Module& module, NodeId loop, const Facts& facts, std::int64_t batch)
       : module_(module), loop_(loop), uses_(facts.uses), dims_(facts.dims), batch_(batch) {}
 
-  /// Whether the loop can be divided, and gains. `captured`: whether captured values of that size
-  /// have the batch, too.
+  /// Whether the loop can be divided, and gains from it. `captured`: whether captured values with
+  /// that size have the batch too.
   [[nodiscard]] bool find_axes(bool captured) {
     flows_.assign(module_.value_count(), {});
     const LoopPorts& ports = *module_.node(loop_).loop;
@@ -103,7 +103,7 @@ class Divider {
     return rows && yields_fit() && sizes_fit();
   }
 
-  /// Whether the loop was divided. Error: internal.
+  /// Returns whether the loop was divided. Error: internal.
   Expected<bool> divide() {
     const Node node = module_.node(loop_);  // by value: adding nodes may move it
     const LoopPorts& ports = *node.loop;
@@ -174,7 +174,7 @@ class Divider {
     return true;
   }
 
-  /// Elements of the result times elements that are summed, where both are known.
+  /// Adds elements of the result times summed elements, as far as they are known.
   void count_products(const Node& node) {
     const Type &a = module_.value(node.inputs[0]).type, &b = module_.value(node.inputs[1]).type;
     const auto einsum = tensor::parse_einsum(attr_of(node, "spec").text(), a.rank(), b.rank());
@@ -192,7 +192,7 @@ class Divider {
         weights_ = saturating_sum(weights_, known_elements(module_.value(input).type));
   }
 
-  /// Whether states and rows have the batch, states on the axis where it was.
+  /// Whether states and rows have the batch, states on the same axis as before.
   [[nodiscard]] bool yields_fit() const {
     const LoopPorts& ports = *module_.node(loop_).loop;
     const ir::Region& body = module_.region(module_.node(loop_).regions[0]);
@@ -209,7 +209,7 @@ class Divider {
     return true;
   }
 
-  /// Whether the loop's operands and results have the size that their slices and rows have.
+  /// Whether the loop's operands and results have the size of their slices and rows.
   [[nodiscard]] bool sizes_fit() const {
     const Node& node = module_.node(loop_);
     const auto has_batch = [&](ValueId value, int axis) {
@@ -225,7 +225,7 @@ class Divider {
     return true;
   }
 
-  /// Where an operand of the loop has the batch, if it has.
+  /// Returns the axis of the batch in an operand of the loop, if it has one.
   [[nodiscard]] std::optional<int> outer_axis(const LoopPorts& ports, std::size_t input) const {
     if (input < ports.first_captured_input()) return std::nullopt;
     const ir::Region& body = module_.region(module_.node(loop_).regions[0]);
@@ -245,7 +245,8 @@ class Divider {
     return axis + (port.insert && axis >= port.axis ? 1 : 0);
   }
 
-  /// The loop's body for the rows of a group; nullopt where some value would be of another size.
+  /// Returns the loop's body for the rows of a group; nullopt if some value would have another
+  /// size.
   Expected<std::optional<ir::RegionId>> body_of_group(NodeId inner) {
     const ir::RegionId from = module_.node(loop_).regions[0];
     const ir::RegionId body = module_.add_region(inner, module_.region(from).name);
@@ -277,7 +278,7 @@ class Divider {
     return std::optional(body);
   }
 
-  /// The results of the node for the operands' copies.
+  /// Makes the results of the node from the operands' copies.
   Expected<std::vector<ValueId>> copy(ir::Builder& builder, const Node& node,
                                       const std::vector<ValueId>& copies) const {
     if (node.op == &ir::constant_op)
@@ -304,7 +305,7 @@ class Divider {
   std::int64_t rows_ = 0;        ///< of a group
 };
 
-/// Loops of the top region alone: whoever is inside of another one has threads already.
+/// Only loops of the top region: one inside another loop already runs in parallel.
 bool may_be_divided(const Module& module, NodeId id) {
   const Node& node = module.node(id);
   return node.op == &ir::loop_op && takes_all_steps(module, id) && node.loop->carried > 0 &&
@@ -312,7 +313,7 @@ bool may_be_divided(const Module& module, NodeId id) {
          is_plain(module, node.regions[0], false);
 }
 
-/// The division of a loop that can be divided, and gains.
+/// Returns the division of a loop, if it can be divided and gains from it.
 std::optional<Divider> division_of(Module& module, NodeId loop, const Facts& facts) {
   const Node& node = module.node(loop);
   for (const Dim size : module.value(node.inputs[node.loop->first_carried_input()]).type.dims) {

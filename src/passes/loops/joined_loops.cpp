@@ -25,7 +25,7 @@ using ir::ValueId;
 constexpr std::size_t kMaxJoinedNodes = 128;
 constexpr std::int64_t kMaxBytes = 256 * 1024;
 
-/// The slices of all scanned values, where they surely are equally many.
+/// Returns the number of slices of all scanned values if it is known to be the same.
 std::optional<Dim> common_slices(const Module& module, const Node& loop) {
   std::optional<Dim> common;
   for (std::size_t i = 0; i < loop.loop->scanned.size(); ++i) {
@@ -36,7 +36,7 @@ std::optional<Dim> common_slices(const Module& module, const Node& loop) {
   return common;
 }
 
-/// At most `most`; symbolic sizes are taken as if they were 1.
+/// At most `most`; symbolic sizes count as 1.
 std::int64_t capped_bytes(const Type& type, std::int64_t most) {
   auto bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
   for (const Dim size : type.dims)
@@ -44,7 +44,7 @@ std::int64_t capped_bytes(const Type& type, std::int64_t most) {
   return bytes;
 }
 
-/// Of all values of the body.
+/// Returns the bytes of all values of the body.
 std::int64_t bytes_of(const Module& module, ir::RegionId body) {
   std::int64_t bytes = 0;
   for (const ValueId id : values_of(module, body))
@@ -59,7 +59,7 @@ void append(std::vector<ValueId>& to, std::size_t at, const std::vector<ValueId>
             begin + static_cast<std::ptrdiff_t>(count));
 }
 
-/// Values and nodes learn where they stand now.
+/// Updates owners and positions of values and nodes.
 void own_everything(Module& module, NodeId id) {
   const Node& node = module.node(id);
   const ir::RegionId body = node.regions[0];
@@ -75,7 +75,7 @@ void own_everything(Module& module, NodeId id) {
   for (const NodeId inner : module.region(body).nodes) ir::move_node(module, inner, body);
 }
 
-/// Whether there were any that are not placed yet.
+/// Returns whether any operand is not placed yet.
 bool push_operands(const Module& module, NodeId id, std::map<NodeId, bool>& placed,
                    std::vector<NodeId>& waiting) {
   const std::size_t before = waiting.size();
@@ -185,7 +185,7 @@ void absorb(Module& module, NodeId into, NodeId from) {
   module.node(into).location = module.merge_locations(node.location, other.location);
 }
 
-// No recursion: what a node waits for is on a stack.
+// Not recursive: pending nodes are on a stack.
 void restore_order(Module& module, ir::RegionId region) {
   std::vector<NodeId>& nodes = module.region(region).nodes;
   std::vector<NodeId> ordered;

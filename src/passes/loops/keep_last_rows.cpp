@@ -1,6 +1,6 @@
-// A stack of which only rows of the last steps are read is replaced by these rows, which the loop
-// carries: it keeps them and not one per step. It runs after canonicalise, which turns parts into
-// slices, and merge_common, which shows that a row is what the loop carries anyway; and before
+// Replaces a stack of which only rows of the last steps are read by these rows, which the loop
+// carries: it keeps them instead of one row per step. It runs after canonicalise, which turns parts
+// into slices, and merge_common, which finds rows that the loop carries anyway; and before
 // drop_dead_code, which removes the stack.
 //
 // Loops that take as many steps as an input has elements are left to keep_open_rows.

@@ -22,7 +22,8 @@ using ir::Type;
 using ir::ValueId;
 using tensor::Tensor;
 
-/// What the nodes read of the state: the kept value or, chosen by a branch, what it begins with.
+/// Returns what the nodes read of the state: the kept value, or the branch that chooses the initial
+/// one.
 ValueId read_of(const Module& module, const ir::State& state) {
   const ir::Region& top = module.region(module.top());
   if (!state.is_kept) return top.args[state.input];
@@ -34,9 +35,9 @@ ValueId read_of(const Module& module, const ir::State& state) {
   return {};
 }
 
-/// Takes away the sites that a variable of the model is for: its value goes nowhere but into the
-/// loop, and is assigned what the loop ends with. Any other variable that changes would change
-/// between pieces and not within the whole.
+/// Removes the sites that a variable of the model already keeps: the loop alone reads its value,
+/// and the loop's final value is assigned to it. Any other variable that changes would change
+/// between pieces but not within the whole.
 Expected<void> leave_to_variables(const Module& module, std::vector<CarriedSite>& sites) {
   const std::vector<std::uint32_t> uses = ir::count_uses(module);
   const ir::Region& top = module.region(module.top());
@@ -79,7 +80,7 @@ class StateKeeper {
   }
 
  private:
-  /// Before the first run an open size is 0, whatever the size that it will be has elsewhere.
+  /// Before the first run an open size is 0, whatever the same size is elsewhere.
   Type own_type(Type type) const {
     for (Dim& dim : type.dims)
       if (!dim.is_constant()) dim = module_.dims.fresh();
@@ -112,7 +113,7 @@ class StateKeeper {
                        arg.empty() ? "state" : arg);
   }
 
-  /// No input, result or state of the model has it.
+  /// Returns a name that no input, result or state of the model has.
   [[nodiscard]] std::string unused_name(std::string name) const {
     const auto taken = [&] {
       return std::ranges::any_of(args(),
@@ -131,7 +132,7 @@ class StateKeeper {
     return Tensor::zeros(type.dtype, shape);
   }
 
-  /// Lets the loop begin with the state, and that with what the loop has begun with.
+  /// Makes the loop begin with the state, and the state with the loop's initial value.
   Expected<void> begin(const CarriedSite& site, ir::State& state) {
     std::vector<ValueId>& inputs = module_.node(site.node).inputs;
     if (inputs.size() <= site.input) inputs.resize(site.input + 1);
@@ -154,7 +155,7 @@ class StateKeeper {
     return {};
   }
 
-  /// A branch, so that only one of the two is looked at.
+  /// A branch, so that only one of the two is computed.
   ValueId kept_or(ValueId kept, std::uint32_t is_kept, ValueId first, NodeId loop) {
     const NodeId branch =
         module_.add_node(module_.top(), ir::branch_op, {args()[is_kept], kept, first}, {}, {},
@@ -170,7 +171,7 @@ class StateKeeper {
         branch, ir::join(module_.value(kept).type, module_.value(first).type, module_.dims));
   }
 
-  /// The zeros that a layer begins with; open sizes are those of inputs.
+  /// Returns the zeros that a layer begins with; open sizes are those of inputs.
   Expected<ValueId> computed_zeros(const CarriedSite& site) {
     ir::Builder builder(module_, module_.top());
     builder.set_location(module_.node(site.node).location);
@@ -193,7 +194,7 @@ class StateKeeper {
     return value;
   }
 
-  /// The nodes from number `first` on, which are the last ones.
+  /// Moves the nodes from number `first` on, which are the last ones.
   void move_before(std::size_t first, NodeId loop) {
     std::vector<NodeId>& nodes = module_.region(module_.top()).nodes;
     std::rotate(std::ranges::find(nodes, loop), nodes.begin() + static_cast<std::ptrdiff_t>(first),

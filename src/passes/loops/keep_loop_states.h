@@ -1,5 +1,5 @@
-// Low latency: what the loops of a module carry from step to step becomes a state of the module, so
-// that a sequence fed piece by piece, a run for each, gives the bits of the whole.
+// Low latency: what the loops of a module carry becomes a state of the module, so that a sequence
+// fed piece by piece, one run per piece, gives the same bits as the whole.
 #pragma once
 
 #include "base/expected.h"
@@ -7,11 +7,11 @@
 
 namespace scanloom::passes {
 
-/// Makes hidden states of the values that loops and recurrent layers carry along the open size that
-/// they walk. Inputs and results stay as they are: a run begins with the values that the states
-/// have, and with the first values of the loops where they have none yet. Each is named after the
-/// body, the argument and its number, "loop/h/variable_0". What a variable of the model keeps
-/// already, from the end of a loop to its beginning, is left to it.
+/// Turns the values that loops and recurrent layers carry along the open size that they walk into
+/// hidden states. Inputs and results stay as they are: a run begins with the current values of the
+/// states, or with the initial values of the loops if the states have none yet. A state is named
+/// after the body, the argument and a number: "loop/h/variable_0". A value that a variable of the
+/// model already keeps, from the end of a loop to its beginning, is left to that variable.
 ///
 /// Errors: those of stream_form; unsupported (a variable that is assigned anything else, by name).
 Expected<void> keep_loop_states(ir::Module& module);

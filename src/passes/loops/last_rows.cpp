@@ -25,34 +25,36 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Rows that are kept take so many bytes at most: the loop may take fewer steps than that.
+/// The limit for the bytes of kept rows: the loop may take fewer steps than there are rows.
 constexpr std::int64_t kMaxBytesOfRing = std::int64_t{1} << 26;
-/// Where the number of steps is known, stacks of fewer bytes cost less than carrying rows does.
+/// If the number of steps is known, smaller stacks cost less than carrying rows.
 constexpr std::int64_t kMinBytes = 64 * 1024;
-/// The most rows of sizes that are not known when loading.
+/// The limit for rows whose sizes are not known when loading.
 constexpr std::int64_t kMaxOpenRows = 256;
 
-/// So many nodes may compute with the rows of a stack before some of them are picked.
+/// How many nodes may compute with the rows of a stack before some of them are picked.
 constexpr std::size_t kMaxNodes = 32;
 
-/// A node that picks rows of a stack, or of what nodes make of each of its rows.
+/// A node that picks rows of a stack, or of the values that nodes compute from each of its rows.
 struct Reader {
   NodeId node;
   RowRead rows;
   bool of_stack = true;
 };
 
-/// The last `count` rows of a stack, with all that reads it.
+/// The last `count` rows of a stack, and everything that reads it.
 struct KeptRows {
   std::size_t stacked = 0;
   std::int64_t count = 0;
   std::vector<Reader> readers;
-  std::vector<NodeId> sizes;  ///< nodes that read the sizes of the stack, such as how many rows
-  std::vector<NodeId> along;  ///< nodes that read all rows of the stack and make as many of them
-  std::vector<std::pair<ValueId, int>> made;  ///< values of as many rows, and their axis
+  std::vector<NodeId> sizes;  ///< nodes that read the sizes of the stack, such as the number of
+                              ///< rows
+  std::vector<NodeId> along;  ///< nodes that read all rows of the stack and make equally many
+  std::vector<std::pair<ValueId, int>> made;  ///< values with equally many rows, and the axis of
+                                              ///< these
 };
 
-/// Whether sizes of other values say how large this one is: of what a stream cuts into pieces.
+/// Whether the value is computed from sizes of other values: a stream cuts those into pieces.
 bool counts_elements(const Module& module, ValueId value) {
   std::vector<ValueId> pending{value};
   std::set<ValueId> seen;
@@ -67,7 +69,7 @@ bool counts_elements(const Module& module, ValueId value) {
   return false;
 }
 
-/// Whether nothing but sizes of its operands says how many steps the loop takes.
+/// Whether only sizes of its operands determine the loop's number of steps.
 bool is_counted_by_sizes(const Module& module, const Node& loop) {
   if (known_steps(module, loop) || !runs_to_the_end(module, loop)) return false;
   if (loop.loop->has_trip_count && !counts_without_end(module, loop))
@@ -75,7 +77,7 @@ bool is_counted_by_sizes(const Module& module, const Node& loop) {
   return !loop.loop->scanned.empty();
 }
 
-/// How many of the last steps have made what is read; nullopt where that cannot be told.
+/// Returns how many of the last steps have made what is read; nullopt if that is not known.
 std::optional<std::int64_t> steps_back(const RowRead& read, bool reverse,
                                        std::optional<std::int64_t> rows) {
   if (reverse) return read.first >= 0 ? std::optional(read.last + 1) : std::nullopt;
@@ -84,7 +86,7 @@ std::optional<std::int64_t> steps_back(const RowRead& read, bool reverse,
                                                          : std::nullopt;
 }
 
-/// Whether carrying rows of that type takes less than the stack.
+/// Whether carrying rows of that type takes less memory than the stack.
 bool gains(const Type& row, std::int64_t count, std::optional<std::int64_t> rows) {
   if (!row.is_static()) return count <= kMaxOpenRows && (!rows || count <= *rows / 2);
   const auto elements = row.shape().checked_elements();
@@ -141,7 +143,7 @@ class Keeper {
     return all;
   }
 
-  /// nullopt: other rows of the stack are read, or it costs less than they would.
+  /// nullopt: other rows of the stack are read, or the stack is cheaper.
   [[nodiscard]] std::optional<KeptRows> kept_rows(NodeId loop, std::size_t stacked) const {
     const Node& node = module_.node(loop);
     if (!rows_fit(node, stacked)) return std::nullopt;
@@ -149,7 +151,7 @@ class Keeper {
     if (rows == 0) return std::nullopt;
     auto kept = readers_of(node, stacked, rows);
     if (!kept || (kept->readers.empty() && kept->sizes.empty())) return std::nullopt;
-    // A row that is read for its sizes alone must not make a loop of independent steps carry it.
+    // A row that is read only for its sizes must not make a loop of independent steps carry it.
     if (kept->readers.empty() && !is_carried(node, stacked)) return std::nullopt;
     const bool is_last_alone = kept->count == 1 && surely_steps(module_, node);
     if (!is_last_alone && !gains(row_type(node, stacked), kept->count, rows)) return std::nullopt;
@@ -205,8 +207,8 @@ class Keeper {
     return kept;
   }
 
-  /// The axis of the rows in the results of a node that makes each from the same rows of those
-  /// operands that have an axis of them; nullopt: it does not, or it reads how many there are.
+  /// Returns the axis of the rows in the results of a node that makes each from the same rows of
+  /// its operands. nullopt: it does not, or it reads the number of rows.
   [[nodiscard]] std::optional<int> axis_behind(const Node& node, const std::map<ValueId, int>& axes,
                                                ValueId stack) const {
     const auto is_ranked = [&](ValueId value) {
@@ -236,7 +238,7 @@ class Keeper {
     return module_.region(loop.regions[0]).yields[loop.loop->first_stacked_yield() + stacked];
   }
 
-  /// Whether rows have sizes that are sure, and one step makes one of them.
+  /// Whether the sizes of rows are known (sizes_are_sure), and each step makes one row.
   [[nodiscard]] bool rows_fit(const Node& loop, std::size_t stacked) const {
     const ir::StackedPort& port = loop.loop->stacked[stacked];
     const Type& row = row_type(loop, stacked);
@@ -255,7 +257,7 @@ class Keeper {
            first + loop.loop->carried;
   }
 
-  /// The list of the region ends before the loop, and then behind it.
+  /// The region's list ends before the loop, and later after it.
   Expected<void> keep(NodeId loop, bool remove_stacks) {
     const std::vector<KeptRows> all = kept_of(loop);
     std::vector<TailRows> tails;
@@ -306,7 +308,8 @@ class Keeper {
     return {};
   }
 
-  /// Of a gather whose index is computed from how many rows there are: it reads the last one.
+  /// Gives a gather whose index is computed from the number of rows a constant index for the last
+  /// row.
   void index_by_constant(NodeId id) {
     const Node& node = module_.node(id);
     if (node.op != &ops::gather_op || constant_of(module_, node.inputs[1]) != nullptr) return;
@@ -317,7 +320,7 @@ class Keeper {
     module_.node(id).inputs[1] = index;
   }
 
-  /// Puts the row in the place of what reads it alone; whether it could.
+  /// Replaces what reads the row alone. Returns whether it could.
   bool reread_one(NodeId id, const ir::StackedPort& port, std::optional<ValueId> row) {
     Node& reader = module_.node(id);
     const bool gathers = reader.op == &ops::gather_op;
@@ -334,7 +337,7 @@ class Keeper {
     return true;
   }
 
-  /// The same rows where only those from `first` on are left of so many.
+  /// Renumbers a read of `rows` rows, of which only those from `first` on remain.
   void renumber(const Reader& reader, std::int64_t rows, std::int64_t first) {
     ir::Builder behind(module_, region_);
     behind.set_location(module_.node(reader.node).location);

@@ -1,10 +1,10 @@
-// Matrices that a body captures and multiplies by one or a few vectors are transposed once, before
-// the loop, where the summed axis is the innermost: the elements that a vector of results takes at
-// once then lie side by side.
+// Transposes matrices that a body captures and multiplies by one or a few vectors, once, before the
+// loop, if the summed axis is the innermost: the elements that a vector of results needs at once
+// are then contiguous.
 //
 // Bits do not change: there is one summed axis, whose order stays. Constants are left to the
-// kernels, which pack them when the model is loaded; loops of few steps, or of a number that only a
-// run knows, would not pay for the copy.
+// kernels, which pack them when the model is loaded. Loops of few steps, or of a number of steps
+// known only at run time, would not pay for the copy.
 #include <algorithm>
 #include <utility>
 
@@ -27,14 +27,14 @@ using ir::ValueId;
 using tensor::Einsum;
 using tensor::Subscripts;
 
-/// Results of so few vectors gain; of more, a kernel packs the matrix as it needs it.
+/// Up to this many vectors gain; for more, a kernel packs the matrix as it needs it.
 constexpr std::int64_t kMaxVectors = 4;
-/// Rows of a matrix from which lanes are worth filling.
+/// The number of rows of a matrix from which on it is worth filling lanes.
 constexpr std::int64_t kMinRowsToTranspose = 8;
-/// Steps that pay for transposing.
+/// The number of steps that pays for transposing.
 constexpr std::int64_t kMinStepsToTranspose = 8;
 
-/// The product of the sizes but for one axis; nullopt where one is not known.
+/// Returns the product of the sizes except that of one axis; nullopt if one is not known.
 std::optional<std::int64_t> elements_but(const Type& type, int axis) {
   std::int64_t count = 1;
   for (int i = 0; i < type.rank(); ++i) {
@@ -46,7 +46,7 @@ std::optional<std::int64_t> elements_but(const Type& type, int axis) {
   return count;
 }
 
-/// The specification for the matrix transposed, where it is one that gains.
+/// Returns the specification with the matrix transposed, if that gains.
 std::optional<std::string> turned(const Module& module, const Node& node, std::size_t matrix) {
   const Type& own = module.value(node.inputs[matrix]).type;
   const Type& other = module.value(node.inputs[1 - matrix]).type;
@@ -88,7 +88,7 @@ Expected<Change> turn(Module& module, NodeId loop) {
       auto spec = turned(module, module.node(id), operand);
       if (!spec) continue;
       Outside outside(module, loop);
-      // What is a view across by itself already lies as it should.
+      // A value that is a transposed view is already stored as it should be.
       if (made_by(module, outside[value].value, ops::transpose_op) != nullptr) continue;
       SCANLOOM_TRY(const ValueId transposed,
                    outside.builder().op(ops::transpose_op, {outside[value].value},

@@ -50,7 +50,7 @@ namespace {
 using ops::Activation;
 using ops::ActivationKind;
 
-/// As std::min(std::max(z, -clip), clip), which leaves NaN.
+/// Like std::min(std::max(z, -clip), clip), which keeps NaN.
 Expected<ValueId> clipped(Writer& write, ValueId z, double clip) {
   if (!(clip > 0)) return z;
   const ValueId low = write.number(-clip, z);
@@ -82,7 +82,7 @@ Expected<ValueId> elu(Writer& write, const Activation& activation, ValueId x) {
   return below_zero(write, x, below);
 }
 
-/// As std::max(0, std::min(1, line)), which makes 1 of NaN.
+/// Like std::max(0, std::min(1, line)), which turns NaN into 1.
 Expected<ValueId> hard_sigmoid(Writer& write, const Activation& activation, ValueId x) {
   const ValueId zero = write.number(0, x);
   const ValueId one = write.number(1, x);
@@ -106,7 +106,7 @@ Expected<ValueId> scaled_tanh(Writer& write, const Activation& activation, Value
   return write.mul(alpha, tanh);
 }
 
-/// As ops::activate.
+/// Like ops::activate.
 Expected<ValueId> activated(Writer& write, const Activation& activation, ValueId x) {
   switch (activation.kind) {
     case ActivationKind::sigmoid:
@@ -144,7 +144,7 @@ Expected<ValueId> activated(Writer& write, const Activation& activation, ValueId
   return fail(Code::internal, "an activation that does not exist");
 }
 
-/// Activation `index` of the clipped argument.
+/// Applies activation `index` to the clipped argument.
 Expected<ValueId> gate_of(Writer& write, const CellForm& form, std::size_t index, ValueId z) {
   SCANLOOM_TRY(const ValueId limited, clipped(write, z, form.clip));
   return activated(write, form.activations[index], limited);
@@ -159,7 +159,7 @@ Expected<ValueId> sums_of(Writer& write, const CellWeights& weights, ValueId x, 
   return write.add(products, bias);
 }
 
-/// The gates of an LSTM, of sums i, o, f, c and peepholes i, o, f.
+/// The gates of an LSTM, from sums in the order i, o, f, c and peepholes in the order i, o, f.
 class LstmGates {
  public:
   LstmGates(Writer& write, const CellWeights& weights, const CellForm& form, ValueId sums)

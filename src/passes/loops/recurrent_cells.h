@@ -1,5 +1,6 @@
-// Recurrent cells in nodes: what the reference kernels of lstm, gru and rnn compute in a step, in
-// their order of operations (ops/recurrent/lstm.cpp, ops/recurrent/gru.cpp, ops/recurrent/rnn.cpp).
+// Recurrent cells as nodes: what the reference kernels of lstm, gru and rnn compute in a step, with
+// the same order of operations (ops/recurrent/lstm.cpp, ops/recurrent/gru.cpp,
+// ops/recurrent/rnn.cpp).
 #pragma once
 
 #include <cstdint>
@@ -22,33 +23,33 @@ class Writer {
     return builder_.op(def, std::move(inputs), std::move(attrs));
   }
   ir::ValueId list(std::vector<std::int64_t> values);
-  /// Of the other value's type: f32 or f64.
+  /// A constant of the type of `like`: f32 or f64.
   ir::ValueId number(double value, ir::ValueId like);
   /// Elements [first, last) of an axis.
   Expected<ir::ValueId> part(ir::ValueId value, std::int64_t axis, std::int64_t first,
                              std::int64_t last);
-  /// Element i of an axis, which goes away.
+  /// Element i of an axis, which is removed.
   Expected<ir::ValueId> at(ir::ValueId value, std::int64_t axis, std::int64_t i);
   Expected<ir::ValueId> add(ir::ValueId a, ir::ValueId b);
   Expected<ir::ValueId> mul(ir::ValueId a, ir::ValueId b);
-  /// yes where a < b, else no.
+  /// `yes` where a < b, `no` elsewhere.
   Expected<ir::ValueId> where_less(ir::ValueId a, ir::ValueId b, ir::ValueId yes, ir::ValueId no);
-  /// Rows times the rows of a weight.
+  /// The product of rows with the rows of a weight.
   Expected<ir::ValueId> product(ir::ValueId rows, ir::ValueId weight);
-  /// As it is where it has that type already.
+  /// Returns the value itself if it already has that type.
   Expected<ir::ValueId> cast(ir::ValueId value, DType dtype);
 
  private:
   ir::Builder& builder_;
 };
 
-/// What a cell reads, outside its loop or as the loop's arguments; no value where it lacks
-/// peepholes. All of it f32, or f64.
+/// What a cell reads, as values outside its loop or as the loop's arguments. `peepholes` is invalid
+/// if the cell has none. Everything is f32, or everything is f64.
 struct CellWeights {
   ir::ValueId w, r, w_bias, r_bias, peepholes;
 };
 
-/// What a cell does but for its products.
+/// What a cell computes apart from its products.
 struct CellForm {
   std::int64_t hidden = 0;
   double clip = 0;                               ///< 0: none
@@ -57,7 +58,7 @@ struct CellForm {
   bool linear = false;                           ///< gru: linear_before_reset
 };
 
-/// h' of one direction, or h' and c', from the input of the step and these.
+/// Returns h' of one direction, or h' and c', computed from the input of the step and the state.
 Expected<std::vector<ir::ValueId>> rnn_cell(Writer& write, const CellWeights& weights,
                                             const CellForm& form, ir::ValueId x, ir::ValueId h);
 Expected<std::vector<ir::ValueId>> lstm_cell(Writer& write, const CellWeights& weights,

@@ -1,10 +1,10 @@
-// Layers of gated or simple recurrent units, and of long short-term memory over a batch of many
-// rows, become loops over their cells, which are then optimised and compiled as the same cells are
-// that a user has written out. The bits are those of the operators' reference: its sums and
-// products stand here in its order, those of f16 and bf16 in f32, and the states are rounded as
-// there. Steps behind a row's sequence length leave its states as they are. For few rows the LSTM's
-// kernel, which knows f32 and the usual activations, is faster than a loop, which pays off by
-// products of many rows and by threads (interchange_batch). It stands before the passes on bodies.
+// Turns GRU and RNN layers, and LSTM layers over a batch of many rows, into loops over their cells,
+// which are then optimised and compiled like cells that a user has written out. The bits are those
+// of the operators' reference: sums and products are in its order, those of f16 and bf16 are
+// computed in f32, and the states are rounded as there. Steps after a row's sequence length leave
+// its states as they are. For few rows the LSTM's kernel, which supports f32 and the usual
+// activations, is faster than a loop, which gains from products of many rows and from threads
+// (interchange_batch). It runs before the passes on bodies.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -23,13 +23,13 @@ using ir::ValueId;
 using tensor::Dim;
 using tensor::Tensor;
 
-// The operands and results that the layers begin with, and what only lstm and gru have.
+// The first operands and results of the layers, and those that only lstm and gru have.
 constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
 constexpr std::size_t kStates = 0, kLast = 1;
 constexpr std::size_t kPeepholes = 7;  // of lstm
 constexpr std::size_t kReset = 2;      // of gru
 
-/// Rows of a batch, and units, from which an LSTM is as fast as a loop.
+/// Rows of a batch, and units, from which on a loop is as fast as the LSTM's kernel.
 constexpr std::int64_t kMinRowsOfLstm = 16;
 constexpr std::int64_t kMinUnitsOfLstm = 64;
 
@@ -66,8 +66,8 @@ class LayerRewriter {
       states.push_back(made.states);
       for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
     }
-    // [steps, directions, batch, hidden] and [directions, batch, hidden]. With the batch first the
-    // directions are joined before the steps, which copies whole sequences.
+    // [steps, directions, batch, hidden] and [directions, batch, hidden]. If the batch comes first,
+    // the directions are joined before the steps, which copies whole sequences.
     SCANLOOM_TRY(ValueId all, joined(states, 1));
     if (batch_first_) {
       SCANLOOM_TRY(all, write_.op(ops::transpose_op, {all},
@@ -113,7 +113,7 @@ class LayerRewriter {
     return is_large || !has_kernel();
   }
 
-  /// As kernels/lstm.cpp.
+  /// Whether kernels/lstm.cpp supports the layer.
   [[nodiscard]] bool has_kernel() const {
     return x_.dtype == DType::f32 && !operand(node_, kLengths).valid() &&
            !operand(node_, kPeepholes).valid() && !(clip() > 0) &&
@@ -125,7 +125,7 @@ class LayerRewriter {
     return value.index < uses_.size() && uses_[value.index] > 0;
   }
 
-  /// The operator checks the sizes of its operands, the loop's slices and sums would not.
+  /// The operator checks the sizes of its operands; the loop's slices and sums would not.
   [[nodiscard]] bool sizes_are_sure() const {
     const Dim directions = rewriter_.type(node_.inputs[kW]).dims[0];
     const Dim rows = rewriter_.type(node_.inputs[kW]).dims[1];
@@ -143,7 +143,7 @@ class LayerRewriter {
            (!is_lstm() || (has(kInitial + 1, state) && has(kPeepholes, peepholes)));
   }
 
-  /// Each with a new axis there, one behind the other.
+  /// Joins the values along a new axis.
   Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
     std::vector<ValueId> parts;
     for (const ValueId value : values) {
@@ -155,7 +155,7 @@ class LayerRewriter {
     return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
   }
 
-  /// Row d of an operand, of the type that is computed in.
+  /// Returns row d of an operand, in the type that is computed in.
   Expected<ValueId> row_of(std::size_t i, std::int64_t d) {
     SCANLOOM_TRY(const ValueId row, write_.at(node_.inputs[i], 0, d));
     return write_.cast(row, computed_in_);
@@ -197,7 +197,7 @@ class LayerRewriter {
     return write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 1 : 0}});
   }
 
-  /// The lengths as i64, once they are between 0 and the number of steps.
+  /// Returns the lengths as i64, after checking that they are between 0 and the number of steps.
   Expected<ValueId> checked_lengths() {
     const ValueId none = write_.list({0});
     SCANLOOM_TRY(const ValueId lengths, write_.cast(node_.inputs[kLengths], DType::i64));
@@ -210,7 +210,7 @@ class LayerRewriter {
     SCANLOOM_TRY(const ValueId most, extreme("max"));
     SCANLOOM_TRY(const ValueId steps, step_count());
     const ValueId zero = write_.builder().constant(Tensor::of<std::int64_t>({}, {{0}}));
-    // The one that is wrong, if one is; and what it is compared with.
+    // The wrong length, if there is one, and what it is compared with.
     SCANLOOM_TRY(const ValueId worst, write_.where_less(least, zero, least, most));
     SCANLOOM_TRY(const ValueId not_above, write_.where_less(steps, worst, steps, worst));
     SCANLOOM_TRY(const ValueId right, write_.where_less(worst, zero, steps, not_above));
@@ -306,7 +306,7 @@ class LayerRewriter {
     return {};
   }
 
-  /// The next states, h first, of the type of the layer.
+  /// Returns the next states, h first, in the type of the layer.
   Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, std::int64_t d,
                                       ValueId x, const std::vector<ValueId>& states) const {
     const std::size_t each = usual_activations().size();
@@ -334,8 +334,7 @@ class LayerRewriter {
     return next;
   }
 
-  /// In rows whose sequence has ended the next states are those before; returns the step's row,
-  /// which is 0 there.
+  /// Keeps the states of rows whose sequence has ended; returns the step's row, which is 0 there.
   Expected<ValueId> keep_ended(Writer& write, ValueId step, ValueId lengths,
                                const std::vector<ValueId>& states,
                                std::vector<ValueId>& next) const {
@@ -352,7 +351,7 @@ class LayerRewriter {
     return row;
   }
 
-  const std::vector<std::uint32_t>& uses_;  ///< of the values before the first rewrite
+  const std::vector<std::uint32_t>& uses_;  ///< before the first rewrite
   Rewriter& rewriter_;
   const Node& node_;
   Writer write_;
@@ -361,7 +360,7 @@ class LayerRewriter {
   const std::int64_t hidden_;
   const bool batch_first_;
   ops::Activations activations_;  ///< of both directions
-  ValueId lengths_;               ///< none: all rows take all steps
+  ValueId lengths_;               ///< invalid: all rows take all steps
 };
 
 }  // namespace

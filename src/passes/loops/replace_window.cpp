@@ -1,10 +1,9 @@
-// A tensor of a loop's body that is put together of itself around a new part,
-// concat(x[:i], part, x[i + n:]), becomes x with that part written to it: a state of which a step
-// changes a window then stays where it is. Only where the window surely lies within x, so that no
-// size can differ. And scatters by constant tuples of indices that name a window become scatters
-// of that, which knows no index per element. It stands behind slice_by_counter, which takes the
-// numbers of steps that it knows; small tensors of known sizes are left to what takes states apart
-// (scalarize_states).
+// Turns concat(x[:i], part, x[i + n:]) in a loop's body into a write of the part to x: a state of
+// which a step changes a window then stays in place. Only if the window is certainly within x, so
+// that no size can differ. Also turns scatters by constant index tuples that name a window into
+// scatters of that window, which need no index per element. It runs after slice_by_counter, which
+// needs the step numbers that it recognises. Small tensors of known sizes are left to
+// scalarize_states.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -28,7 +27,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Tensors of fewer elements may become parts in registers.
+/// Smaller tensors may become parts in registers.
 constexpr std::int64_t kMinWindowElements = 1024;
 
 bool is_open_end(std::int64_t end, ir::Dim size) {
@@ -44,7 +43,7 @@ std::optional<std::int64_t> single(const Module& module, ValueId value) {
   return integers ? std::optional((*integers)[0]) : std::nullopt;
 }
 
-/// A slice one by one along one axis.
+/// A slice with step 1 along one axis.
 struct Cut {
   ValueId x, start, end;
   int axis = 0;
@@ -70,7 +69,7 @@ std::optional<Cut> cut_of(const Module& module, ValueId value) {
   return Cut{node->inputs[0], operand(1), operand(2), *axis};
 }
 
-/// A window of x along `axis`, and what takes its place.
+/// A window of x along `axis`, and what replaces it.
 struct Window {
   ValueId x, part, start, end;
   int axis = 0;
@@ -95,7 +94,7 @@ class Replacer {
  private:
   [[nodiscard]] const ir::Type& type(ValueId value) const { return module_.value(value).type; }
 
-  /// What the concat replaces of a tensor, where it does nothing else.
+  /// Returns the window of a tensor that the concat replaces, if it does nothing else.
   [[nodiscard]] std::optional<Window> window_of(const Node& concat) const {
     if (concat.op != &ops::concat_op || concat.inputs.size() != 3) return std::nullopt;
     const auto before = cut_of(module_, concat.inputs[0]),
@@ -119,8 +118,8 @@ class Replacer {
     return Window{x, part, before->end, after->start, before->axis};
   }
 
-  /// The type of x in a step. Where x is a state whose next value the concat is, the sizes of the
-  /// first value: a window that fits into these leaves them as they are.
+  /// Returns the type of x in a step. If x is a state whose next value is the concat, these are the
+  /// sizes of the initial value: a window within these does not change them.
   [[nodiscard]] const ir::Type& type_in_step(ValueId x, ValueId next) const {
     const Node& loop = module_.node(loop_);
     const auto state = body_argument(module_, loop, x, loop.loop->captured, loop.loop->carried);
@@ -130,13 +129,13 @@ class Replacer {
     return type(loop.inputs[loop.loop->first_carried_input() + *state]);
   }
 
-  /// Not one that passes rather take apart.
+  /// Excludes tensors that other passes would rather take apart.
   static bool is_large(const ir::Type& whole) {
     return whole.dtype != DType::string &&
            (!whole.is_static() || whole.shape().elements() >= kMinWindowElements);
   }
 
-  /// Whether the window of `count` elements from start to end surely lies within the axis.
+  /// Whether the window of `count` elements from start to end is certainly within the axis.
   [[nodiscard]] bool fits(ValueId start, ValueId end, std::int64_t count, ir::Dim size) const {
     const auto first = single(module_, start), last = single(module_, end);
     if (first && last)
@@ -148,8 +147,8 @@ class Replacer {
     return trips && size.is_constant() && *trips <= size.value() - (*to - 1);
   }
 
-  /// By how much a value of one element is more than the number of the step; nullopt where it has
-  /// nothing to do with that.
+  /// Returns how much larger than the number of the step a value of one element is; nullopt if it
+  /// is not computed from that number.
   [[nodiscard]] std::optional<std::int64_t> steps_ahead(ValueId value) const {
     constexpr std::int64_t kFar = std::int64_t{1} << 40;
     std::int64_t ahead = 0;
@@ -173,7 +172,7 @@ class Replacer {
     return ahead;
   }
 
-  /// The concat becomes a scatter, in its place, whose bounds stand before it already.
+  /// Replaces the concat by a scatter at the same position; its bounds already come before it.
   void replace(NodeId id, const Window& window) {
     Node& node = module_.node(id);
     node.op = &ops::scatter_slice_op;
@@ -195,7 +194,7 @@ bool has_concat(const Module& module, NodeId loop) {
   });
 }
 
-/// Constant tuples that name a window give way to it.
+/// Replaces constant tuples that name a window by that window.
 Expected<bool> name_window(Rewriter& rewriter, NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::scatter_nd_op) return false;

@@ -1,11 +1,11 @@
-// States that steps take apart and put together again become a state per part: the delays of a
-// cascade of filters, the coordinates of an equation. Without the slices and concats the body is
-// one element program, whose states stay in registers (plan/bind/whole_loop.h). Slices that it
-// scans or captures are cut before the loop, where they are views; final values and rows are put
-// together behind it.
+// Replaces a state that steps take apart and put together again by a state per part: the delays of
+// a cascade of filters, the coordinates of an equation. Without the slices and concats the body is
+// one element program, whose states stay in registers (plan/bind/bind_whole_loop.cpp). Scanned
+// slices and captured values are cut before the loop, where that is a view; final values and rows
+// are put together after it.
 //
-// It stands behind the passes that make slices of what models write in other ways, and before those
-// that join loops, which ask what becomes of bodies.
+// It runs after the passes that turn other forms into slices, and before those that join loops,
+// which depend on the kind of machine code that bodies become.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -28,8 +28,7 @@ using ir::RegionId;
 using ir::ValueId;
 using Parts = std::vector<ValueId>;
 
-/// Splits values of one loop, with which the list of its region ends; what it adds behind the loop
-/// stands there.
+/// Splits values of one loop. The region's list ends with the loop, so added nodes come after it.
 class Splitter {
  public:
   Splitter(Module& module, NodeId loop, std::map<ValueId, Split> splits, ir::ValueMap& outside)
@@ -58,7 +57,7 @@ class Splitter {
   }
   [[nodiscard]] int rank_of(ValueId value) const { return module_.value(value).type.rank(); }
 
-  /// What the value has become, in a body whose ports are the ones before and those added.
+  /// Returns what the value has become, in a body with both the old and the added ports.
   [[nodiscard]] ValueId now(ValueId value) const {
     const auto found = now_.find(value);
     return found == now_.end() ? value : found->second;
@@ -83,7 +82,7 @@ class Splitter {
     return parts;
   }
 
-  /// Ports for the parts of each argument that is split, in the place of its own.
+  /// Adds ports for the parts of each split argument, instead of the argument's own.
   Expected<void> split_arguments(const LoopPorts& ports, const ir::Region& before) {
     module_.region(region_).nodes.pop_back();
     ir::Builder builder(module_, region_);
@@ -108,7 +107,7 @@ class Splitter {
     return {};
   }
 
-  /// The arguments that stand for the parts, in the place of argument i.
+  /// Adds ports for the parts of argument i; returns their arguments.
   Parts add_ports(const LoopPorts& ports, std::uint32_t i, const Parts& outer) {
     if (i < ports.captured) {
       kept_.captured[i] = false;
@@ -127,7 +126,7 @@ class Splitter {
     return add_scanned(module_, loop_, outer, same);
   }
 
-  /// As elements of the whole, for people.
+  /// Names them as elements of the whole, for readers.
   void name_parts(ValueId whole, const Parts& parts) {
     const std::string name = module_.value(whole).name;
     if (name.empty()) return;
@@ -135,7 +134,7 @@ class Splitter {
       module_.value(parts[i]).name = name + '[' + std::to_string(i) + ']';
   }
 
-  /// States that begin with these values. What they become follows when the body is split.
+  /// Adds states with these initial values. Their next values are set when the body is split.
   Parts add_states(std::uint32_t carried, const Parts& initial) {
     Parts arguments, finals;
     for (const ValueId value : initial) {
@@ -160,7 +159,7 @@ class Splitter {
     return {};
   }
 
-  /// Whether others, added to the body, or parts that there are have taken the node's place.
+  /// Returns whether the node was replaced, by nodes added to the body or by existing parts.
   Expected<bool> split_node(ir::Builder& builder, NodeId id) {
     const Node node = module_.node(id);  // by value: adding nodes may move the table
     const Split* const split = split_of(node.outputs[0]);
@@ -189,7 +188,7 @@ class Splitter {
     return true;
   }
 
-  /// Constants, not slices of one: nothing is left to take apart.
+  /// Cuts it into constants instead of slices of one, so that nothing is left to take apart.
   Expected<Parts> cut_constant(ir::Builder& builder, ValueId value, const Split& split) const {
     const tensor::Tensor whole = *constant_of(module_, value);
     const tensor::Shape strides = tensor::contiguous_strides(whole.shape());
@@ -218,7 +217,7 @@ class Splitter {
     return builder.op(*node.op, std::move(inputs), attrs_of(node));
   }
 
-  /// A slice or a gather: parts that there are.
+  /// A slice or a gather: takes existing parts.
   Expected<bool> take(ir::Builder& builder, const Node& node, const Split& read) {
     const auto rows = rows_taken(module_, node, read.from_end);
     Parts taken;
@@ -237,7 +236,7 @@ class Splitter {
     return true;
   }
 
-  /// A reduction, in its order: sums begin with 0, extremes with the first element
+  /// A reduction, in its order: sums begin with 0, min and max with the first element
   /// (ops/reduce/reduce.cpp).
   Expected<bool> fold(ir::Builder& builder, const Node& node) {
     const Parts& parts = parts_[node.inputs[0]];
@@ -286,7 +285,7 @@ class Splitter {
     return {};
   }
 
-  /// Stacks the parts, in the place of the row.
+  /// Stacks the parts instead of the row.
   Expected<void> split_stack(ir::Builder& builder, std::size_t i, ValueId row, ValueId stack) {
     const ir::StackedPort port = module_.node(loop_).loop->stacked[i];
     const Split& split = *split_of(row);

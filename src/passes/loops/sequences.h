@@ -1,5 +1,5 @@
 // Sequences of what a loop's body computes: rows that the loop stacks, tensors that it scans from
-// end to end, and rows that it is made to stack. Used by the passes that move work behind a loop.
+// end to end, and rows that it is made to stack. Used by the passes that move work after a loop.
 #pragma once
 
 #include <map>
@@ -10,28 +10,28 @@
 
 namespace scanloom::passes {
 
-/// Of one loop, those whose elements lie in one order.
+/// The sequences of one loop whose elements are in the same order.
 class StepSequences {
  public:
   /// Finds the stacked rows of known sizes. `steps`: how many there are; nullopt: as many as the
-  /// first such rows. `reverse`: the last step's element lies first.
+  /// first such rows. `reverse`: the element of the last step comes first.
   StepSequences(ir::Module& module, ir::NodeId loop, const KnownSizes& sizes, bool reverse,
                 std::optional<ir::Dim> steps = std::nullopt);
 
   /// The stacked ports that were found.
   [[nodiscard]] const std::vector<std::size_t>& ports() const { return ports_; }
-  /// Precondition: it was given, or there are ports.
+  /// Precondition: `steps` was given, or there are ports.
   [[nodiscard]] ir::Dim steps() const { return *steps_; }
 
   /// Whether the value of the body is stacked, or scanned from end to end.
   [[nodiscard]] bool has(ir::ValueId value) const {
     return stacked_as_.contains(value) || scanned_as(value);
   }
-  /// Stacks further values, along that axis if they have it. Precondition: none of them is there.
+  /// Stacks further values, along that axis if they have it. Precondition: has() none of them.
   void stack(const std::vector<ir::ValueId>& values, std::int64_t axis);
-  /// Takes away what stack() has added.
+  /// Removes what stack() has added.
   void unstack();
-  /// Sets what stands for the value outside. Precondition: has(value). Errors: internal.
+  /// Sets the value's counterpart outside. Precondition: has(value). Errors: internal.
   Expected<void> enter(Outside& outside, ir::ValueId value) const;
 
  private:
@@ -43,9 +43,9 @@ class StepSequences {
   const ir::NodeId loop_;
   const bool reverse_;
   std::optional<ir::Dim> steps_;
-  std::size_t stacked_before_;  ///< ports that were there
+  std::size_t stacked_before_;  ///< number of ports at the beginning
   std::vector<std::size_t> ports_;
-  std::map<ir::ValueId, std::size_t> stacked_as_;  ///< the port that has the value as its rows
+  std::map<ir::ValueId, std::size_t> stacked_as_;  ///< the port that stacks the value
 };
 
 }  // namespace scanloom::passes

@@ -1,7 +1,7 @@
-// Ports that say twice the same, or the same in every step: equal captured, carried, scanned and
-// stacked values become one; a carried value that never changes is captured; a branch whose sides
-// both hand on a captured value hands it on no more. It stands before the passes that look into
-// bodies, for a captured value can be hoisted from and a carried one cannot.
+// Removes redundant ports: equal captured, carried, scanned and stacked values become one; a
+// carried value that never changes is captured; a captured value that both regions of a branch pass
+// on is read directly. It runs before the passes that look into bodies, since work on a captured
+// value can be hoisted and work on a carried one cannot.
 #include <algorithm>
 #include <map>
 
@@ -19,7 +19,7 @@ using ir::NodeId;
 using ir::Region;
 using ir::ValueId;
 
-/// One loop or branch. Values are compared as `map` rewrites them; what is found goes into `map`.
+/// One loop or branch. Values are compared as `map` rewrites them, and results are added to `map`.
 class Simplifier {
  public:
   Simplifier(Module& module, ir::ValueMap& map, NodeId id) : module_(module), map_(map), id_(id) {}
@@ -61,7 +61,7 @@ class Simplifier {
   [[nodiscard]] ValueId input(std::size_t i) const { return map_[node().inputs[i]]; }
   [[nodiscard]] ValueId yield(std::size_t i) const { return map_[side(0).yields[i]]; }
 
-  /// The captured values stand last among a branch's operands, for a loop where its ports say.
+  /// The captured values are a branch's last operands; for a loop its ports say where they are.
   void merge_captured(std::size_t region, std::vector<bool>& kept) {
     const std::size_t first = node().loop ? ports().first_captured_input() : 1;
     std::map<ValueId, std::size_t> seen;
@@ -95,11 +95,12 @@ class Simplifier {
     return side(0).args[ports().captured + i];
   }
 
-  /// Carried values that each step hands on as they are; their results are their initial values.
-  /// One that is captured as well is that; the others are to be captured.
+  /// Finds carried values that each step passes on unchanged, and replaces their results by their
+  /// initial values. One that is also captured becomes that argument; the others are to be
+  /// captured.
   std::vector<std::size_t> find_invariant(std::vector<bool>& kept) {
     std::vector<std::size_t> to_capture;
-    std::map<ValueId, ValueId> captured_as;  // arguments, by the outer values they stand for
+    std::map<ValueId, ValueId> captured_as;  // arguments, by the outer values
     for (std::size_t i = 0; i < ports().captured; ++i)
       captured_as.try_emplace(input(ports().first_captured_input() + i), side(0).args[i]);
     const std::size_t first_yield = ports().first_carried_yield();
@@ -165,7 +166,7 @@ class Simplifier {
     keep_ports(module_, id_, kept);
   }
 
-  /// The outer value that result i of a branch is on both sides.
+  /// Returns the outer value that result i of a branch is in both regions.
   [[nodiscard]] ValueId handed_on(std::size_t i) const {
     ValueId outer;
     for (std::size_t s = 0; s < 2; ++s) {
@@ -186,7 +187,7 @@ class Simplifier {
 
 }  // namespace
 
-// Outer bodies first, so that what becomes equal outside is seen as equal inside.
+// Outer bodies first, so that values found equal outside are seen as equal inside.
 Expected<Change> simplify_ports(ir::Module& module) {
   Change change;
   ir::ValueMap map(module);

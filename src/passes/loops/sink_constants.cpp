@@ -1,6 +1,6 @@
-// A captured constant becomes a constant of the body: the body sees its value, and folding, kernels
-// and machine code can use it. Tensors are shared, so this copies nothing. It stands before the
-// passes that look for constants.
+// Turns a captured constant into a constant of the body, so that folding, kernels and machine code
+// see its value. Tensors are shared, so this copies nothing. It runs before the passes that look
+// for constants.
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -14,7 +14,7 @@ using ir::Module;
 using ir::NodeId;
 using ir::ValueId;
 
-/// In front of a region's nodes, which may all read it.
+/// Adds it before the region's nodes, so that all can read it.
 ValueId constant_in_front(Module& module, ir::RegionId region, ValueId constant) {
   const ir::Node& outer = module.node(module.value(constant).producer);
   const ir::LocationId location = outer.location;
@@ -25,7 +25,7 @@ ValueId constant_in_front(Module& module, ir::RegionId region, ValueId constant)
   return module.node(inner).outputs[0];
 }
 
-/// Which of `count` captured values, the first of them operand `first`, are no constants.
+/// Returns which of `count` captured values, starting at operand `first`, are not constants.
 std::vector<bool> not_constant(const Module& module, NodeId id, std::size_t first,
                                std::size_t count) {
   std::vector<bool> kept(count);
@@ -50,7 +50,7 @@ void sink(Module& module, NodeId id, ir::RegionId region, std::size_t first,
 
 }  // namespace
 
-// Outer bodies first: what sinks into one is a constant for those inside it.
+// Outer bodies first: a constant that sinks into one is a constant for the bodies inside it.
 Expected<Change> sink_constants(ir::Module& module) {
   Change change;
   ir::ValueMap map(module);

@@ -1,7 +1,7 @@
-// What a step picks from a captured tensor by the number of the step becomes its slice of a scanned
-// one: a view that moves, without an index to check, which batch_over_time, streams and the code of
-// loops know. So do models say it that have only a Loop with a counter. Only where there surely is
-// an element for each step, so that no index can be outside.
+// Turns what a step gathers from a captured tensor by the number of the step into a slice of a
+// scanned tensor: a moving view without an index to check, which batch_over_time, streams and
+// compiled loops understand. Models that only have a Loop with a counter express scans this way.
+// Only if there is certainly an element for each step, so that no index can be outside.
 #include <algorithm>
 #include <optional>
 
@@ -44,7 +44,7 @@ class Slicer {
     return body_argument(module_, node(), value, 0, node().loop->captured);
   }
 
-  /// The axis of which a gather picks the element of the step, if it does.
+  /// Returns the axis along which a gather picks the element of the step, if it does.
   [[nodiscard]] std::optional<int> axis_picked(const Node& gather) const {
     if (gather.op != &ops::gather_op) return std::nullopt;
     const auto captured = captured_argument(gather.inputs[0]);
@@ -61,7 +61,7 @@ class Slicer {
     return has_element_per_step(module_, node(), counts_, size);
   }
 
-  /// The gather becomes what is left to do with the slice.
+  /// Replaces the gather by what remains to be done with the slice.
   void slice(NodeId id, int axis) {
     const auto captured = captured_argument(module_.node(id).inputs[0]);
     const ValueId outer = node().inputs[node().loop->first_captured_input() + *captured];

@@ -1,10 +1,10 @@
-// What grows by one row per step gives way to a stack: a sequence that is then concatenated, as
-// exporters write lists of rows, and a tensor that each step concatenates a row to. Rows go to
-// where they belong, and the loop can be compiled. It stands before the passes on stacks and before
-// drop_dead_code, which removes what grew.
+// Replaces values that grow by one row per step by a stack: a sequence that is concatenated later,
+// as exporters write lists of rows, and a tensor to which each step concatenates a row. Rows are
+// written to their final position, and the loop can be compiled. It runs before the passes on
+// stacks and before drop_dead_code, which removes the growing value.
 //
-// Of no items there is nothing to concatenate, which is an error; a stack of no rows is none. So
-// the trip count is checked, in the name of the node that concatenates the sequence.
+// Concatenating an empty sequence is an error, a stack without rows is not. So the trip count is
+// checked, in the name of the node that concatenates the sequence.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -62,7 +62,8 @@ class Stacker {
     }
   }
 
-  /// What each step appends to carried value i, an empty sequence at first that nothing else reads.
+  /// Returns what each step appends to carried value i, an initially empty sequence that nothing
+  /// else reads.
   [[nodiscard]] ValueId appended_item(NodeId loop, std::uint32_t i) const {
     const Node& node = module_.node(loop);
     const ir::Region& body = module_.region(node.regions[0]);
@@ -77,7 +78,7 @@ class Stacker {
     return insert->inputs[0] == argument && at_end && alone ? insert->inputs[1] : ValueId{};
   }
 
-  /// The port that stacks as all of the nodes concatenate; nullopt: there is none.
+  /// Returns the port that stacks the way all of the nodes concatenate; nullopt if there is none.
   [[nodiscard]] std::optional<ir::StackedPort> port_of(const std::vector<NodeId>& readers,
                                                        ValueId item) const {
     const Type& row = module_.value(item).type;
@@ -99,7 +100,7 @@ class Stacker {
 
   void stack(NodeId loop, ValueId item, const ir::StackedPort& port,
              const std::vector<NodeId>& readers) {
-    // The list of the region ends before the loop.
+    // The region's list ends before the loop.
     ir::Builder builder(module_, region_);
     builder.set_location(module_.node(readers[0]).location);
     const ValueId trip = module_.node(loop).inputs[0];
@@ -131,14 +132,15 @@ class Stacker {
     bool at_front = false;
   };
 
-  /// What each step concatenates to carried value i, a tensor that nothing else in it reads.
+  /// Returns what each step concatenates to carried value i, a tensor that nothing else in it
+  /// reads.
   [[nodiscard]] std::optional<Growth> growth_of(NodeId loop, std::uint32_t i) const {
     const Node& node = module_.node(loop);
     const ir::Region& body = module_.region(node.regions[0]);
     const ValueId argument = body.args[node.loop->captured + i];
     const ValueId yield = body.yields[node.loop->first_carried_yield() + i];
     const Node* const concat = made_by(module_, yield, ops::concat_op);
-    // A state whose sizes must not change is an error where it grows.
+    // For a state whose sizes must not change, growing is an error.
     if (node.loop->fixed_sizes || concat == nullptr || concat->inputs.size() != 2 ||
         uses_[argument.index] != 1 || uses_[yield.index] != 1 || uses_[node.outputs[i].index] == 0)
       return std::nullopt;
@@ -148,7 +150,7 @@ class Stacker {
     const Type& type = module_.value(row).type;
     const Type& initial = module_.value(node.inputs[node.loop->first_carried_input() + i]).type;
     const auto axis = tensor::normalise_axis(attr_of(*concat, "axis").integer(), type.rank());
-    // Without a step the rows must stand beside the initial value all the same.
+    // Even without a step the rows must be compatible with the initial value.
     if (!axis || !sizes_are_sure(module_, type) || !initial.ranked ||
         initial.rank() != type.rank() || type.dtype == DType::string)
       return std::nullopt;
@@ -159,7 +161,7 @@ class Stacker {
     return Growth{row, *axis, at_front};
   }
 
-  /// The list of the region ends with the loop.
+  /// The region's list ends with the loop.
   void stack_tensors(NodeId loop) {
     for (std::uint32_t i = 0; i < module_.node(loop).loop->carried; ++i) {
       const auto growth = growth_of(loop, i);

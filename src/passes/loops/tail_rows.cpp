@@ -20,12 +20,13 @@ using ir::Type;
 using ir::ValueId;
 using tensor::Tensor;
 
-/// Up to so many rows are states where all values of a step stay in registers.
+/// The maximum number of rows kept as states if rows are small, or all values of a step stay in
+/// registers.
 constexpr std::int64_t kMaxTailStates = 16;
-/// Up to so many where a step copies each of them, and so many if they are small.
+/// The maximum number of rows that are states whatever their size, and the elements of a small row.
 constexpr std::int64_t kMaxCopied = 2;
 constexpr std::int64_t kSmallRow = 64;
-/// Constants of more bytes are made by the run.
+/// Larger constants are made at run time.
 constexpr std::int64_t kMaxConstantBytes = 1024;
 
 ValueId yielded_row(const Module& module, ir::NodeId loop, std::size_t stacked) {
@@ -58,7 +59,7 @@ ValueId TailRows::argument_of(std::uint32_t port) const {
   return module_.region(node.regions[0]).args[node.loop->captured + port];
 }
 
-/// The initial value of a state that has the type of a row; invalid where there is none.
+/// Returns the initial value of a state that has the type of a row; invalid if there is none.
 ValueId TailRows::value_like_a_row() const {
   const Node& node = module_.node(loop_);
   for (std::uint32_t i = 0; i < node.loop->carried; ++i) {
@@ -75,7 +76,7 @@ bool TailRows::can_be_carried() const {
 }
 
 TailRows::NewState TailRows::add_state(ValueId initial) {
-  // Any value of its type stands for the next one until that is made.
+  // Any value of the type serves as the next value until that is made.
   const ValueId last = add_carried(module_, loop_, initial, initial);
   const std::uint32_t port = module_.node(loop_).loop->carried - 1;
   return {argument_of(port), last, port};
@@ -86,7 +87,7 @@ void TailRows::set_next(const NewState& state, ValueId next) {
   module_.region(node.regions[0]).yields[node.loop->first_carried_yield() + state.port] = next;
 }
 
-/// Of a row, or of a tensor of that many: nothing reads its elements.
+/// Zeros for one row, or for a tensor of `rows` rows: nothing reads their elements.
 Expected<ValueId> TailRows::zeros(Builder& builder, std::optional<std::int64_t> rows) {
   ValueId shape;
   if (type_.is_static()) {
@@ -110,8 +111,8 @@ Expected<ValueId> TailRows::zeros(Builder& builder, std::optional<std::int64_t> 
   return builder.op(ops::expand_op, {builder.constant(std::move(zero)), shape});
 }
 
-/// The carried value that has `value` as its next one. further: its argument is the row of the step
-/// before.
+/// Returns the carried value whose next value is `value`. further: its argument must be the row of
+/// the step before.
 std::optional<std::uint32_t> TailRows::port_that_hands_on(ValueId value, bool further) const {
   const Node& node = module_.node(loop_);
   const std::vector<ValueId>& yields = module_.region(node.regions[0]).yields;
@@ -175,8 +176,8 @@ Expected<void> TailRows::carry_ring() {
   return {};
 }
 
-/// Sets steps_: the trip count where nothing else ends the loop, the size of what it scans where
-/// that says how many there are, or a counter.
+/// Sets steps_: the trip count if nothing else ends the loop, the size of what it scans if that
+/// determines the steps, or a counter.
 Expected<void> TailRows::count_steps() {
   const Node& node = module_.node(loop_);
   const ir::LoopPorts& ports = *node.loop;
@@ -259,8 +260,8 @@ Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
   return behind.op(ops::concat_op, std::move(parts), {{"axis", 0}});
 }
 
-/// The ring, begun at the oldest row, or backwards from the newest one, with the rows along their
-/// axis.
+/// Returns the ring, starting at the oldest row (or backwards from the newest one), with the rows
+/// along their axis.
 Expected<ValueId> TailRows::ordered_ring(Builder& builder) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(count_));
   for (std::int64_t i = 0; i < count_; ++i)
@@ -291,7 +292,7 @@ Expected<ValueId> TailRows::joined_states(Builder& builder) {
   return builder.op(ops::concat_op, std::move(rows), {{"axis", port_.axis}});
 }
 
-/// Without the rows that no step has made: those of the steps before the first one.
+/// Drops the rows that no step has made: those of the steps before the first one.
 Expected<ValueId> TailRows::rows_that_are_there(Builder& builder, ValueId rows) {
   if (are_all_there_) return rows;
   SCANLOOM_TRY(const ValueId there, builder.op(ops::min_op, {steps_, scalar_of(builder, count_)}));

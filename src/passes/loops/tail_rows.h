@@ -1,6 +1,6 @@
-// TailRows: the rows of a loop's last steps, which it carries from step to step where nothing reads
-// those of the other steps. A few rows are states, each of which passes its value on to the next;
-// more are stored in a ring, a tensor of that many rows into which every step writes one.
+// TailRows: the rows of a loop's last steps, which the loop carries if nothing reads the other
+// rows. A few rows are states, each of which passes its value on to the next. More rows are stored
+// in a ring: a tensor of that many rows, one of which every step overwrites.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,30 @@ namespace scanloom::passes {
 
 class TailRows {
  public:
-  /// Keeps the last `count` rows of one stacked result, whose rows have sizes that are sure.
+  /// Keeps the last `count` rows of one stacked result. The sizes of its rows must be known
+  /// (sizes_are_sure).
   TailRows(ir::Module& module, ir::RegionId region, ir::NodeId loop, std::size_t stacked,
            std::int64_t count);
 
-  /// Whether a state can begin as something of a row's sizes.
+  /// Whether there is an initial value for a state of a row's sizes.
   [[nodiscard]] bool can_be_carried() const;
-  /// Makes the loop carry them, and count its steps if `counts`. The region's list ends before the
-  /// loop. Precondition: can_be_carried(). Errors: internal.
+  /// Makes the loop carry the rows, and count its steps if `counts`. The region's list must end
+  /// before the loop. Precondition: can_be_carried(). Errors: internal.
   Expected<void> carry(bool counts);
 
-  /// The row of the step that is `back` steps before the end of the loop, 1 being the last step;
-  /// nullopt where rows are stored in a ring. Preconditions: carry(); there are so many steps.
+  /// Returns the row of the step that is `back` steps before the end of the loop, 1 being the last
+  /// step; nullopt if rows are stored in a ring. Preconditions: carry(); the loop takes that many
+  /// steps.
   [[nodiscard]] std::optional<ir::ValueId> row(std::int64_t back) const;
-  /// Returns all of them in the order of the stack; fewer where there are fewer steps. Made once.
-  /// The region's list ends after the loop. Precondition: carry(). Errors: internal.
+  /// Returns all rows in the order of the stack; fewer if there are fewer steps. Built once. The
+  /// region's list must end after the loop. Precondition: carry(). Errors: internal.
   Expected<ir::ValueId> together();
-  /// Returns what a dim or shape of the whole stack gives. The region's list ends after the loop.
-  /// Precondition: carry(true). Errors: internal.
+  /// Returns what a dim or shape node of the whole stack gives. The region's list must end after
+  /// the loop. Precondition: carry(true). Errors: internal.
   Expected<ir::ValueId> sizes_for(ir::NodeId reader);
 
  private:
-  /// A carried value whose next value is not said yet.
+  /// A carried value whose next value is not set yet.
   struct NewState {
     ir::ValueId argument, last;
     std::uint32_t port = 0;
@@ -60,12 +62,13 @@ class TailRows {
   const ir::NodeId loop_;
   const ir::StackedPort port_;
   const std::int64_t count_;
-  const ir::ValueId row_;  ///< of the body
-  const ir::Type type_;    ///< of a row
+  const ir::ValueId row_;  ///< the value in the body
+  const ir::Type type_;    ///< the type of a row
   bool are_all_there_ = false;
-  std::vector<ir::ValueId> states_;  ///< the last values, that of the last step first
-  ir::ValueId ring_, oldest_;        ///< the last values; oldest_: where in the ring
-  ir::ValueId steps_;  ///< how many the loop has taken, where rows may be missing or sizes are read
+  std::vector<ir::ValueId> states_;  ///< the final values, the last step's first
+  ir::ValueId ring_, oldest_;  ///< the final values; oldest_: the position of the oldest row in the
+                               ///< ring
+  ir::ValueId steps_;  ///< the number of steps taken, if rows may be missing or sizes are read
   ir::ValueId together_;
 };
 

@@ -1,9 +1,10 @@
-// A loop of which only rows of its first steps are read takes no more steps than these. It stands
-// behind canonicalise, which turns parts into slices, and before drop_dead_code; unroll_short_loop
-// may dissolve what is left.
+// Trims the trip count of a loop of which only rows of the first steps are read. It runs after
+// canonicalise, which turns parts into slices, and before drop_dead_code; unroll_short_loop may
+// dissolve the shorter loop.
 //
-// What is not computed must not be missed: no final value is read, no step can fail, draw or keep a
-// state, and no condition ends the loop, for the condition of a later step may be wrong.
+// Skipped steps must not be missed: no final value may be read, no step may fail, draw random
+// samples or keep a state, and no condition may end the loop, since a later step's condition may be
+// wrong.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +34,7 @@ bool cannot_fail(const Module& module, const Node& loop) {
          });
 }
 
-/// How many steps make all rows that are read; nullopt where that cannot be told.
+/// Returns how many steps make all rows that are read; nullopt if that is not known.
 std::optional<std::int64_t> steps_read(const Module& module, const Node& loop,
                                        const Readers& readers, std::int64_t steps) {
   std::int64_t needed = 0;
@@ -54,7 +55,7 @@ std::optional<std::int64_t> steps_read(const Module& module, const Node& loop,
   return needed;
 }
 
-/// The number of steps that suffices, where the loop takes more.
+/// Returns the number of steps that suffices, if the loop takes more.
 std::optional<std::int64_t> fewer(const Module& module, NodeId id, const Readers& readers,
                                   const std::vector<std::uint32_t>& uses) {
   const Node& loop = module.node(id);
@@ -68,7 +69,7 @@ std::optional<std::int64_t> fewer(const Module& module, NodeId id, const Readers
   return needed;
 }
 
-/// The number stands at the end of what the region has so far.
+/// Adds the number at the end of what the region has so far.
 void set_trip_count(Module& module, NodeId id, ir::RegionId region, std::int64_t steps) {
   ir::Builder builder(module, region);
   builder.set_location(module.node(id).location);

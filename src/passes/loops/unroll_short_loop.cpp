@@ -1,11 +1,11 @@
-// A loop that takes no step gives way to its initial values and empty stacks, one that takes a
-// single step to what its body does, one of a few small steps to all of them in a row. It stands
-// behind inline_branch, which uncovers such loops as well, and before everything that works within
-// one region.
+// Unrolls short loops. A loop without steps is replaced by its initial values and empty stacks, one
+// of a single step by its body, one of a few small steps by all of them in a row. It runs after
+// inline_branch, which also uncovers such loops, and before everything that works within one
+// region.
 //
-// Several steps are copied only where their loop would never become machine code: for that, loops
-// must take many more steps than kMaxSteps (plan/cost.h). Inside another loop they may be more
-// nodes, for a body without loops can become machine code as a whole; outside, each is a call.
+// Several steps are copied only if their loop would never become machine code: that takes many more
+// steps than kMaxSteps (plan/cost.h). Inside another loop they may have more nodes, since a body
+// without loops can be compiled as a whole; outside, each node is a call.
 #include <algorithm>
 
 #include "ir/scan_window.h"
@@ -27,15 +27,15 @@ constexpr std::int64_t kMaxSteps = 8;
 constexpr std::int64_t kMaxNodesInLoop = 64;
 constexpr std::int64_t kMaxNodesOutside = 16;
 
-/// Sizes that only data decide are others in each copy of a step.
+/// Gives each copy of a step its own sizes where only data decide them.
 void renew_sizes(Module& module, std::size_t first_value) {
   for (std::size_t i = first_value; i < module.value_count(); ++i)
     for (ir::Dim& dim : module.value(ValueId(i)).type.dims)
       if (module.dims.uses_fresh_from(dim, 0)) dim = module.dims.fresh();
 }
 
-/// One region, whose list of nodes is made anew: nodes are taken from a stack, on which those of a
-/// body replace their loop.
+/// One region, whose list of nodes is rebuilt: nodes are taken from a stack, on which a body's
+/// nodes replace their loop.
 class Inliner {
  public:
   Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
@@ -61,7 +61,7 @@ class Inliner {
   }
 
  private:
-  /// is_done: a loop of one step, the nodes of whose body have all been taken.
+  /// is_done: a loop of one step whose body has been taken completely.
   struct Pending {
     NodeId node;
     bool is_done = false;
@@ -90,7 +90,7 @@ class Inliner {
     return true;
   }
 
-  /// Stacks without rows are made only where all sizes are numbers: others may depend on data.
+  /// Empty stacks are made only if all sizes are numbers: others may depend on data.
   bool skip(const Node& node) {
     const LoopPorts& ports = *node.loop;
     std::vector<tensor::Tensor> stacks;
@@ -135,8 +135,8 @@ class Inliner {
     return steps * work <= (is_in_loop(module_, region_) ? kMaxNodesInLoop : kMaxNodesOutside);
   }
 
-  /// Whether no state changes its rank from step to step: a later step would fail, but not before
-  /// the run comes to it.
+  /// Whether no state changes its rank from step to step: a later step would fail, but only when
+  /// the run reaches it.
   [[nodiscard]] bool keeps_ranks(const Node& node) const {
     const LoopPorts& ports = *node.loop;
     const ir::Region& body = module_.region(node.regions[0]);
@@ -170,7 +170,7 @@ class Inliner {
     return {first, first + node.loop->carried};
   }
 
-  /// What the body sees in that step.
+  /// Returns the body's arguments in that step.
   Expected<std::vector<ValueId>> arguments_of(const Node& node, std::int64_t step,
                                               const std::vector<ValueId>& carried) {
     const auto captured = node.inputs.begin() + node.loop->first_captured_input();

@@ -1,5 +1,5 @@
-// One form for what can be written in several, so that every pass and kernel after it knows one. It
-// stands before folding and merging, which find more once equal things look equal.
+// Rewrites equivalent forms into one, so that every later pass and kernel has to know only one. It
+// runs before folding and merging, which find more once equal things look equal.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -13,7 +13,7 @@ using ir::Node;
 using ir::Type;
 using ir::ValueId;
 
-/// What takes the place of a node's only result; kStays: the node stays.
+/// The replacement of a node's only result; kStays: the node stays.
 using Replacement = Expected<ValueId>;
 constexpr ValueId kStays;
 
@@ -30,7 +30,7 @@ Replacement twice_is_nothing(Rewriter& rewriter, const Node& node) {
   return inner->inputs[0];
 }
 
-/// Bits of fraction and greatest exponent; 0 for types that are no such reals.
+/// Bits of fraction and greatest exponent; 0 for types that are not such floating-point types.
 struct RealRange {
   int fraction = 0, exponent = 0;
 };
@@ -43,8 +43,9 @@ RealRange real_range(DType dtype) {
   return {};
 }
 
-/// Whether every value of `from` is one of `to`, in the same way: signed integers in wider signed
-/// ones, reals in finer and wider ones. Casting on from there then gives what casting at once does.
+/// Whether every value of `from` is a value of `to`: signed integers in wider signed ones,
+/// floating-point types in more precise and wider ones. Casting in two steps then equals casting in
+/// one.
 bool keeps_all(DType from, DType to) {
   if (from == to) return true;
   const DTypeKind kind = dtype_kind(from);
@@ -54,7 +55,7 @@ bool keeps_all(DType from, DType to) {
   return a.fraction > 0 && b.fraction >= a.fraction && b.exponent >= a.exponent;
 }
 
-/// Two sizes that are known to be one.
+/// Drops a check of two sizes that are known to be equal.
 Replacement drop_certain_check(Rewriter& rewriter, const Node& node) {
   std::optional<tensor::Dim> sizes[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -94,7 +95,8 @@ Replacement simplify_transpose(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(ops::transpose_op, {source}, {{"perm", *std::move(order)}});
 }
 
-/// For results that have all of the input's elements in its order: the same sizes, the same value.
+/// For results with all of the input's elements in its order: if the sizes are the same, so is the
+/// value.
 Replacement same_sizes(Rewriter& rewriter, const Node& node) {
   const Type& type = rewriter.type(node.inputs[0]);
   if (type.ranked && type == rewriter.type(node.outputs[0])) return node.inputs[0];
@@ -110,14 +112,14 @@ bool all_are(const ir::Module& module, const Node& node, std::size_t operand, st
          std::ranges::all_of(*integers, [&](std::int64_t entry) { return entry == value; });
 }
 
-/// From the first element on one by one, to as many as there are.
+/// A slice of all elements, from the first one with step 1.
 Replacement simplify_slice(Rewriter& rewriter, const Node& node) {
   const ir::Module& module = rewriter.module();
   const bool whole = all_are(module, node, 1, 0) && all_are(module, node, 4, 1);
   return whole ? same_sizes(rewriter, node) : Replacement(kStays);
 }
 
-/// Whether a shape operand says the result's sizes whatever the input's are.
+/// Whether a shape operand determines the result's sizes for any sizes of the input.
 bool shape_stands_alone(const ir::Module& module, const Node& node) {
   const tensor::Tensor* shape = constant_of(module, node.inputs[1]);
   if (shape == nullptr) return false;
@@ -126,17 +128,17 @@ bool shape_stands_alone(const ir::Module& module, const Node& node) {
   return attr_of(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
 }
 
-/// Whether a node that gives its input another shape can do so whatever the symbols are.
+/// Whether a node that reshapes its input can do so for any values of the symbols.
 bool surely_fits(ir::Module& module, const Node& node) {
   const Type& from = module.value(node.inputs[0]).type;
   const Type& to = module.value(node.outputs[0]).type;
   if (!from.ranked || !to.ranked) return false;
   if (elements_of(module, from) != elements_of(module, to)) return false;
-  // A size that is left over cannot be told where the others are 0, as a symbol may be.
+  // An inferred size is ambiguous if another one is 0, as a symbol may be.
   return node.op != &ops::reshape_op || from.is_static() || shape_stands_alone(module, node);
 }
 
-// The inner node goes only where it cannot fail: what it refuses must not turn into a result.
+// The inner node is dropped only if it cannot fail: what it rejects must not become a result.
 Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
   if (auto same = same_sizes(rewriter, node); *same) return same;
   ir::Module& module = rewriter.module();
@@ -150,7 +152,7 @@ Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
   return kStays;
 }
 
-/// Axes that an operand names become the attribute where the operand is constant.
+/// Turns axes given by a constant operand into the attribute.
 Replacement axes_to_attribute(Rewriter& rewriter, const Node& node) {
   if (operand_absent(node, 1)) return kStays;
   const tensor::Tensor* constant = constant_of(rewriter.module(), node.inputs[1]);
@@ -167,7 +169,7 @@ Replacement axes_to_attribute(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(*node.op, {node.inputs[0]}, std::move(attrs));
 }
 
-/// Axes in [0, rank), sorted; nullopt where they are left out or the rank is not known.
+/// Returns the axes in [0, rank), sorted; nullopt if they are absent or the rank is not known.
 std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& type) {
   const ir::Attr& axes = attr_of(node, "axes");
   if (!axes.present() || !type.ranked) return std::nullopt;
@@ -178,8 +180,8 @@ std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& t
   return sorted;
 }
 
-/// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Those of both count in the
-/// larger rank: that of squeeze's operand and of unsqueeze's result.
+/// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Both name axes of the larger
+/// rank: that of squeeze's operand and of unsqueeze's result.
 Replacement undo_axes(Rewriter& rewriter, const Node& node) {
   if (!operand_absent(node, 1)) return axes_to_attribute(rewriter, node);
   const bool squeezes = node.op == &ops::squeeze_op;
@@ -190,7 +192,7 @@ Replacement undo_axes(Rewriter& rewriter, const Node& node) {
   const auto outer_axes = axes_of(node, wide);
   const auto inner_axes = axes_of(*inner, wide);
   if (!outer_axes || outer_axes != inner_axes) return kStays;
-  // An axis squeezed away must be of size 1, which is checked when it runs if not known before.
+  // An axis that is squeezed must have size 1; if that is not known, it is checked at run time.
   const auto has_size_1 = [&](std::int64_t axis) {
     return wide.dims[static_cast<std::size_t>(axis)] == tensor::Dim(1);
   };
@@ -205,10 +207,10 @@ Replacement simplify_clip(Rewriter&, const Node& node) {
 
 constexpr std::size_t kMaxJoinedParts = 16;
 
-// Of an unknown rank the axis may be outside.
+// If the rank is not known, the axis may be outside.
 Replacement simplify_concat(Rewriter& rewriter, const Node& node) {
   if (node.inputs.size() == 1 && rewriter.type(node.inputs[0]).ranked) return node.inputs[0];
-  // A concat of concats along one axis is one; what still reads the inner ones computes them again.
+  // A concat of concats along one axis is one; other readers of the inner ones still compute them.
   std::vector<ValueId> parts;
   for (const ValueId input : node.inputs) {
     const Node* inner = made_by(rewriter.module(), input, ops::concat_op);
@@ -233,9 +235,9 @@ std::optional<double> scalar_of(const ir::Module& module, ValueId value) {
   return static_cast<double>((*integers)[0]);
 }
 
-// pow(x, 2) is x x by its definition; a square root is not pow(x, 0.5), which maps -infinity to
-// infinity. Integers to a real power are computed in f64, which neither wraps nor holds all of
-// them.
+// pow(x, 2) is x x by definition; a square root is not pow(x, 0.5), which maps -infinity to
+// infinity. Integers to a floating-point power are computed in f64, which neither wraps nor holds
+// all of them.
 Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   const auto exponent = scalar_of(rewriter.module(), node.inputs[1]);
   const ValueId x = node.inputs[0];
@@ -248,7 +250,7 @@ Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   return kStays;
 }
 
-/// Where inference shows that nothing was repeated, or exactly which axes were.
+/// Only if inference shows that nothing was broadcast, or exactly which axes were.
 Replacement simplify_sum_to(Rewriter& rewriter, const Node& node) {
   const Type &from = rewriter.type(node.inputs[0]), &to = rewriter.type(node.outputs[0]);
   if (!from.ranked || !to.ranked) return kStays;
@@ -269,8 +271,8 @@ Replacement simplify_sum_to(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(ops::reshape_op, {sum, node.inputs[1]}, {{"allowzero", 1}});
 }
 
-/// A pad that adds and drops nothing. Sizes that stay may be those of other elements, so only
-/// numbers count.
+/// A pad that adds and drops nothing. Equal sizes are not enough, since elements may differ; only
+/// constant pads count.
 Replacement simplify_pad(Rewriter& rewriter, const Node& node) {
   const tensor::Tensor* pads = constant_of(rewriter.module(), node.inputs[1]);
   if (pads == nullptr || !all_are(rewriter.module(), node, 1, 0)) return kStays;
@@ -302,8 +304,8 @@ std::optional<Placed> placed(Rewriter& rewriter, ValueId value) {
   return found;
 }
 
-/// Parts of which one begins where the other ends, with zeros around: one behind the other. It is
-/// what the gradient of a tensor taken to pieces looks like.
+/// Joins two adjacent parts with zeros around them. The gradient of a tensor taken to pieces looks
+/// like this.
 Replacement join_parts(Rewriter& rewriter, const Node& node) {
   auto a = placed(rewriter, node.inputs[0]), b = placed(rewriter, node.inputs[1]);
   if (!a || !b || a->axis != b->axis) return kStays;
@@ -340,7 +342,7 @@ constexpr Simplification kSimplifications[] = {
     {&ops::unsqueeze_op, undo_axes},
 };
 
-/// The sizes of the parts along the axis, where they are numbers that add up to the whole.
+/// Returns the sizes of the parts along the axis if they are numbers that add up to the whole.
 std::optional<std::vector<std::int64_t>> part_sizes(Rewriter& rewriter, const Node& node,
                                                     std::size_t axis) {
   const Type& whole = rewriter.type(node.inputs[0]);
@@ -358,7 +360,7 @@ std::optional<std::vector<std::int64_t>> part_sizes(Rewriter& rewriter, const No
   return sizes;
 }
 
-/// Slices are views, and each stands alone: one that nothing reads goes away.
+/// Slices are views and independent of each other: one that nothing reads is removed.
 Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
   const Type& whole = rewriter.type(node.inputs[0]);
   if (!whole.ranked) return false;
@@ -385,7 +387,8 @@ Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
   return true;
 }
 
-/// Results of factors do not read the matrix that these were made of, which gradients alone need.
+/// Results of factors do not depend on the matrix that these were made from; only gradients need
+/// it.
 Expected<bool> drop_matrix(Rewriter& rewriter, const Node& node, std::size_t operand) {
   if (operand_absent(node, operand)) return false;
   std::vector<ValueId> inputs(node.inputs.begin(),

@@ -1,6 +1,6 @@
-// Reductions that are composed of others are written in these, for which there are kernels and
-// machine code; the bits are those of the reference, which computes in the same order. It stands
-// after canonicalise, which makes axes attributes, and before merging, which joins equal parts.
+// Decomposes reductions into others for which there are kernels and machine code. The bits are
+// those of the reference, which computes in the same order. It runs after canonicalise, which turns
+// axes into attributes, and before merging, which joins equal parts.
 #include <numeric>
 
 #include "opmath/reduction.h"
@@ -13,7 +13,7 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-/// log(sum(exp(x - m))) + m, m the greatest element; m where that is infinite or NaN.
+/// log(sum(exp(x - m))) + m, where m is the greatest element; m itself if that is infinite or NaN.
 class LogSumExp {
  public:
   LogSumExp(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
@@ -47,7 +47,7 @@ class LogSumExp {
                                  {"empty_is_all", node_.attrs[tensor::kReduceEmptyIsAll]}});
   }
 
-  /// Those that are reduced; without the attribute all are.
+  /// Returns the reduced axes; without the attribute all axes.
   [[nodiscard]] std::vector<std::int64_t> axes() const {
     if (node_.attrs[tensor::kReduceAxes].present())
       return node_.attrs[tensor::kReduceAxes].integers();

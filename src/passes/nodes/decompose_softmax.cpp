@@ -1,7 +1,7 @@
-// Softmax and its logarithm are written in the reductions and element-wise operators that they are
-// made of, for which there are kernels and machine code; the bits are those of the reference, which
-// computes in the same order. It is a pass of its own, beside decompose_reductions, since gradients
-// and their stable forms know softmax whole. It stands before merging, which joins equal parts.
+// Decomposes softmax and its logarithm into reductions and element-wise operators, for which there
+// are kernels and machine code. The bits are those of the reference, which computes in the same
+// order. It is separate from decompose_reductions, since gradients and stable forms need softmax as
+// a whole. It runs before merging, which joins equal parts.
 #include "ops/ops.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -11,8 +11,8 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-/// exp(x - m) / s, or (x - m) - log(s): m the greatest element along the axis, s the sum of
-/// exp(x - m).
+/// exp(x - m) / s, or (x - m) - log(s), where m is the greatest element along the axis and s the
+/// sum of exp(x - m).
 Expected<ValueId> spelled(ir::Builder& build, const Node& node) {
   const std::vector<std::int64_t> axes = {node.attrs[0].integer()};
   const auto reduced = [&](ValueId value, const char* kind) {

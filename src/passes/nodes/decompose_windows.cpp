@@ -19,7 +19,7 @@ ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId();
 }
 
-/// What lies in the window of `numbers`, which are as large as the node's data.
+/// Returns the part of `numbers`, which are as large as the node's data, in the window.
 ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   const std::vector<std::int64_t>& axes = node.attrs[window::kAxes].integers();
   ValueId part = numbers;
@@ -34,7 +34,7 @@ ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   std::vector<Pick> picks;
   for (const std::int64_t given : node.attrs[window::kPicked].integers())
     picks.push_back({window::axis_of(given, rank), static_cast<std::int64_t>(picks.size())});
-  // From the last axis on, so that those in front keep their place.
+  // From the last axis on, so that the axes before it keep their positions.
   std::ranges::sort(picks, std::greater<>(), &Pick::axis);
   for (const Pick& pick : picks) {
     const ValueId list = c.op(ops::reshape_op, {indices, c.list({-1})}, {{"allowzero", 0}});

@@ -1,4 +1,4 @@
-// Windows that are written to, for formats that only have scatters by the numbers of elements.
+// Decomposes writes to windows, for formats that only have scatters by element index.
 #pragma once
 
 #include "base/expected.h"
@@ -6,9 +6,9 @@
 
 namespace scanloom::passes {
 
-/// Writes each scatter_slice as a scatter_elements over all elements in their order, whose indices
-/// are what slices and gathers pick from the numbers of these. No pass of list.inc: runs are better
-/// off without. Errors: internal.
+/// Replaces each scatter_slice by a scatter_elements over all elements in order. Its indices are
+/// picked by slices and gathers from the element numbers. Not in list.inc, since it makes runs
+/// slower. Errors: internal.
 Expected<void> decompose_windows(ir::Module& module);
 
 }  // namespace scanloom::passes

@@ -1,6 +1,6 @@
 // Removes nodes that nothing reads and ports of loops and branches that lead nowhere, such as
-// states that feed only each other. It stands last: the other passes leave behind what they
-// replaced.
+// states that feed only each other. It is the last of the repeated passes: the others leave behind
+// what they replaced.
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -21,13 +21,13 @@ using ir::Region;
 using ir::RegionId;
 using ir::ValueId;
 
-/// A check is there to fail the run, read or not. Other nodes that may fail go when nothing reads
-/// them: what they would have made is not missed.
+/// A check must be able to fail the run even if nothing reads it. Other nodes that may fail are
+/// removed if nothing reads them: their results are not missed.
 bool must_run(const Node& node) {
   return node.op == &ops::check_equal_op || node.op->effects == ir::Effects::state;
 }
 
-/// How many slices a scanned port has, where sizes tell it.
+/// Returns how many slices a scanned port has, if sizes determine it.
 std::optional<ir::Dim> slice_count(const Module& module, const Node& loop, std::size_t scanned) {
   if (const auto known = known_slices(module, loop, scanned)) return ir::Dim(*known);
   const ir::ScannedPort& port = loop.loop->scanned[scanned];
@@ -38,7 +38,7 @@ std::optional<ir::Dim> slice_count(const Module& module, const Node& loop, std::
   return type.dims[static_cast<std::size_t>(port.axis)];
 }
 
-/// What the outputs depend on, found backwards from them.
+/// Everything that the outputs depend on, found backwards from them.
 class Liveness {
  public:
   explicit Liveness(const Module& module)
@@ -69,7 +69,7 @@ class Liveness {
     pending_.push_back(id);
   }
 
-  /// The node and all that decide whether it runs.
+  /// Marks the node and all nodes that decide whether it runs.
   void mark_around(NodeId id) {
     for (; id.valid() && !nodes_[id.index]; id = module_.region(module_.node(id).parent).owner)
       mark_node(id);
@@ -84,8 +84,8 @@ class Liveness {
     for (const ValueId input : node.inputs) mark(input);
   }
 
-  // Without a trip count, or with one that stands for none, the scanned values decide how many
-  // steps there are, one for all that surely have as many slices.
+  // Without a trip count, or with one that means "no limit", the scanned values decide the number
+  // of steps: one of all that certainly have equally many slices suffices.
   void mark_controls(const Node& node) {
     const LoopPorts& ports = *node.loop;
     for (std::size_t i = 0; i < ports.first_captured_input(); ++i) mark(node.inputs[i]);
@@ -96,8 +96,8 @@ class Liveness {
       if (deciding_port(node, i) == i) mark(body.args[ports.captured + ports.carried + i]);
   }
 
-  /// Of the scanned ports with surely as many slices as port i, itself among them, the first whose
-  /// slices are read, or the first of all.
+  /// Returns the first scanned port whose slices are read among those with certainly as many slices
+  /// as port i (including i), or the first of all.
   [[nodiscard]] std::size_t deciding_port(const Node& node, std::size_t i) const {
     const LoopPorts& ports = *node.loop;
     const Region& body = module_.region(node.regions[0]);

@@ -8,7 +8,7 @@ namespace {
 using tensor::Einsum;
 using tensor::Subscripts;
 
-/// "..." where the ellipsis' axes stand together in their order; false where they do not.
+/// Writes "..." if the ellipsis' axes are together and in order; returns false if they are not.
 bool append_subscripts(std::string& text, const Subscripts& subscripts) {
   int ellipsis = -1;  // the last of its axes seen; they count down to 0
   for (const std::uint8_t label : subscripts.view()) {

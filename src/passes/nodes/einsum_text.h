@@ -1,5 +1,5 @@
-// Einsum specifications as passes change them: what parse_einsum reads, written back, and whether
-// sizes surely fit.
+// Einsum specifications as passes change them: turns what parse_einsum reads back into text, and
+// tells whether sizes fit for certain.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ namespace scanloom::passes {
   return label >= tensor::kEllipsisLabel;
 }
 
-/// nullopt where the axes of an ellipsis do not stand together in their order.
+/// nullopt if the axes of an ellipsis are not together and in order.
 std::optional<std::string> text_of(const tensor::Einsum& einsum);
 
-/// The first letter from `first` on, around the alphabet, that names no axis yet.
+/// Returns the first letter from `first` on, wrapping around the alphabet, that names no axis yet.
 std::uint8_t unused_letter(const tensor::Einsum& einsum, std::uint8_t first);
 
-/// A further axis with that label at position `axis`. Precondition: there is room for it.
+/// Inserts an axis with that label at position `axis`. Precondition: there is room for it.
 void insert_label(tensor::Subscripts& subscripts, int axis, std::uint8_t label);
 
-/// Whether each label has one size in operands of those types, or 1 where it is broadcast: the
-/// product cannot fail. Precondition: their ranks are those of the specification.
+/// Whether each label has one size in operands of those types, or 1 where it is broadcast, so that
+/// the product cannot fail. Precondition: their ranks are those of the specification.
 bool sizes_fit(const tensor::Type& a, const tensor::Type& b, const tensor::Einsum& einsum);
 
 }  // namespace scanloom::passes

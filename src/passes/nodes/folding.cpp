@@ -16,22 +16,23 @@ using ir::NodeId;
 using ir::ValueId;
 using tensor::Tensor;
 
-// Results of so few bytes, or elements, are no matter.
+// Results up to this many bytes, or elements, are always allowed.
 constexpr std::int64_t kFreeBytes = 1024, kFreeElements = 4096;
-// Of other operators than those that take a moment per element.
+// Limits for operators other than those that take constant time per element.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
-// Elements that one round may compute, in all and for each element of the module's constants: they
-// can be anything, and so can the number of nodes that read them.
+// How many elements one round may compute, in all and per element of the module's constants: both
+// the constants and the number of nodes that read them are unbounded.
 constexpr std::int64_t kRoundElements = std::int64_t{1} << 24, kRoundFactor = 8;
 
-/// Each element of the result is one of the inputs': the work is the size of the result.
+/// Whether each element of the result is one of the inputs', so that the work is the size of the
+/// result.
 bool moves_elements(const ir::OpDef& op) {
   return &op == &ops::concat_op || &op == &ops::gather_op || &op == &ops::pad_op ||
          &op == &ops::split_op || &op == &ops::tile_op || &op == &ops::constant_of_shape_op;
 }
 
-/// The values that inference knows all elements of, as sizes are known without data.
+/// Returns the values whose elements inference knows completely; sizes are known without data.
 Expected<std::vector<std::shared_ptr<const ir::Known>>> known_sizes(const Module& module) {
   std::vector<ir::Type> arguments;
   for (const ValueId arg : module.region(module.top()).args)
@@ -105,7 +106,7 @@ class Folder {
     return values;
   }
 
-  /// A fault is left to the run, which may never come to it.
+  /// Errors are left to the run, which may never reach them.
   [[nodiscard]] std::optional<std::vector<Tensor>> computed(const Node& node) {
     std::vector<Tensor> inputs;
     std::int64_t elements = 0, bytes = 0, largest = 1;
@@ -122,7 +123,7 @@ class Folder {
                         node.op->access == ir::Access::view || moves_elements(*node.op);
     std::int64_t most =
         linear ? std::max(elements, kMaxElements) : std::min(kMaxElements, kMaxWork / largest);
-    // Weights stay as many elements when they are unpacked.
+    // Unpacking keeps the number of elements of the weights.
     if (results_ == Results::larger) most = std::min(most, std::max(2 * elements, kFreeElements));
     const auto may_make = [&](std::int64_t result) -> Expected<void> {
       if (results_ == Results::no_larger && result > std::max(bytes, kFreeBytes))

@@ -1,5 +1,5 @@
-// A branch whose side is known gives way to what that side does. It stands first: what it uncovers
-// is one region with the rest.
+// Replaces a branch on a constant by the region that runs. It runs first, so that the contents of
+// the region are in one region with the rest.
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "passes/analysis/loop_facts.h"
@@ -13,7 +13,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// One region: nodes are taken from a stack, on which the nodes of a side replace their branch.
+/// One region: nodes are taken from a stack, on which the nodes of a branch's region replace it.
 class Inliner {
  public:
   Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)

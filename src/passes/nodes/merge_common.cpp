@@ -1,6 +1,6 @@
-// One node for several that compute the same from the same operands, within a region; constants are
-// the same when their contents are. It stands after canonicalise and folding, which make equal
-// nodes look equal, and before hoisting, which then moves each once.
+// Merges nodes of a region that compute the same from the same operands; constants are the same if
+// their contents are. It runs after canonicalise and folding, which make equal nodes look equal,
+// and before hoisting, which then moves each once.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 
-// Values whose hashes agree are compared in full; this bounds what a model made for that can cost.
+// Values with equal hashes are compared in full; this bounds the cost of a malicious model.
 constexpr int kMaxCompared = 16;
 constexpr std::size_t kHashedBytes = 256;
 
@@ -26,7 +26,7 @@ void mix(std::size_t& hash, std::size_t value) {
 std::size_t hash_of(const tensor::Tensor& tensor) {
   std::size_t hash = static_cast<std::size_t>(tensor.dtype());
   for (const std::int64_t dim : tensor.shape()) mix(hash, static_cast<std::size_t>(dim));
-  // The bytes of strings are pointers, which say nothing of what they point to.
+  // The bytes of strings are pointers, which say nothing about the contents.
   if (tensor.dtype() == DType::string) return hash;
   const std::string_view bytes(static_cast<const char*>(tensor.data()), tensor.bytes());
   mix(hash, std::hash<std::string_view>{}(bytes.substr(0, kHashedBytes)));
@@ -84,7 +84,7 @@ class Seen {
  public:
   explicit Seen(const Module& module) : module_(module) {}
 
-  /// An equal node seen before; otherwise none, and this one is seen now.
+  /// Returns an equal node seen before; otherwise none, and remembers this one.
   NodeId find_or_add(NodeId id) {
     const std::size_t hash = hash_of(module_.node(id));
     const auto [begin, end] = nodes_.equal_range(hash);
@@ -100,7 +100,7 @@ class Seen {
   std::multimap<std::size_t, NodeId> nodes_;
 };
 
-/// Puts `kept` in the place of `id`, whose place in the user's model it takes on.
+/// Replaces `id` by `kept`, which also takes on its source location in the user's model.
 void merge(Module& module, NodeId kept, NodeId id, ir::ValueMap& map) {
   constexpr std::size_t kMaxNames = 4;
   Node& first = module.node(kept);

@@ -1,7 +1,7 @@
-// A branch whose sides do little and cannot fail gives way to both of them and a choice per
-// element: a body without branches can become machine code (plan/bind/body_legality.h). Only within
-// loops, where that counts, and only small values. It stands behind the passes that make sides
-// smaller and behind simplify_ports, which knows results that are the same on both sides.
+// Replaces a branch whose regions are small and cannot fail by both of them and an element-wise
+// choice: a body without branches can become machine code (plan/bind/bind_body.cpp). Only within
+// loops, where that matters, and only for small values. It runs after the passes that make regions
+// smaller and after simplify_ports, which finds results that are the same in both regions.
 #include <algorithm>
 #include <utility>
 
@@ -20,9 +20,10 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Of both sides together.
+/// The limit for both regions together.
 constexpr std::size_t kMaxRegionNodes = 8;
-/// Of each value: computing them takes no longer than what a stepped node costs anyway.
+/// The limit for each value: computing it takes no longer than a node that a loop steps over
+/// anyway.
 constexpr std::int64_t kMaxBranchElements = 256;
 
 bool is_small(const Type& type) {
@@ -54,7 +55,7 @@ class Selector {
     return results_agree() && is_in_loop(module_, node.parent);
   }
 
-  /// Adds both sides, then the choices, to the region.
+  /// Adds the nodes of both regions, then the choices, to the branch's region.
   Expected<void> run() {
     const Node node = module_.node(branch_);  // by value: adding nodes may move it
     for (const ir::RegionId side : node.regions) move_here(side, node);
@@ -88,7 +89,7 @@ class Selector {
     });
   }
 
-  /// Whether each result has one type and one size, whichever side runs.
+  /// Whether each result has the same type and size in both regions.
   [[nodiscard]] bool results_agree() const {
     const Node& node = module_.node(branch_);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -114,7 +115,7 @@ class Selector {
     return map_[module_.region(node.regions[side]).yields[result]];
   }
 
-  /// Without axes, so that the result has those of the sides.
+  /// Drops all axes, so that the result has those of the regions' values.
   Expected<ValueId> scalar_condition(ir::Builder& builder, ValueId condition) {
     const ValueId value = map_[condition];
     const int rank = module_.value(value).type.rank();
@@ -131,7 +132,7 @@ class Selector {
 
 }  // namespace
 
-// Inner branches first: a side that holds none may go next. Each region's list is made anew.
+// Inner branches first: a region without branches may be next. Each region's list is rebuilt.
 Expected<Change> select_branch(ir::Module& module) {
   Change change;
   ir::ValueMap map(module);

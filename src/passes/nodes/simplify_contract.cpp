@@ -1,5 +1,5 @@
-// Explicit specifications for all products, into which transposes of the operands disappear. It
-// stands after canonicalise, which has made one transpose of several.
+// Gives all products explicit specifications and folds transposes of the operands into these. It
+// runs after canonicalise, which has joined consecutive transposes.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -14,7 +14,7 @@ using ir::ValueId;
 using tensor::Einsum;
 using tensor::Subscripts;
 
-/// Labels that are summed over. Their order is the order of the sum.
+/// Counts the labels that are summed over. Their order is the order of the sum.
 int contracted_count(const Einsum& einsum) {
   std::vector<std::uint8_t> found;
   for (const Subscripts* operand : {&einsum.a, &einsum.b})
@@ -24,7 +24,8 @@ int contracted_count(const Einsum& einsum) {
   return static_cast<int>(found.size());
 }
 
-/// Whether an axis of the ellipsis has one size in both operands, so that a letter can name it.
+/// Whether an axis of the ellipsis has the same size in both operands, so that a letter can name
+/// it.
 bool is_plain(const Einsum& einsum, std::uint8_t label, const ir::Type& a, const ir::Type& b) {
   const int of_a = einsum.a.find(label), of_b = einsum.b.find(label);
   return of_a < 0 || of_b < 0 ||
@@ -35,7 +36,7 @@ void rename(Subscripts& subscripts, std::uint8_t from, std::uint8_t to) {
   std::replace(subscripts.labels.begin(), subscripts.labels.begin() + subscripts.count, from, to);
 }
 
-/// Letters in place of the ellipsis where nothing broadcasts along it; otherwise as it was.
+/// Replaces the ellipsis by letters if nothing broadcasts along it; otherwise leaves it unchanged.
 Einsum with_letters(const Einsum& einsum, const ir::Type& a, const ir::Type& b) {
   Einsum named = einsum;
   std::uint8_t letter = 'a';
@@ -48,7 +49,7 @@ Einsum with_letters(const Einsum& einsum, const ir::Type& a, const ir::Type& b) 
   return named;
 }
 
-/// The labels of what is transposed: axis i of the operand is axis order[i] of that.
+/// Relabels for the untransposed operand: axis i of the transpose is axis order[i] of that.
 bool take_in(Subscripts& subscripts, const std::vector<std::int64_t>& order) {
   if (order.size() != static_cast<std::size_t>(subscripts.count)) return false;
   Subscripts source;
@@ -59,7 +60,7 @@ bool take_in(Subscripts& subscripts, const std::vector<std::int64_t>& order) {
   return true;
 }
 
-/// The specification with the transpose of one operand taken in, where it can be written.
+/// Returns the specification with the transpose of one operand folded in, if it can be written.
 std::optional<std::string> without_transpose(Rewriter& rewriter, const Node& node,
                                              const Einsum& einsum, std::size_t operand) {
   const Node* transpose = made_by(rewriter.module(), node.inputs[operand], ops::transpose_op);

@@ -1,9 +1,9 @@
-// The product of an inverse with a matrix or vector, inv(A) b, that alone reads the inverse gives
-// way to the solution with the factors of A: fewer operations, and a smaller error. Solutions are
-// made of factors to begin with, which hoist_invariant moves before a loop where A does not change;
-// so it stands before that, and after merge_common, which leaves one inverse of several.
+// Replaces the product of an inverse with a matrix or vector, inv(A) b, by a solution with the
+// factors of A, if nothing else reads the inverse: fewer operations, and a smaller error. The
+// solution starts from the factors, which hoist_invariant moves before a loop if A does not change.
+// So it runs before that pass, and after merge_common, which leaves one inverse of several.
 //
-// Bits change: the sums are others.
+// Bits change: the sums are different.
 #include <vector>
 
 #include "ops/ops.h"
@@ -22,15 +22,15 @@ bool is_inverse(const Node* node) {
   return node != nullptr && (node->inputs.size() <= 2 || !node->inputs[2].valid());
 }
 
-/// How the product of an inverse X and some b reads: X b, or X^T b, b with its columns last or
-/// first, and so the result.
+/// The form of a product of an inverse X and some b: X b or X^T b, where b and the result have
+/// their columns last or first.
 struct Product {
   bool transposed = false;
   bool vector = false;
   bool turn_b = false, turn_result = false;
 };
 
-/// nullopt where it is no product of two matrices, or of a matrix and a vector.
+/// nullopt if it is not a product of two matrices, or of a matrix and a vector.
 std::optional<Product> product_of(const Subscripts& x, const Subscripts& b, const Subscripts& out) {
   if (x.count != 2 || b.count < 1 || b.count > 2 || x.labels[0] == x.labels[1]) return std::nullopt;
   Product product;

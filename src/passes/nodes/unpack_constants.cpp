@@ -1,5 +1,5 @@
-// Weights that are stored as f16 or in few bits are unpacked once, not in every run. A pass of its
-// own: a model that is written elsewhere had better keep them as they are.
+// Unpacks weights that are stored as f16 or in few bits once instead of in every run. It is a pass
+// of its own, since a model that is exported should keep them packed.
 #include "passes/nodes/folding.h"
 
 namespace scanloom::passes {

@@ -1,8 +1,8 @@
-// Products, convolutions, sums and softmax of f16 and bf16 are computed in f32 between casts, for
-// which there are kernels and machine code; the bits are those of the reference, which widens every
-// element, computes in f32 and rounds once. Constants are widened when a model is loaded. Element
-// by element there is machine code as it is. It stands before the passes that spell out reductions,
-// which leave halves alone.
+// Computes products, convolutions, sums and softmax of f16 and bf16 in f32 between casts, for which
+// there are kernels and machine code. The bits are those of the reference, which widens every
+// element, computes in f32 and rounds once. Constants are widened when a model is loaded.
+// Element-wise operators have machine code already. It runs before the passes that decompose
+// reductions, which skip f16 and bf16.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -17,7 +17,8 @@ using ir::Node;
 using ir::Type;
 using ir::ValueId;
 
-/// Extremes are no sums: they are as exact as they are, and of nothing they are of the type.
+/// Whether the node is a sum. min and max are exact as they are, and without elements their result
+/// depends on the type.
 bool is_sum(const Node& node) {
   if (node.op != &ops::reduce_op) return false;
   const std::string& kind = attr_of(node, "kind").text();

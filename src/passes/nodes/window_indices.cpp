@@ -9,13 +9,13 @@
 namespace scanloom::passes {
 namespace {
 
-/// Indices of one axis, a fixed number of elements apart along one axis of the tuples.
+/// Indices along one axis that are a fixed number of elements apart along one axis of the tuples.
 struct Course {
   std::int64_t first = 0, step = 0;
-  int along = -1;  ///< -1: they are all the same
+  int along = -1;  ///< -1: all are the same
 };
 
-/// How component `i` of the tuples moves; nullopt where it moves along several axes.
+/// Returns how component `i` of the tuples moves; nullopt if it moves along several axes.
 std::optional<Course> course_of(const std::vector<std::int64_t>& numbers,
                                 const tensor::Shape& outer, std::int64_t length, std::int64_t i) {
   const tensor::Shape strides = tensor::contiguous_strides(outer);
@@ -39,7 +39,7 @@ std::optional<Course> course_of(const std::vector<std::int64_t>& numbers,
   return follows ? std::optional(course) : std::nullopt;
 }
 
-/// Adds the slice of `count` elements along the axis; false where it is outside.
+/// Adds the slice of `count` elements along the axis; returns false if it is outside.
 bool add_slice(ConstantWindow& window, std::int64_t axis, const Course& course, std::int64_t count,
                std::int64_t size) {
   const std::int64_t last = course.first + (count - 1) * course.step;
@@ -63,7 +63,7 @@ std::optional<ConstantWindow> window_of_tuples(const tensor::Tensor& tuples,
   tensor::Shape outer = shape;
   const std::int64_t length = shape[shape.rank() - 1];
   outer.erase(shape.rank() - 1);
-  // Axes of one tuple are none of the window's.
+  // Axes of size 1 do not belong to the window.
   if (std::ranges::find(outer, 1) != outer.end() || std::cmp_greater(length, sizes.size()))
     return std::nullopt;
   ConstantWindow window;
@@ -83,7 +83,7 @@ std::optional<ConstantWindow> window_of_tuples(const tensor::Tensor& tuples,
       return std::nullopt;
     ++next;
   }
-  // Along an axis that no index follows the same elements would be written again and again.
+  // Along an axis that no index follows, the same elements would be written repeatedly.
   return next == outer.rank() ? std::optional(std::move(window)) : std::nullopt;
 }
 

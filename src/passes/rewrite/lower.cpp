@@ -23,7 +23,7 @@ Dim size_along(const Type& type, int axis) { return type.dims[static_cast<std::s
 
 // --- pointwise operators
 
-// Broadcasting counts axes from the last, so the steps have as many behind them everywhere.
+// Broadcasting counts axes from the last one, so equally many must follow the steps everywhere.
 std::optional<StepsOfNode> steps_of_pointwise(const Module& module, const Node& node,
                                               const std::vector<int>& known, Dim steps) {
   if (!broadcasts_for_sure(module, node)) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<StepsOfNode> steps_of_pointwise(const Module& module, const Node& 
   return found;
 }
 
-/// Without the axis of size 1 that stands where the sequences have their steps.
+/// Drops the axis of size 1 where the sequences have their steps.
 Expected<void> drop_step_axes(Builder& builder, const Type& result, const StepsOfNode& steps,
                               std::vector<ValueId>& operands) {
   const int behind = result.rank() - 1 - steps.result;
@@ -63,7 +63,7 @@ Expected<void> drop_step_axes(Builder& builder, const Type& result, const StepsO
 
 // --- views
 
-/// The axes that a node drops or adds; nullopt where no attribute names them.
+/// Returns the axes that a node drops or adds; nullopt if no attribute names them.
 std::optional<Axes> changed_axes(const Node& node, int rank) {
   const bool by_operand = node.inputs.size() > 1 && node.inputs[1].valid();
   return by_operand ? std::nullopt : named_axes(node, rank);
@@ -98,7 +98,7 @@ std::optional<StepsOfNode> steps_of_transpose(const Module& module, const Node& 
   return StepsOfNode{{axis}, static_cast<int>(std::ranges::find(*order, axis) - order->begin())};
 }
 
-/// The axes of a step's element, of which each stands one lower behind the steps.
+/// Returns the axes of a step's element: those after the steps move down by one.
 Axes without_steps(Axes axes, int steps) {
   std::erase(axes, steps);
   for (std::int64_t& axis : axes)

@@ -62,7 +62,7 @@ NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {
   return made;
 }
 
-// From the back: a sweep over loops (rewriter.h) has the loop among the last ones.
+// Search from the end: during a sweep over loops (rewriter.h) the loop is among the last nodes.
 void Outside::put(std::ptrdiff_t behind) {
   std::vector<NodeId>& nodes = module_.region(region_).nodes;
   const auto after_loop = std::find(nodes.rbegin(), nodes.rend(), loop_).base();

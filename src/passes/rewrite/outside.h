@@ -1,4 +1,4 @@
-// Outside: what stands outside of a loop for values of its body, built up node by node.
+// Outside: the counterparts, outside a loop, of values of its body, built up node by node.
 #pragma once
 
 #include <map>
@@ -7,11 +7,11 @@
 
 namespace scanloom::passes {
 
-/// Nodes are added at the end of the region that the loop stands in, until they are put in their
-/// place, or taken back.
+/// Nodes are added at the end of the loop's region until they are moved to their final position or
+/// taken back.
 class Outside {
  public:
-  /// Captured values stand for their arguments.
+  /// Maps the body's captured arguments to the captured values.
   Outside(ir::Module& module, ir::NodeId loop);
 
   void set(ir::ValueId inside, const Lifted& outside) { map_[inside] = outside; }
@@ -20,11 +20,11 @@ class Outside {
   [[nodiscard]] const Lifted& operator[](ir::ValueId inside) const { return map_.at(inside); }
 
   /// Copies a node of the body, or lifts it if one of its operands is a sequence of `steps`
-  /// elements. Error: internal, where the sizes are not what they are inside.
+  /// elements. Error: internal, if the resulting sizes are not those inside the loop.
   Expected<void> add(ir::NodeId node, ir::Dim steps);
 
   [[nodiscard]] ir::Builder& builder() { return builder_; }
-  /// Moves what was added before the loop, or behind it.
+  /// Moves the added nodes before the loop, or after it.
   void put_before() { put(0); }
   void put_behind() { put(1); }
   void take_back();
@@ -38,7 +38,7 @@ class Outside {
   ir::Module& module_;
   const ir::NodeId loop_;
   const ir::RegionId region_;
-  const std::size_t before_;  ///< how many nodes the region had
+  const std::size_t before_;  ///< how many nodes the region had at the beginning
   ir::Builder builder_;
   std::map<ir::ValueId, Lifted> map_;
 };

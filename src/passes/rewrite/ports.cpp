@@ -12,7 +12,7 @@ using ir::Module;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Keeps of the items [first, first + kept.size()) those that `kept` marks.
+/// Keeps the items of [first, first + kept.size()) that `kept` marks.
 template <class T>
 void keep_range(std::vector<T>& items, std::size_t first, const std::vector<bool>& kept) {
   std::size_t to = first;
@@ -39,7 +39,7 @@ bool KeptPorts::all() const {
   return true;
 }
 
-// Each list is cut from its end, so that the positions of what comes earlier still hold.
+// Each list is cut from its end, so that earlier positions stay valid.
 void keep_ports(Module& module, NodeId loop, const KeptPorts& kept) {
   ir::Node& node = module.node(loop);
   LoopPorts& ports = *node.loop;
@@ -95,7 +95,7 @@ std::vector<ValueId> add_captured(Module& module, NodeId loop, std::span<const V
   return added;
 }
 
-// What is scanned or stacked stands last in each list.
+// Scanned and stacked entries are last in each list.
 std::vector<ValueId> add_scanned(Module& module, NodeId loop, std::span<const ValueId> outer,
                                  std::span<const ir::ScannedPort> ports) {
   const ir::RegionId body = module.node(loop).regions[0];

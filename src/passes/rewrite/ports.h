@@ -1,5 +1,5 @@
-// Adding and removing ports of loops and captured values of branches, so that operands, arguments,
-// yields and results stay in step. Ids of what remains do not change.
+// Adds and removes ports of loops and captured values of branches, keeping operands, arguments,
+// yields and results consistent. Ids of what remains do not change.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace scanloom::passes {
 
-/// Which ports of a loop remain; all of them to begin with.
+/// Which ports of a loop remain; initially all of them.
 struct KeptPorts {
   explicit KeptPorts(const ir::LoopPorts& ports)
       : captured(ports.captured, true),
@@ -27,17 +27,17 @@ void keep_ports(ir::Module& module, ir::NodeId loop, const KeptPorts& kept);
 void keep_branch_ports(ir::Module& module, ir::NodeId branch, const std::vector<bool>& captured,
                        const std::vector<bool>& results);
 
-/// Captures further values of the loop's region; returns the arguments that stand for them.
+/// Captures further values of the loop's region; returns the body's arguments for them.
 std::vector<ir::ValueId> add_captured(ir::Module& module, ir::NodeId loop,
                                       std::span<const ir::ValueId> outer);
 
-/// Scans further tensors; returns the arguments that stand for their slices. Precondition: each has
-/// the axis of its port, of which the slices are squeezed.
+/// Scans further tensors; returns the body's arguments for their slices. Precondition: each tensor
+/// has the axis of its port. The axis is squeezed from the slices.
 std::vector<ir::ValueId> add_scanned(ir::Module& module, ir::NodeId loop,
                                      std::span<const ir::ValueId> outer,
                                      std::span<const ir::ScannedPort> ports);
 
-/// Stacks further values of the body; returns the results, which have those types.
+/// Stacks further values of the body; returns the results, which have the given types.
 std::vector<ir::ValueId> add_stacked(ir::Module& module, ir::NodeId loop,
                                      std::span<const ir::ValueId> rows,
                                      std::span<const ir::StackedPort> ports,
@@ -46,7 +46,7 @@ std::vector<ir::ValueId> add_stacked(ir::Module& module, ir::NodeId loop,
 /// Carries one more value, from `initial` to the body's `next`; returns its final value.
 ir::ValueId add_carried(ir::Module& module, ir::NodeId loop, ir::ValueId initial, ir::ValueId next);
 
-/// Loop and branch nodes below the top region, each before those inside it, or after.
+/// Order of loop and branch nodes below the top region: each before the ones inside it, or after.
 enum class Order { outer_first, inner_first };
 std::vector<ir::NodeId> nodes_with_regions(const ir::Module& module, Order order);
 

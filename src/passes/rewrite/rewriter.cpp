@@ -17,7 +17,7 @@ Expected<Change> Rewriter::sweep(const Rule& rule) {
   return change;
 }
 
-// The region's list is made anew, so that what a rule appends stands before what follows.
+// The region's list is rebuilt, so that what a rule appends comes before the nodes that follow.
 Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
   Change change;
   ir::Builder builder(module_, id);

@@ -1,5 +1,5 @@
 // Rewriter: replaces nodes one by one, in one sweep over all regions. A rule sees each node with
-// its operands already rewritten and may put others in its place; these stand where it stood.
+// its operands already rewritten. Nodes that it adds take the position of the node.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace scanloom::passes {
 
 class Rewriter {
  public:
-  /// Whether the node was replaced: all its results that are read must have been.
+  /// Returns whether the node was replaced. If so, all its results that are read must have been
+  /// replaced.
   using Rule = std::function<Expected<bool>(Rewriter&, ir::NodeId)>;
 
   explicit Rewriter(ir::Module& module) : module_(module), map_(module) {}
@@ -27,9 +28,9 @@ class Rewriter {
 
   [[nodiscard]] ir::Module& module() { return module_; }
   [[nodiscard]] const ir::Type& type(ir::ValueId value) const { return module_.value(value).type; }
-  /// Adds before the current node, from whose place they come.
+  /// Adds nodes before the current one, with its source location.
   [[nodiscard]] ir::Builder& build() { return *builder_; }
-  /// Everything that reads `from` is to read `to`, which is in the same region.
+  /// Makes everything that reads `from` read `to`, which is in the same region.
   void replace(ir::ValueId from, ir::ValueId to) { map_.set(from, to); }
 
  private:
@@ -41,26 +42,26 @@ class Rewriter {
 };
 
 using ir::attr_of;
-/// Those that are present, to make another node of the operator.
+/// Returns the attributes that are present, to make another node of the operator.
 std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
-/// The axes that the attribute `axes` names, in [0, rank), sorted; nullopt where it is left out or
-/// names others.
+/// Returns the axes that the attribute `axes` names, in [0, rank), sorted; nullopt if it is absent
+/// or names axes outside.
 std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank);
 using ir::constant_of;
-/// The order that a transpose gives the axes of its operand, each in [0, rank); nullopt where the
-/// rank of that is not known, for then the order is also a check of it.
+/// Returns the order that a transpose gives the axes of its operand, each in [0, rank); nullopt if
+/// the operand's rank is not known, because then the order also checks it.
 std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);
-/// The node that makes the value, if it is an `op` node; otherwise nullptr.
+/// Returns the node that makes the value if it is an `op` node, otherwise nullptr.
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);
 
-/// What `sweep(region)` changes of the top region, and then of the regions of the nodes that are
-/// left in each: what a sweep dissolves is not entered.
+/// Applies `sweep` to the top region, then to the regions of the nodes that remain in each. Regions
+/// of nodes that a sweep removes are not entered.
 Expected<Change> sweep_reached(ir::Module& module,
                                const std::function<Expected<Change>(ir::RegionId)>& sweep);
 
-/// Visits the loops, those inside others first. What reads results of theirs is rewritten by the
-/// map when the sweep gets there; the region's list ends with the loop while it is visited, and
-/// what the visit adds to it stands behind the loop.
+/// Visits the loops, inner ones first. Readers of their results are rewritten by the map when the
+/// sweep reaches them. While a loop is visited its region's list ends with it, so what the visit
+/// appends comes after the loop.
 Change sweep_loops(ir::Module& module,
                    const std::function<Change(ir::NodeId loop, ir::ValueMap& map)>& visit);
 

@@ -34,7 +34,7 @@ std::vector<NodeId> NodeOrder::between(NodeId loop, NodeId to) {
   return found;
 }
 
-/// The loop goes behind all between the two that does not depend on it.
+/// Moves the loop after all nodes between the two that do not depend on it.
 void NodeOrder::join(NodeId loop, NodeId to) {
   ++round_;
   mark(loop);
@@ -75,7 +75,7 @@ const RowSequence* RowFlow::find(ValueId value) const {
   return found != sequences_.end() ? &found->second : nullptr;
 }
 
-/// A row that is concatenated is an element if it has size 1 there.
+/// A concatenated row is an element of the sequence if it has size 1 along the axis.
 void RowFlow::add_stack(NodeId loop, std::size_t stacked) {
   const Node& node = module_.node(loop);
   const ir::StackedPort& port = node.loop->stacked[stacked];

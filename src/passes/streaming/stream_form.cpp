@@ -18,7 +18,7 @@ using ir::Module;
 using ir::NodeId;
 using ir::ValueId;
 
-/// The sizes that loops and layers walk along.
+/// Returns the sizes that loops and layers walk along.
 std::set<Dim> walked_sizes(const Module& module) {
   std::set<Dim> sizes;
   const auto add = [&](ValueId value, std::int64_t axis) {
@@ -35,8 +35,8 @@ std::set<Dim> walked_sizes(const Module& module) {
   return sizes;
 }
 
-/// The sizes that loops take as many steps as: all that is left of a sequence whose elements no
-/// step reads.
+/// Returns the sizes that are trip counts of loops: all that is left of a sequence whose elements
+/// no step reads.
 std::set<Dim> counted_sizes(const Module& module) {
   std::set<Dim> sizes;
   for (const NodeId id : module.region(module.top()).nodes) {
@@ -52,7 +52,7 @@ std::set<Dim> counted_sizes(const Module& module) {
   return sizes;
 }
 
-/// The sizes that products sum over, as accumulate_as_product leaves them of a loop.
+/// Returns the sizes that products sum over, which accumulate_as_product makes from loops.
 std::set<Dim> summed_sizes(const Module& module) {
   std::set<Dim> sizes;
   for (const NodeId id : module.region(module.top()).nodes) {
@@ -67,7 +67,7 @@ std::set<Dim> summed_sizes(const Module& module) {
   return sizes;
 }
 
-/// Those of the sizes that have no number and that inputs have, each once, in their order.
+/// Appends those of the sizes that are open sizes of inputs, each once, in the order of the inputs.
 void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<Dim>& to) {
   for (const ValueId arg : module.region(module.top()).args)
     for (const Dim dim : module.value(arg).type.dims)
@@ -75,7 +75,7 @@ void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<D
         to.push_back(dim);
 }
 
-/// The open ones that loops and layers take their steps along.
+/// Returns the open sizes that loops and layers take their steps along.
 std::vector<Dim> open_walked_sizes(const Module& module) {
   std::vector<Dim> sizes;
   append_open(module, walked_sizes(module), sizes);
@@ -108,7 +108,7 @@ std::vector<bool> arguments_read(const Module& module) {
   return result;
 }
 
-/// Names the first node that reads an input of an open size: it takes it as it is.
+/// Names the first node that reads an input of an open size as a whole.
 Error nothing_walks(const Module& module) {
   const auto is_open = [&](ValueId value) {
     return value.valid() && !module.value(value).producer.valid() &&
@@ -135,8 +135,8 @@ Error nothing_walks(const Module& module) {
   return error;
 }
 
-/// Takes arguments away that no result depends on, and the nodes that read them all the same,
-/// checks included; arguments behind them move up.
+/// Removes arguments that no result depends on, and the nodes that still read them, checks
+/// included. Later arguments move up.
 void drop_arguments(Module& module, std::vector<bool> dropped) {
   const std::vector<ValueId>& args = module.region(module.top()).args;
   std::vector<bool> gone(module.value_count());
@@ -153,7 +153,7 @@ void drop_arguments(Module& module, std::vector<bool> dropped) {
   });
 }
 
-/// Makes the values that loops carry states of the module, one site after the other.
+/// Turns the values that loops carry into states of the module, one site after the other.
 class Former {
  public:
   explicit Former(const Module& module)
@@ -174,7 +174,7 @@ class Former {
     if (is_argument_for_this_alone(first)) {
       state.name = module.value(first).name;
       state.input = module.value(first).index;
-      module.value(first).type = site.type;  // steps may leave it with other sizes
+      module.value(first).type = site.type;  // the steps may change its sizes
     } else {
       const ValueId argument = module.add_argument(module.top(), site.type, name);
       state.input = module.value(argument).index;
@@ -211,7 +211,7 @@ class Former {
   }
 
  private:
-  /// No input or result of the model has it.
+  /// Returns a name that no input or result of the model has.
   [[nodiscard]] std::string unused_name(std::string name) const {
     const ir::Region& top = form_.module.region(form_.module.top());
     const auto taken = [&] {
@@ -230,7 +230,7 @@ class Former {
            uses_[value.index] == 1;
   }
 
-  /// Inputs that the model reads and its stream does not. States are inputs by number.
+  /// Drops inputs that the model reads and its stream does not. States name inputs by number.
   void drop_what_only_starts_read() {
     Module& module = form_.module;
     const std::vector<bool> after = arguments_read(module);
