@@ -1,4 +1,4 @@
-// What every exporter is told besides the module.
+// Options common to all exporters.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace scanloom::exporters {
 
-/// One entry per argument, or result, of the module's graph.
+/// The lists have one entry per argument or result of the module's graph.
 struct WriteOptions {
-  std::vector<tensor::Tensor> values;  ///< written as a constant; undefined: an input
+  std::vector<tensor::Tensor> values;  ///< written as a constant; if undefined, an input
   std::vector<std::string> input_names, output_names;
-  /// All names of their tensors, for formats where a tensor may have several; fewer entries, or an
-  /// empty one: the name alone.
+  /// All names of the tensors, for formats in which a tensor can have several. If an entry is
+  /// missing or empty, only the single name is written.
   std::vector<std::vector<std::string>> input_tensors = {}, output_tensors = {};
 };
 

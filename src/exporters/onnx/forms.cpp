@@ -11,8 +11,8 @@ namespace {
 
 using Write = void (*)(NodeEmitter&);
 
-/// `type` with the same operands and attributes, unless `write` does it. ONNX takes the operands in
-/// `as_i64` as i64 alone, where the module's may be i32.
+/// An operator written as the ONNX node `type` with the same operands and attributes, unless
+/// `write` does it. Operands in `as_i64` must be i64 in ONNX, while the module also allows i32.
 struct FormRow {
   const ir::OpDef* op;
   const char* type;
@@ -160,8 +160,8 @@ const FormRow kRows[] = {
     {&ops::where_op, "Where"},
 };
 
-/// The first version of ONNX in which the first operand may have that type, for types that it had
-/// before (what ModelParts::need_type knows) and operators that take them later.
+/// The first ONNX opset in which the first operand can have that type. Lists operators that accept
+/// a type later than ONNX introduced it (see ModelParts::need_type).
 struct Later {
   const char* type;
   std::initializer_list<DType> dtypes;
@@ -180,7 +180,7 @@ const Later kLater[] = {
     {"OptionalGetElement", {DType::bf16}, 28},
     {"OptionalHasElement", {DType::bf16}, 28},
 };
-/// These take bf16 from 22 on.
+/// Operators that accept bf16 since opset 22.
 const char* const kLaterBf16[] = {
     "Acos",     "Acosh",      "AffineGrid",  "Asin", "Asinh",
     "Atan",     "Atanh",      "AveragePool", "Conv", "ConvTranspose",
@@ -188,7 +188,7 @@ const char* const kLaterBf16[] = {
     "GRU",      "GridSample", "HardSigmoid", "LSTM", "LpPool",
     "MaxPool",  "MaxRoiPool", "MaxUnpool",   "RNN",  "RandomUniformLike",
     "RoiAlign", "Round",      "Sin",         "Sinh", "Softplus"};
-/// These take floats of 8 bits from 21 on, which others move from 19 on.
+/// Operators that accept 8-bit floats since opset 21; other operators that move data do since 19.
 const char* const kLaterF8[] = {"Flatten", "Pad", "Squeeze", "Transpose", "Unsqueeze"};
 
 bool is_f8(DType dtype) {
@@ -209,19 +209,19 @@ int opset_of(std::string_view type, DType dtype) {
   return 0;
 }
 
-/// Elements that most operators do not take: floats and integers of few bits.
+/// Element types most operators do not accept: narrow floats and integers.
 bool is_narrow(DType dtype) {
   return (is_floating_point(dtype) && dtype_bytes(dtype) == 1) ||
          (is_integer(dtype) && dtype_file_bits(dtype) < 8);
 }
 
-/// Operators that take all elements.
+/// Operators that accept all element types.
 const char* const kTakeNarrow[] = {
     "Cast",      "Flatten",   "Identity", "IsInf",          "IsNaN",
     "Reshape",   "Shape",     "Size",     "Squeeze",        "Pad",
     "Transpose", "Unsqueeze", "BitCast",  "QuantizeLinear", "DequantizeLinear"};
 
-/// Computed in a wider type, which holds all elements of the narrow one.
+/// Computes in a wider type that can represent every element of the narrow one.
 void write_widened(NodeEmitter& node, const char* type) {
   const auto wide = [](DType dtype) { return is_floating_point(dtype) ? DType::f32 : DType::i32; };
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
@@ -235,7 +235,7 @@ void write_widened(NodeEmitter& node, const char* type) {
     const DType dtype = node.out_type(i).dtype;
     if (!is_narrow(dtype)) continue;
     Attributes attributes{attribute("to", std::int64_t{dtype_onnx_number(dtype)})};
-    // Infinities are elements, too.
+    // Infinities are valid elements, so do not saturate.
     if (is_f8(dtype)) attributes.push_back(attribute("saturate", std::int64_t{0}));
     node.emit("Cast", {made[i]}, {node.out(i)}, attributes);
   }

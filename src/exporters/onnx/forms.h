@@ -1,12 +1,12 @@
-// The ONNX forms of operators. forms.cpp holds the table: most operators are one ONNX node with the
-// same operands and attributes; the others have a function here, one file per family.
+// The ONNX forms of operators. Most are one ONNX node with the same operands and attributes, as
+// listed in the table of forms.cpp; the others have a function here, one file per family.
 #pragma once
 
 #include "exporters/onnx/emitter.h"
 
 namespace scanloom::exporters::onnx {
 
-/// Writes a node that is no loop, branch or constant, or refuses it.
+/// Writes a node that is not a loop, branch or constant, or refuses it.
 void write_form(NodeEmitter& node);
 
 namespace forms {

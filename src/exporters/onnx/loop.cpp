@@ -1,4 +1,4 @@
-// Loops that are a Loop.
+// Writes loops as ONNX Loop.
 #include "exporters/onnx/loop.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 using tensor::Tensor;
 using tensor::Type;
 
-/// The size of the axis that a port walks along, where the model says it.
+/// Returns the size of the axis a port walks along, if the model gives it.
 std::optional<std::int64_t> known_size(const LoopParts& loop, std::uint32_t i) {
   const Type& type = loop.scanned_type(i);
   const std::int64_t axis = loop.ports.scanned[i].axis;
@@ -25,7 +25,7 @@ std::string plus(Emitter& out, const std::string& x, std::int64_t offset) {
   return offset == 0 ? x : out.op("Add", {x, out.integer(offset)});
 }
 
-/// How many slices fit: ir/scan_window.h as a computation.
+/// Computes the number of slices, as ir/scan_window.h does.
 std::string slice_count(const LoopParts& loop, std::uint32_t i) {
   const ir::ScannedPort& port = loop.ports.scanned[i];
   Emitter& out = loop.out;
@@ -35,7 +35,7 @@ std::string slice_count(const LoopParts& loop, std::uint32_t i) {
   const bool backwards = port.start == -1 && port.stride == -1;
   if (port.part == 1 && (forwards || backwards)) return size;
   const std::string start = port.start < 0 ? plus(out, size, port.start) : out.integer(port.start);
-  // Slice k of n begins at first + k * stride: n - 1 strides fit into the room behind the first.
+  // Slice k of n starts at first + k * stride, so n - 1 strides fit into the room after the first.
   const std::string room = port.stride > 0 ? plus(out, out.op("Sub", {size, start}), -port.part)
                                            : plus(out, start, 1 - port.part);
   const std::int64_t stride = port.stride > 0 ? port.stride : -port.stride;
@@ -48,8 +48,8 @@ std::string slice_count(const LoopParts& loop, std::uint32_t i) {
   return out.op("Where", {fits, count, zero});
 }
 
-/// The first element of the first slice: a number that counts from the front, or for slices of one
-/// element also one that counts from the back.
+/// Returns the position of the first element of the first slice, counted from the front; for slices
+/// of one element it may also count from the back.
 std::string first_element(const LoopParts& loop, std::uint32_t i) {
   const ir::ScannedPort& port = loop.ports.scanned[i];
   if (port.part == 1) return loop.out.integer(port.start);
@@ -78,7 +78,7 @@ std::string condition(Emitter& out, const std::string& value, const Type& type) 
   return type.ranked && type.rank() == 0 ? value : out.scalar(value);
 }
 
-/// Rows whose sizes differ are collected in a sequence that the loop carries.
+/// Writes one loop. Rows with different sizes are collected in a carried sequence.
 class LoopForm {
  public:
   explicit LoopForm(const LoopParts& loop) : loop_(loop) {
@@ -123,11 +123,11 @@ class LoopForm {
     if (loop_.is_endless()) return loop_.ports.scanned.empty() ? "" : slice_count(loop_, 0);
     std::string count = condition(out, out.in(0), out.in_type(0));
     if (loop_.ports.scanned.empty() || loop_.size_counted()) return count;
-    // A Loop does not end with its slices where the count means that there is no end.
+    // If the trip count means "endless", the Loop must still end with its slices.
     const std::string ends = out.op("Less", {count, out.integer(ir::kEndlessTripCount)});
     return out.op("Where", {ends, count, slice_count(loop_, 0)});
   }
-  /// Without one, what the body says of going on means nothing.
+  /// Without an initial condition, the condition yielded by the body has no effect.
   std::string condition_in() {
     if (!loop_.ports.has_condition)
       return loop_.ports.has_keep_going ? loop_.out.constant(Tensor::scalar(true)) : "";
@@ -183,15 +183,15 @@ class LoopForm {
       model.output(body, inside.op("Identity", {model.name(loop_.row(i))}), loop_.row(i));
   }
 
-  /// Of any sizes: those of the items differ.
+  /// Sizes are left open, because the items have different ones.
   [[nodiscard]] Type sequence_type(std::uint32_t i) const {
     Type type = Type::unranked(loop_.model.type(loop_.row(i)).dtype);
     type.wraps = {tensor::Wrap::sequence};
     return type;
   }
 
-  /// The items of a sequence put end to end; nothing can be made of no items, so these are a
-  /// branch.
+  /// Concatenates the items of a sequence. Concat needs at least one item, so an empty sequence is
+  /// handled by a branch.
   void join(std::uint32_t i, const std::string& sequence) {
     NodeEmitter& out = loop_.out;
     ModelWriter& model = loop_.model;
@@ -216,7 +216,7 @@ class LoopForm {
              {attribute("then_branch", empty), attribute("else_branch", joined)});
   }
 
-  /// Loop stacks rows along the first axis, in the order of the steps.
+  /// Reorders rows: Loop stacks them along the first axis, in step order.
   void arrange(std::uint32_t i, const std::string& rows) {
     NodeEmitter& out = loop_.out;
     const ir::StackedPort& port = loop_.ports.stacked[i];

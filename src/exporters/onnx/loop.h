@@ -1,5 +1,5 @@
-// A loop of the module as ONNX: a Scan where every step takes one element of whole axes and nothing
-// ends it early, since that runs faster; a Loop otherwise.
+// Writes a loop of the module to ONNX. It becomes a Scan, which runs faster, if every step takes
+// one element of whole axes and nothing ends it early; otherwise a Loop.
 #pragma once
 
 #include "exporters/onnx/emitter.h"

@@ -47,7 +47,7 @@ bool LoopParts::rows_are_equal(std::uint32_t i) const {
 
 std::string put_end_to_end(Emitter& out, const std::string& rows, std::int64_t axis,
                            const tensor::Type& result) {
-  // Sizes are computed: a -1 means nothing where another size is 0.
+  // Sizes are computed, because -1 is ambiguous when another size is 0.
   const std::string sizes = out.shape(rows);
   const auto part = [&](std::int64_t from, std::int64_t to) {
     return out.op("Slice", {sizes, out.list({from}), out.list({to})});
@@ -62,7 +62,7 @@ std::string put_end_to_end(Emitter& out, const std::string& rows, std::int64_t a
 
 void write_loop(NodeEmitter& emitter) {
   const LoopParts loop(emitter);
-  if (emitter.node().outputs.empty()) return;  // nothing reads what it does
+  if (emitter.node().outputs.empty()) return;  // nothing reads its results
   if (is_scan(loop))
     write_as_scan(loop);
   else

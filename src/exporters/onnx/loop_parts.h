@@ -1,5 +1,5 @@
-// What Scan and Loop have in common: names of the parts of a loop, rows that are put together after
-// it, bodies that see the names around them.
+// Helpers shared by Scan and Loop: names of the parts of a loop, concatenation of rows after it,
+// and bodies that see the names around them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace scanloom::exporters::onnx {
 
-/// The loop that a NodeEmitter writes.
+/// The loop that a NodeEmitter writes, and its parts.
 struct LoopParts {
   explicit LoopParts(NodeEmitter& emitter)
       : out(emitter),
@@ -46,23 +46,24 @@ struct LoopParts {
   [[nodiscard]] ir::ValueId row(std::uint32_t i) const {
     return region.yields[ports.first_stacked_yield() + i];
   }
-  /// Whether there certainly is no trip count, or one that counts as none.
+  /// Whether the trip count is certainly absent, or so large that it never ends the loop.
   [[nodiscard]] bool is_endless() const;
-  /// The size that the trip count is, where it is one; looks through checks that sizes agree.
+  /// Returns the size that the trip count equals, if it is one; looks through checks that sizes
+  /// agree.
   [[nodiscard]] std::optional<tensor::Dim> size_counted() const;
 
-  /// What a body reads of the outside has its outer name there.
+  /// Gives captured values their outer names in the body.
   void name_captured() const;
-  /// Whether all rows of a stack are certainly as long as one another along the axis on which they
-  /// are put end to end; inserted ones always are.
+  /// Whether all rows of a stack certainly have the same size along the axis of concatenation.
+  /// Inserted rows always do.
   [[nodiscard]] bool rows_are_equal(std::uint32_t i) const;
 };
 
-/// Puts the rows of one stack, which lie along `axis` of `rows` in their final order, end to end.
+/// Concatenates the rows of one stack, which are in their final order along `axis` of `rows`.
 std::string put_end_to_end(Emitter& out, const std::string& rows, std::int64_t axis,
                            const tensor::Type& result);
 
-/// Whether a Scan can do it, and writes it as one.
+/// Whether the loop can be written as a Scan.
 [[nodiscard]] bool is_scan(const LoopParts& loop);
 void write_as_scan(const LoopParts& loop);
 void write_as_loop(const LoopParts& loop);

@@ -1,5 +1,5 @@
-// ModelWriter: a module on its way to ONNX. It names values, walks regions and hands each node to
-// the form of its operator, to loops or to branches.
+// ModelWriter: converts a module to ONNX. It names values, walks regions and passes each node to
+// the form of its operator, or to the writers of loops and branches.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,24 @@ class ModelWriter {
   }
   [[nodiscard]] std::string& name(ir::ValueId value) { return names_[value.index]; }
   [[nodiscard]] std::uint32_t uses(ir::ValueId value) const { return uses_[value.index]; }
-  /// A name that nothing else has.
+  /// Returns an unused name.
   [[nodiscard]] std::string fresh();
-  /// The user's name of the value, where it has one that no other value has; a name of no value
-  /// otherwise.
+  /// Returns the user's name of the value if no other value has it; otherwise a fresh name.
   [[nodiscard]] std::string value_name(ir::ValueId value);
-  /// The name itself, or one made of it, that no node has.
+  /// Returns the name itself, or a name derived from it if another node has it.
   [[nodiscard]] std::string node_name(const std::string& label);
-  /// What nodes made of this one are called.
+  /// Returns the name for the ONNX nodes made from this one.
   [[nodiscard]] std::string label(ir::NodeId node) const;
 
-  /// Appends all nodes of a region, whose arguments have names.
+  /// Appends all nodes of a region, whose arguments must have names.
   void nodes(ir::RegionId region, GraphWriter& graph);
-  /// The value as a constant: in the graph itself, or where it is large in the main graph, once.
+  /// Adds a constant to the graph. A large one is added to the main graph instead, once.
   std::string constant(const tensor::Tensor& value, GraphWriter& graph);
-  /// Input and output of a graph: of the type that the value has in the module.
+  /// Declares an input or output of a graph, with the type the value has in the module.
   void input(GraphWriter& graph, const std::string& name, ir::ValueId value);
   void output(GraphWriter& graph, const std::string& name, ir::ValueId value);
 
-  /// A sentence for the error in the end.
+  /// Adds a sentence to the error returned at the end.
   void refuse(std::string text) { missing_.insert(std::move(text)); }
   ModelParts& parts() { return parts_; }
   [[nodiscard]] bool is_outer(tensor::Dim dim) const;
@@ -62,10 +61,10 @@ class ModelWriter {
   GraphWriter main_;
   Names names_;                      ///< by ValueId
   std::vector<std::uint32_t> uses_;  ///< by ValueId
-  std::set<std::string> taken_;      ///< names of values that users see
+  std::set<std::string> taken_;      ///< names of values that are visible to users
   std::map<std::string, int> labels_;
   std::map<const void*, std::pair<tensor::Tensor, std::string>> large_;
-  std::set<std::uint32_t> outer_dims_;  ///< sizes that inputs have, by entry of the table
+  std::set<std::uint32_t> outer_dims_;  ///< sizes that occur in inputs, by entry of the table
   std::size_t count_ = 0;
   std::set<std::string> missing_;
 };

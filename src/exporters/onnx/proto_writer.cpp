@@ -28,7 +28,7 @@ enum AttributeType : std::int32_t {
 
 constexpr std::uint64_t kAlignment = 64;
 
-/// The version of the format that has the operator set.
+/// Returns the IR version of the format that introduced the opset.
 int ir_version(int opset) {
   constexpr int kNewest = 14;
   struct Row {
@@ -74,8 +74,7 @@ std::string small_tensor(const Tensor& tensor) {
   return bytes;
 }
 
-/// Names that are no identifiers stand in quotes in the table, what would end them behind a
-/// backslash.
+/// The table stores names that are not identifiers in quotes, with backslash escapes.
 std::string symbol_name(const std::string& text) {
   if (text.size() < 2 || text.front() != '"') return text;
   std::string name;
@@ -87,7 +86,7 @@ std::string symbol_name(const std::string& text) {
 }
 
 std::string shape_proto(const Type& type, const tensor::DimTable& dims) {
-  // An empty message, of no axes or of an open size, says something: written as such.
+  // An empty message is written too: it means no axes or an open size.
   std::string shape;
   for (const tensor::Dim dim : type.dims) {
     std::string size;
@@ -100,7 +99,7 @@ std::string shape_proto(const Type& type, const tensor::DimTable& dims) {
   return shape;
 }
 
-/// A TypeProto; without `dims` of no sizes.
+/// Returns a TypeProto; without sizes if `dims` is null.
 std::string type_proto(const Type& type, const tensor::DimTable* dims) {
   constexpr int kTensorField = 1, kSequenceField = 4, kOptionalField = 9;
   std::string tensor_type, bytes;

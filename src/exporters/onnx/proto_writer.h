@@ -1,5 +1,5 @@
-// The messages of an ONNX model as bytes; field numbers are those of onnx.proto. Attributes are
-// functions from a value to the bytes of an AttributeProto.
+// The messages of an ONNX model as bytes, with the field numbers of onnx.proto. attribute() turns a
+// value into the bytes of an AttributeProto.
 #pragma once
 
 #include <cstdint>
@@ -26,29 +26,28 @@ std::string attribute(std::string_view name, const std::vector<double>& values);
 std::string attribute(std::string_view name, const std::vector<std::string>& texts);
 std::string attribute(std::string_view name, const tensor::Tensor& tensor);
 std::string attribute(std::string_view name, const GraphWriter& graph);
-/// A type without sizes.
+/// Writes a type without its sizes.
 std::string type_attribute(std::string_view name, const tensor::Type& type);
 
-/// What the parts of a model have in common: the version that they need, and where large tensors
-/// go.
+/// State shared by the parts of a model: the opset it needs, and where large tensors are stored.
 class ModelParts {
  public:
-  /// Tensors from so many bytes on go into the file of data, if there is one.
+  /// Tensors of at least this many bytes are stored in the data file, if there is one.
   static constexpr std::size_t kLarge = 1024;
 
   void need_opset(int opset) { opset_ = opset > opset_ ? opset : opset_; }
-  /// For values of that type, whatever is done with them.
+  /// Raises the opset to one that has values of this type.
   void need_type(DType dtype);
   void use_machine_learning() { uses_ml_ = true; }
   void use_file(std::string name) { file_ = std::move(name); }
 
   [[nodiscard]] int opset() const { return opset_; }
-  /// Where the tensor goes in the file of data; the same memory is written once.
+  /// Returns the offset of the tensor in the data file. The same memory is written once.
   std::uint64_t place(const tensor::Tensor& tensor);
   [[nodiscard]] const std::string& file() const { return file_; }
   /// A TensorProto with a name.
   std::string tensor_proto(const tensor::Tensor& tensor, const std::string& name);
-  /// A whole model around the graph.
+  /// Wraps the graph in a complete model.
   [[nodiscard]] WrittenModel model(const GraphWriter& graph, const std::string& name);
 
  private:
@@ -61,7 +60,7 @@ class ModelParts {
   std::uint64_t data_size_ = 0;
 };
 
-/// A graph under construction: nodes in order, and what goes in and out.
+/// A graph under construction: nodes in order, inputs, outputs and initialisers.
 class GraphWriter {
  public:
   explicit GraphWriter(ModelParts& parts) : parts_(parts) {}

@@ -1,4 +1,4 @@
-// Loops that are a Scan.
+// Writes loops as ONNX Scan.
 #include <algorithm>
 
 #include "exporters/onnx/loop_parts.h"
@@ -13,8 +13,8 @@ using tensor::Type;
 bool is_forward(const ir::ScannedPort& port) { return port.start == 0 && port.stride == 1; }
 bool is_backward(const ir::ScannedPort& port) { return port.start == -1 && port.stride == -1; }
 
-/// Whether every step takes one element, from the first to the last or the other way, and there are
-/// as many steps as elements.
+/// Whether every step takes one element, in forward or backward order, and there are as many steps
+/// as elements.
 bool walks_whole_axes(const LoopParts& loop) {
   const bool is_counted = !loop.is_endless();
   const std::optional<Dim> count = is_counted ? loop.size_counted() : std::nullopt;
@@ -26,12 +26,12 @@ bool walks_whole_axes(const LoopParts& loop) {
     if (!type.ranked || port.axis >= type.rank()) return false;
     const Dim size = type.dims[static_cast<std::size_t>(port.axis)];
     if (count && *count != size) return false;
-    if (size == Dim(0)) return false;  // onnxruntime's Scan takes one step at least
+    if (size == Dim(0)) return false;  // onnxruntime's Scan requires at least one step
   }
   return true;
 }
 
-/// Scan's states keep their sizes.
+/// Whether states keep their sizes, as Scan requires.
 bool keeps_sizes(const LoopParts& loop) {
   for (std::uint32_t i = 0; i < loop.ports.carried; ++i) {
     const Type &before = loop.model.type(loop.carried_arg(i)),
@@ -43,7 +43,7 @@ bool keeps_sizes(const LoopParts& loop) {
   return true;
 }
 
-/// The slice in the body as it is read there.
+/// Names the slice as the body reads it.
 void name_slices(const LoopParts& loop, const Names& slices, Emitter& inside) {
   for (std::uint32_t i = 0; i < slices.size(); ++i) {
     const ir::ScannedPort& port = loop.ports.scanned[i];

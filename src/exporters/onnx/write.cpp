@@ -24,7 +24,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// As other tools take names.
+/// Replaces spaces and control characters, which other tools do not accept in names.
 std::string without_spaces(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }, '_');
@@ -72,7 +72,7 @@ void ModelWriter::write_results(const ir::Region& top) {
   for (std::size_t i = 0; i < top.yields.size(); ++i) {
     const std::string& result = options_.output_names[i];
     if (name(top.yields[i]) != result) results.emit("Identity", {name(top.yields[i])}, {result});
-    // Where only a run knows, what the file that was read says is better than nothing.
+    // If the type is known only at run time, the type declared in the original file is used.
     const tensor::Type& known = type(top.yields[i]);
     const bool is_declared = !known.ranked && i < module_.declared_outputs.size() &&
                              module_.declared_outputs[i].ranked &&
@@ -82,7 +82,7 @@ void ModelWriter::write_results(const ir::Region& top) {
   }
 }
 
-/// A message has at most 2 GB; what lies in a file beside it does not count.
+/// A message is limited to 2 GB, not counting data in a separate file.
 Expected<void> ModelWriter::choose_file(const DataFile& file) {
   constexpr std::size_t kMax = std::numeric_limits<std::int32_t>::max() - (std::size_t{1} << 24);
   std::size_t bytes = 0;
@@ -102,7 +102,7 @@ Expected<void> ModelWriter::choose_file(const DataFile& file) {
   return {};
 }
 
-/// Element types decide which version is needed, and some ONNX does not know.
+/// Finds the opset the element types need, and refuses types ONNX does not have.
 void ModelWriter::check_types() {
   for (const RegionId region : ir::regions_outer_first(module_, module_.top())) {
     std::vector<ValueId> values = module_.region(region).args;
@@ -146,12 +146,12 @@ std::string ModelWriter::label(NodeId id) const {
   const Node& node = module_.node(id);
   if (!node.location.valid() || module_.location(node.location).nodes.empty())
     return std::string(node.op->name);
-  // "node 'gru' (Scan-11)" is what people read; the name in it is what the file said.
+  // In "node 'gru' (Scan-11)" the quoted part is the name in the original file.
   const std::string& text = module_.location(node.location).nodes.front();
   const std::size_t begin = text.find('\''), end = text.rfind("' (");
   if (begin != std::string::npos && end != std::string::npos && end > begin + 1)
     return text.substr(begin + 1, end - begin - 1);
-  // Words of an expression: "scan 'decoder'", "product of 'x' and 'w'".
+  // Descriptions of expressions: "scan 'decoder'", "product of 'x' and 'w'".
   if (text.starts_with("scan '") && text.ends_with('\''))
     return without_spaces(text.substr(begin + 1, text.size() - begin - 2));
   std::string words = without_spaces(text);
@@ -210,7 +210,7 @@ bool ModelWriter::is_outer(tensor::Dim dim) const {
 
 void ModelWriter::branch(NodeEmitter& emitter) {
   const Node& node = emitter.node();
-  if (node.outputs.empty()) return;  // nothing reads what it does
+  if (node.outputs.empty()) return;  // nothing reads its results
   Attributes sides;
   const char* const words[] = {"then_branch", "else_branch"};
   for (std::size_t side = 0; side < 2; ++side) {
@@ -233,7 +233,7 @@ void ModelWriter::branch(NodeEmitter& emitter) {
 
 Expected<WrittenModel> write_model(const Module& module, const WriteOptions& options,
                                    const DataFile& file) {
-  // Bodies are written by recursion.
+  // Bodies are written recursively.
   constexpr int kDeepest = 128;
   if (const int depth = ir::nesting(module); depth > kDeepest)
     return fail(Code::unsupported, "bodies are nested {} deep, at most {} are written", depth,

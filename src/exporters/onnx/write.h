@@ -1,5 +1,5 @@
-// A module as an ONNX model: loops become Scan or Loop, branches If. What has no ONNX form is an
-// error that lists it all.
+// Writes a module as an ONNX model: loops become Scan or Loop, branches become If. One error lists
+// everything that has no ONNX form.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace scanloom::exporters::onnx {
 
-/// Bytes of the file of external data, from `offset` on.
+/// Bytes of the external data file, starting at `offset`.
 struct DataPiece {
   std::uint64_t offset = 0;
   tensor::Tensor tensor;
@@ -23,15 +23,15 @@ struct WrittenModel {
   std::vector<DataPiece> data;  ///< by ascending offset; gaps are zeros
 };
 
-/// Where large constants go.
+/// Where large constants are stored.
 struct DataFile {
-  std::string name;     ///< of the file beside the model; empty: there is none
-  bool always = false;  ///< also for a model that would fit into 2 GB without it
+  std::string name;     ///< file next to the model; empty for none
+  bool always = false;  ///< even if the model would fit into 2 GB without it
 };
 
-/// A ModelProto of opset 18, or of the lowest one that has the element types and operators. Types
-/// are the module's. Errors: unsupported (nodes without a form, each named; a model above 2 GB
-/// without a file for its data).
+/// Returns a ModelProto of opset 18, or of the lowest newer one that has the element types and
+/// operators. Types are the module's. Errors: unsupported (nodes without a form, each named; a
+/// model above 2 GB without a data file).
 [[nodiscard]] Expected<WrittenModel> write_model(const ir::Module& module,
                                                  const WriteOptions& options,
                                                  const DataFile& file = {});

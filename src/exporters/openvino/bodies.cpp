@@ -1,4 +1,4 @@
-// Loops and branches: layers with bodies, and the ports that lead into them.
+// Writes loops and branches: layers with bodies, and the ports that lead into them.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// By argument of a region: whether anything reads it.
+/// Returns, for each argument of a region, whether anything reads it.
 std::vector<bool> read_arguments(const ir::Module& module, RegionId region) {
   std::vector<bool> is_read(module.region(region).args.size());
   const auto note = [&](ValueId value) {
@@ -33,7 +33,8 @@ std::vector<bool> read_arguments(const ir::Module& module, RegionId region) {
   return is_read;
 }
 
-/// A loop as a TensorIterator, where its slices alone say how many steps there are, or as a Loop.
+/// Writes a loop as a TensorIterator if its slices alone determine the number of steps, otherwise
+/// as a Loop.
 class LoopWriter {
  public:
   LoopWriter(Writing& writing, NodeWriter& out)
@@ -90,14 +91,14 @@ class LoopWriter {
     for (const Sliced& each : slices_) operands_.push_back(each.value);
   }
 
-  /// Whether a captured value has a port: constants stand in the body itself, where implementations
+  /// Whether a captured value has a port. Constants are copied into the body, where implementations
   /// look for weights.
   [[nodiscard]] bool is_passed(std::uint32_t captured) const {
     return is_read_[captured] &&
            out_.constant_in(ports_.first_captured_input() + captured) == nullptr;
   }
 
-  /// A negative count is none there; implementations count with 32 bits.
+  /// A negative trip count means "endless" in OpenVINO; implementations count with 32 bits.
   Output trip_count() {
     if (!ports_.has_trip_count)
       return slices_.empty() ? out_.number(-1) : slice_count(out_, slices_.front());
@@ -113,7 +114,8 @@ class LoopWriter {
     return out_.layer("Select", 1, {is_endless, out_.number(-1), count}, DType::i64);
   }
 
-  /// Sizes are not negative, and readers see that one of a scanned value is met by its slices.
+  /// Whether the value is a size. Sizes are not negative, and readers see that the slices limit the
+  /// steps to the size of a scanned value.
   [[nodiscard]] bool is_size(ValueId value) const {
     ir::NodeId producer = writing_.module.value(value).producer;
     while (producer.valid() && writing_.module.node(producer).op == &ops::check_equal_op)
@@ -192,7 +194,7 @@ class LoopWriter {
       leave_row(i, external++, body, inside);
   }
 
-  /// Whether the value is what another state is in this step, as it is or in another shape.
+  /// Whether the value is another state's value in this step, possibly reshaped.
   [[nodiscard]] bool is_other_state(ValueId value, std::uint32_t i) const {
     static constexpr const ir::OpDef* kViews[] = {
         &ops::check_equal_op, &ops::dense_op,   &ops::flatten_op,  &ops::identity_op,
@@ -208,13 +210,13 @@ class LoopWriter {
            at != ports_.captured + i;
   }
 
-  /// OpenVINO moves states into their places one after the other: one that becomes another would be
+  /// OpenVINO updates states one after another, so a state that another one takes over would be
   /// overwritten before it is read.
   static Output copied(LayerGraph& body, Output value, DType dtype) {
     return {body.add({.type = "Identity", .opset = 16, .inputs = {value}, .results = {dtype}}), 1};
   }
 
-  /// Rows keep the axis that they are put end to end along.
+  /// Rows keep the axis along which they are concatenated.
   void leave_row(std::uint32_t i, std::int64_t external, LayerGraph& body,
                  const RegionWriter& inside) {
     const ir::StackedPort& port = ports_.stacked[i];
@@ -229,7 +231,7 @@ class LoopWriter {
     add_window(add_port(map_, "output", external, body.result(made)), window);
   }
 
-  /// Of the rows of a stack; 1 where it is not known, which only their order depends on.
+  /// Returns the part size of a stack's rows; 1 if unknown, since only their order depends on it.
   [[nodiscard]] std::int64_t part_of(std::uint32_t i) const {
     const tensor::Type& row = type(region_.yields[ports_.first_stacked_yield() + i]);
     if (ports_.stacked[i].insert || !row.ranked) return 1;
@@ -237,7 +239,7 @@ class LoopWriter {
     return size.is_constant() && size.value() > 0 ? size.value() : 1;
   }
 
-  /// A Loop stacks forwards only.
+  /// A Loop stacks only forwards.
   void set_results() {
     for (std::uint32_t i = 0; i < ports_.carried; ++i) out_.set(i, results_[i]);
     for (std::uint32_t i = 0; i < ports_.stacked.size(); ++i) {

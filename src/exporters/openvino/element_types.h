@@ -1,4 +1,4 @@
-// What an IR calls element types and sizes.
+// The names of element types and sizes in an OpenVINO IR.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace scanloom::exporters::openvino {
 
-/// "f32", of attributes; empty: an IR has no such type.
+/// Returns the name used in attributes, such as "f32"; empty if the IR has no such type.
 [[nodiscard]] std::string_view element_type(DType dtype);
-/// "FP32", of ports; "UNSPECIFIED" where an IR has no such type.
+/// Returns the name used in ports, such as "FP32"; "UNSPECIFIED" if the IR has no such type.
 [[nodiscard]] std::string port_precision(DType dtype);
-/// "2,?,3" as Parameters have it; "..." for any number of axes.
+/// Returns a shape as Parameters write it: "2,?,3", or "..." for any number of axes.
 [[nodiscard]] std::string shape_text(const tensor::Type& type);
 
 }  // namespace scanloom::exporters::openvino

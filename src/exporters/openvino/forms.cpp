@@ -13,8 +13,8 @@ constexpr std::string_view kNoText = "an IR has no functions of strings";
 constexpr std::string_view kNoFactors = "an IR has no factors of matrices";
 constexpr std::string_view kNoLists = "sequences and optionals have no form in an IR";
 
-/// Sorted by operator. A row without a function is a layer of the same operands, without
-/// attributes, or says why there is none.
+/// Sorted by operator. A row without a function is a layer with the same operands and no
+/// attributes, or gives the reason why there is none.
 const Form kForms[] = {
     {&ops::abs_op, nullptr, "Abs", 1},
     {&ops::acos_op, nullptr, "Acos", 1},

@@ -1,4 +1,4 @@
-// The table of operators that an IR can hold, and how each is written.
+// The table of operators that an OpenVINO IR can hold, and how each is written.
 #pragma once
 
 #include <string_view>
@@ -14,14 +14,14 @@ using WriteFn = void (*)(NodeWriter&);
 struct Form {
   const ir::OpDef* op;
   WriteFn write;
-  /// Of the plain forms: the layer that has the same operands and no attributes.
+  /// For plain forms: the layer with the same operands and no attributes.
   std::string_view layer = {};
   int opset = 0;
-  /// What keeps the operator out of an IR.
+  /// Why the operator cannot be written to an IR.
   std::string_view reason = {};
 };
 
-/// nullptr: the operator has no form.
+/// Returns nullptr if the operator has no form.
 const Form* find_form(const ir::OpDef& op);
 
 }  // namespace scanloom::exporters::openvino

@@ -1,5 +1,5 @@
-// A TensorIterator under construction, for operators that are walks along an axis: its body is
-// written with the same words as what stands around it.
+// A TensorIterator under construction, for operators that walk along an axis. Its body is written
+// with the same functions as the graph around it.
 #pragma once
 
 #include "exporters/openvino/node_writer.h"
@@ -11,24 +11,24 @@ class Iterator {
  public:
   explicit Iterator(NodeWriter& out);
 
-  // Before the body: each gives what the body has of the value.
+  // Before the body. Each returns what the body sees of the value.
 
-  /// A slice of x, of `type`, per step; it keeps the axis.
+  /// One slice of x, which has type `type`, per step. The slice keeps the axis.
   Output slice(Output x, tensor::Type type, const Window& window);
-  /// Step k has what next() says of step k - 1. States are numbered in the order of their calls.
+  /// In step k, the value passed to next() in step k - 1. States are numbered in call order.
   Output carry(Output initial, const tensor::Type& type);
   Output capture(Output x, const tensor::Type& type);
-  /// Input i of the node, which is a constant of the body where it is one outside.
+  /// Input i of the node; a constant stays a constant in the body.
   Output capture_input(std::size_t i);
 
   [[nodiscard]] NodeWriter& body() { return inside_; }
 
-  // Behind the body.
+  // After the body.
 
   void next(std::size_t state, Output value);
-  /// Rows are put end to end along the window's axis.
+  /// Concatenates the rows along the window's axis.
   void stack(Output row, DType dtype, const Window& window);
-  /// The last values of all states, and then the stacks.
+  /// Returns the last values of all states, then the stacks.
   std::vector<Output> finish();
 
  private:
@@ -45,7 +45,7 @@ class Iterator {
   };
 
   NodeWriter& out_;
-  /// The layer is made when all operands are known; until then its parts stand here.
+  /// Holds the parts until all operands are known and the layer is made.
   pugi::xml_document parts_;
   pugi::xml_node map_;
   LayerGraph body_;

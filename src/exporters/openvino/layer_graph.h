@@ -1,4 +1,4 @@
-// The layers and edges of one graph of an IR under construction: the main graph, or a body.
+// The layers and edges of one graph of an IR under construction: the main graph or a body.
 #pragma once
 
 #include <pugixml.hpp>
@@ -13,7 +13,7 @@
 
 namespace scanloom::exporters::openvino {
 
-/// An output port of a layer. Port ids count inputs first, as IRs have them.
+/// An output port of a layer. Port ids count inputs first, as in IRs.
 struct Output {
   int layer = -1;
   int port = -1;
@@ -21,7 +21,7 @@ struct Output {
   friend bool operator==(const Output&, const Output&) = default;
 };
 
-/// Attributes of a layer, in the words of the IR.
+/// Attributes of a layer, as the IR names them.
 using Data = std::vector<std::pair<std::string, std::string>>;
 
 struct NewLayer {
@@ -30,15 +30,16 @@ struct NewLayer {
   std::vector<Output> inputs = {};
   std::vector<DType> results = {};
   Data data = {};
-  std::string_view name = {};  ///< made unique; empty: made from the type
+  std::string_view name = {};  ///< made unique; if empty, derived from the type
 };
 
 class LayerGraph {
  public:
-  /// <layers> and <edges> below `parent`, a <net> or a body. `weights` outlives the graph.
+  /// Writes <layers> and <edges> below `parent`, a <net> or a body. `weights` must outlive the
+  /// graph.
   LayerGraph(pugi::xml_node parent, WeightsWriter& weights);
 
-  /// The id of the layer; its outputs have the ports inputs.size() and up.
+  /// Returns the id of the layer. Its outputs have the ports inputs.size() and up.
   int add(const NewLayer& layer);
   Output parameter(std::string_view name, const tensor::Type& type);
   int result(Output of, std::string_view name = {});
@@ -48,10 +49,10 @@ class LayerGraph {
   [[nodiscard]] pugi::xml_node element(int layer) const {
     return elements_[static_cast<std::size_t>(layer)];
   }
-  /// Says the sizes of an output, or the names of its tensor.
+  /// Declares the sizes of an output, or the names of its tensor.
   void describe(Output output, const tensor::Type& type);
   void name_tensor(Output output, std::span<const std::string> names);
-  /// Whether its tensor has a name.
+  /// Whether the tensor of the output has a name.
   [[nodiscard]] bool is_named(Output output) const;
 
  private:
@@ -64,11 +65,11 @@ class LayerGraph {
   std::set<std::string, std::less<>> names_;
 };
 
-/// What XML can hold of a user's name: any bytes that are no valid text are replaced by '?'.
+/// Returns a user's name as XML can hold it: bytes that are not valid text become '?'.
 [[nodiscard]] std::string xml_text(std::string_view text);
 /// "1,2,3".
 [[nodiscard]] std::string list_text(std::span<const std::int64_t> values);
-/// The shortest text that is read as the same number.
+/// Returns the shortest text that reads back as the same number.
 [[nodiscard]] std::string real_text(double value);
 
 }  // namespace scanloom::exporters::openvino

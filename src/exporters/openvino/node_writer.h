@@ -1,5 +1,5 @@
-// What a form of an operator sees: the node that it writes, and layers to write it with, as
-// formulas. A node without a form is refused, with the reason.
+// NodeWriter: what the form of an operator sees: the node to write, and functions that make layers,
+// used as formulas. A node without a form is refused, with the reason.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace scanloom::exporters::openvino {
 
-/// What the writers of all graphs of a model share.
+/// The state shared by the writers of all graphs of a model.
 struct Writing {
   const ir::Module& module;
   WeightsWriter weights;
-  std::vector<std::string> refused;  ///< each once, in the order of their first places
+  std::vector<std::string> refused;  ///< each once, in the order of first occurrence
 
   void refuse(ir::NodeId node, std::string_view reason);
 };
@@ -41,9 +41,9 @@ class NodeWriter {
   [[nodiscard]] DType dtype(std::size_t i = 0) const { return type(i).dtype; }
   /// Whether anything reads result i.
   [[nodiscard]] bool is_read(std::size_t i) const;
-  /// The constant that input i is; nullptr where it is computed or absent.
+  /// Returns the constant value of input i; nullptr if it is computed or absent.
   [[nodiscard]] const tensor::Tensor* constant_in(std::size_t i) const;
-  /// The operator that makes input i; nullptr where it is an argument of the region.
+  /// Returns the operator that computes input i; nullptr if it is an argument of the region.
   [[nodiscard]] const ir::OpDef* made_by(std::size_t i) const;
   [[nodiscard]] const tensor::Attr& attr(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const { return attr(name).integer(); }
@@ -52,17 +52,18 @@ class NodeWriter {
 
   void set(std::size_t i, Output value);
   void set(Output value) { set(0, value); }
-  /// Result i, which nothing reads, has no layer.
+  /// Result i, which nothing reads, gets no layer.
   void set_unread(std::size_t i) { outputs_[node().outputs[i]] = {}; }
-  /// The node has no form; its results are still set, so that all that has none is found at once.
+  /// Reports that the node has no form. Its results are still set, so that all nodes without a form
+  /// are found at once.
   void refuse(std::string_view reason);
 
   // Layers.
 
   [[nodiscard]] LayerGraph& graph() { return graph_; }
-  /// Writes the same node into a body, which outlives it.
+  /// Returns a writer of the same node into `body`, which must outlive it.
   [[nodiscard]] NodeWriter inside(LayerGraph& body) { return {writing_, body, outputs_, node_}; }
-  /// A layer of one result.
+  /// Adds a layer with one result.
   Output layer(std::string_view type, int opset, std::vector<Output> inputs, DType result,
                Data data = {});
   std::vector<Output> layers(std::string_view type, int opset, std::vector<Output> inputs,
@@ -71,14 +72,14 @@ class NodeWriter {
   /// Scalars and lists of i64.
   Output number(std::int64_t value);
   Output list(const Ints& values);
-  /// Input i, a list, as one of so many elements, where the model does not say how many.
+  /// Returns input i, a list, with its length fixed to `count`, which the model may not declare.
   Output list_of(std::size_t i, std::int64_t count);
-  /// A scalar of that type.
+  /// A scalar of type `dtype`.
   Output scalar(double value, DType dtype);
 
   Output convert(Output x, DType to);
   Output shape_of(Output x);
-  /// The size of an axis as a scalar, or a list of one.
+  /// The size of an axis as a scalar, or as a list with one element.
   Output size_of(Output x, std::int64_t axis, bool as_list = false);
   Output gather(Output x, Output indices, std::int64_t axis, DType dtype);
   Output concat(std::vector<Output> parts, std::int64_t axis, DType dtype);
@@ -86,7 +87,7 @@ class NodeWriter {
   Output squeeze(Output x, const Ints& axes, DType dtype);
   Output unsqueeze(Output x, const Ints& axes, DType dtype);
   Output transpose(Output x, const Ints& order, DType dtype);
-  /// Elements start, start + step, ... before stop along one axis.
+  /// Elements start, start + step, ... before stop, along one axis.
   Output slice(Output x, std::int64_t axis, Output start, Output stop, std::int64_t step,
                DType dtype);
   Output binary(std::string_view type, Output a, Output b, DType dtype, int opset = 1) {

@@ -7,7 +7,7 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// What keeps a type out of an IR; empty: nothing.
+/// Returns why an IR cannot hold the type; empty if it can.
 std::string reason_against(const tensor::Type& type) {
   if (!type.is_tensor()) return "sequences and optionals have no form in an IR";
   if (element_type(type.dtype).empty())

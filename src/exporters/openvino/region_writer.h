@@ -1,5 +1,5 @@
-// Writes a region of the module as a graph of the IR: nodes as layers, loops and branches with
-// bodies below them.
+// Writes a region of the module as a graph of the IR: nodes become layers; loops and branches
+// become layers with bodies.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ class RegionWriter {
  public:
   RegionWriter(Writing& writing, LayerGraph& graph) : writing_(writing), graph_(graph) {}
 
-  /// What the region's arguments are; set before nodes().
+  /// Sets what an argument of the region stands for. Call before nodes().
   void set(ir::ValueId value, Output output) { outputs_[value] = output; }
   void nodes(ir::RegionId region);
   void node(ir::NodeId node);

@@ -1,4 +1,4 @@
-// A TensorIterator that carries what it has made of all rows so far.
+// A TensorIterator that carries a running result over the rows, such as a cumulative product.
 #pragma once
 
 #include "exporters/openvino/node_writer.h"
@@ -6,13 +6,13 @@
 namespace scanloom::exporters::openvino {
 
 struct Running {
-  std::string_view layer;  ///< of the state and the row
+  std::string_view layer;  ///< combines the state and the row
   std::int64_t axis = 0;
   bool reverse = false;
-  bool exclusive = false;  ///< the state before each row, not behind it
+  bool exclusive = false;  ///< yields the state before each row instead of after it
 };
 
-/// Of x, of `type`, beginning with `initial`, which has the shape of a row.
+/// Runs over x, of type `type`, starting from `initial`, which has the shape of a row.
 Output write_running(NodeWriter& out, const Running& running, Output x, const tensor::Type& type,
                      Output initial);
 

@@ -11,7 +11,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// Where constants begin: what maps the file may read whole vectors of any type in range.
+/// Alignment of constants, so that a mapped file can be read in place as vectors of any type.
 constexpr std::uint64_t kAlignment = 64;
 
 void append_number(std::string& bytes, std::size_t value) {
@@ -19,7 +19,7 @@ void append_number(std::string& bytes, std::size_t value) {
     bytes += static_cast<char>(static_cast<std::uint8_t>(value >> shift));
 }
 
-/// A count, count + 1 offsets, and the characters between these; 32 bits each.
+/// A count, count + 1 offsets, and the characters between them. Numbers have 32 bits.
 std::string packed_strings(const Tensor& tensor) {
   std::string numbers, text;
   append_number(numbers, static_cast<std::size_t>(tensor.elements()));

@@ -1,5 +1,5 @@
-// The weights of an IR under construction: where each constant lies in the .bin. Equal constants
-// share a range.
+// The weights of an IR under construction: the offset of each constant in the .bin. Equal constants
+// share their bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class WeightsWriter {
     std::uint64_t offset = 0, size = 0;
   };
 
-  /// Nothing is copied but elements narrower than a byte and strings.
+  /// Copies only elements narrower than a byte, and strings.
   Range place(const tensor::Tensor& tensor);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }

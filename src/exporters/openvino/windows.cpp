@@ -8,16 +8,16 @@ using ir::ScannedPort;
 
 namespace {
 
-/// Indices beyond these are computed by layers rather than written down.
+/// Above this many, indices are computed by layers instead of stored.
 constexpr std::int64_t kMaxListed = 4096;
 
-/// 0, 1, ... below `count`.
+/// Returns 0, 1, ..., count - 1.
 Output count_up(NodeWriter& out, Output count) {
   return out.layer("Range", 4, {out.number(0), count, out.number(1)}, DType::i64,
                    {{"output_type", "i64"}});
 }
 
-/// Whether slices of `part` fill an axis of that size.
+/// Whether slices of `part` elements fill an axis of that size exactly.
 bool divides(std::int64_t part, tensor::Dim size) {
   return part == 1 || (size.is_constant() && size.value() % part == 0);
 }
@@ -26,7 +26,7 @@ struct ComputedWindow {
   Output first, count;
 };
 
-/// scan_window over a size that is not known.
+/// scan_window for a size that is not known.
 ComputedWindow computed_window(NodeWriter& out, Output x, const ScannedPort& port) {
   const auto i64 = DType::i64;
   const Output size = out.size_of(x, port.axis);
@@ -34,7 +34,7 @@ ComputedWindow computed_window(NodeWriter& out, Output x, const ScannedPort& por
                                       : out.number(port.start);
   const bool forwards = port.stride > 0;
   const Output first = forwards ? start : out.binary("Add", start, out.number(1 - port.part), i64);
-  // Elements beyond those of the first slice, on the way that the loop walks.
+  // Elements after the first slice, in the direction of the walk.
   const Output room = forwards ? out.binary("Subtract", out.binary("Subtract", size, start, i64),
                                             out.number(port.part), i64)
                                : first;

@@ -1,5 +1,5 @@
-// The windows of loops: which slices a step sees, in the forms that every implementation of the IR
-// takes alike: whole axes, forwards or backwards, in slices that neither overlap nor leave gaps.
+// The windows of loops: which slices a step sees. Uses only forms that every implementation of the
+// IR treats alike: whole axes, forwards or backwards, in slices without overlaps or gaps.
 #pragma once
 
 #include "exporters/openvino/node_writer.h"
@@ -17,18 +17,18 @@ struct Sliced {
   Window window;
 };
 
-/// `x` as it is where the port walks it in such a form; otherwise its slices gathered, one after
-/// the other.
+/// Returns `x` unchanged if the port walks it in such a form; otherwise its slices, gathered in
+/// order.
 Sliced sliced(NodeWriter& out, Output x, const tensor::Type& type, const ir::ScannedPort& port);
 
-/// The slices that the port sees, put end to end along its axis.
+/// Returns the slices seen by the port, concatenated along its axis.
 Output gathered_slices(NodeWriter& out, Output x, const tensor::Type& type,
                        const ir::ScannedPort& port);
 
-/// How many slices there are, as a scalar.
+/// Returns the number of slices as a scalar.
 Output slice_count(NodeWriter& out, const Sliced& sliced);
 
-/// Attributes of a port that walks the window.
+/// The attributes of a port that walks the window.
 Data window_data(const Window& window);
 
 }  // namespace scanloom::exporters::openvino

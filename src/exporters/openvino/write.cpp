@@ -94,8 +94,9 @@ class ModelWriter {
 
   // --- states
 
-  /// The state that the node reads as a ReadValue does: the kept value, or the node's last operand
-  /// while there is none. nullptr: it is no such branch, or others read the state, too.
+  /// Returns the state if the node reads it as a ReadValue does: a branch that gives the stored
+  /// value, or the node's last operand if there is none yet. nullptr if the node is no such branch,
+  /// or if others also read the state.
   const ir::State* state_begun_by(ir::NodeId id) const {
     const ir::Node& node = module_.node(id);
     if (node.op != &ir::branch_op || node.inputs.size() != 3 || node.outputs.size() != 1)
@@ -122,7 +123,7 @@ class ModelWriter {
       if (const ir::State* const state = state_begun_by(id)) begun_.emplace(id, state);
   }
 
-  /// Whether a node reads argument i that way: it needs no layer of its own.
+  /// Whether a node reads argument i that way, so that it needs no layer of its own.
   [[nodiscard]] bool is_begun(std::size_t i) const {
     return std::ranges::any_of(begun_, [&](const auto& entry) {
       return entry.second->input == i || entry.second->is_kept == i;
@@ -208,7 +209,7 @@ class ModelWriter {
     }
   }
 
-  /// Whether it is an input of that name, of which the output is no other tensor.
+  /// Whether `yield` is an input with that tensor name, so that the output needs no other tensor.
   [[nodiscard]] bool is_input_named(ValueId yield, const std::string& name) const {
     const auto arg =
         static_cast<std::size_t>(std::ranges::find(top().args, yield) - top().args.begin());
@@ -217,11 +218,11 @@ class ModelWriter {
     return std::ranges::find(names, name) != names.end();
   }
 
-  /// A tensor that has no name yet, so that an output may have its own: a value may be an input, or
+  /// Returns a tensor without a name, so that an output can name it: the value may be an input, or
   /// several outputs.
   static Output own_tensor(Output value, const Type& type, LayerGraph& graph) {
     if (!graph.is_named(value)) return value;
-    // OpenVINO converts no texts.
+    // OpenVINO cannot convert strings.
     if (type.dtype == DType::string) return copy_of_texts(value, type, graph);
     const int copy =
         graph.add({.type = "Convert",
@@ -257,7 +258,8 @@ class ModelWriter {
   const ir::Module& module_;
   const WriteOptions& options_;
   const std::vector<std::uint32_t> uses_;         ///< by ValueId
-  std::map<ir::NodeId, const ir::State*> begun_;  ///< written as a ReadValue with a first value
+  std::map<ir::NodeId, const ir::State*> begun_;  ///< written as a ReadValue that starts with a
+                                                  ///< value
   Writing writing_;
   std::vector<std::string> flags_;
 };
@@ -265,8 +267,8 @@ class ModelWriter {
 }  // namespace
 
 Expected<WrittenModel> write_model(const ir::Module& module, const WriteOptions& options) {
-  // Bodies are written by recursion, and readers have such limits: ours takes 64, of which the
-  // forms of some nodes need one or two.
+  // Bodies are written recursively, and readers have a limit as well. Ours allows 64 levels, of
+  // which the forms of some nodes need one or two.
   constexpr int kDeepest = 60;
   if (const int depth = ir::nesting(module); depth > kDeepest)
     return fail(Code::unsupported, "bodies are nested {} deep, at most {} are written", depth,

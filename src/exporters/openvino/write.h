@@ -1,5 +1,5 @@
-// A module as an OpenVINO IR of version 11: loops become TensorIterator or Loop, branches If,
-// states ReadValue and Assign. What has no form there is an error that lists it all.
+// Writes a module as an OpenVINO IR of version 11: loops become TensorIterator or Loop, branches
+// become If, states become ReadValue and Assign. One error lists everything that has no form.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace scanloom::exporters::openvino {
 
-/// Bytes of the .bin from `offset` on: those of a tensor, or `packed` where a file stores elements
-/// in another way than memory.
+/// Bytes of the .bin, starting at `offset`: those of a tensor, or `packed` if the file stores
+/// elements differently from memory.
 struct WeightsPiece {
   std::uint64_t offset = 0;
   tensor::Tensor tensor;
   std::string packed;
 
-  /// Valid as long as the piece.
+  /// Valid as long as the piece lives.
   [[nodiscard]] std::string_view bytes() const {
     if (!tensor.defined()) return packed;
     return {static_cast<const char*>(tensor.data()), tensor.bytes()};

@@ -18,7 +18,7 @@ Expected<std::optional<Type>> declared_type(NodeCtx& ctx, const ValueInfoProto& 
   return std::optional<Type>(*std::move(type));
 }
 
-/// Rules of formats that a lenient reading overlooks.
+/// Turns a violation of the format into a warning if the reading is lenient.
 Expected<void> tolerated(NodeCtx& ctx, Error error) {
   if (!ctx.reading().options.lenient) return error;
   ctx.reading().diagnostics.warning("onnx: " + error.text());
@@ -94,7 +94,7 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   return actual;
 }
 
-/// "input 3 'w' of the body is an initialiser, too": of all that are.
+/// Describes all of them: "input 3 'w' of the body is an initialiser, too".
 std::string Body::describe_defaulted() const {
   const bool is_one = defaulted_.size() == 1;
   std::string names;
@@ -118,7 +118,7 @@ Expected<void> Body::check_counts(NodeCtx& ctx, std::size_t inputs, std::string_
   if (output_count() != outputs)
     return invalid_model("the {} has {} outputs, {} are needed: {}", role_, output_count(), outputs,
                          output_words);
-  // In older files every initialiser had to be an input, too.
+  // In older files every initialiser also had to be an input.
   if (!defaulted_.empty() && ctx.reading().model.ir_version >= kSeparateInitialisers)
     ctx.reading().diagnostics.warning(
         fmt::format("onnx: {}: {}: the initialiser's value holds, as before IR version {}",
@@ -148,7 +148,7 @@ BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner) {
 Captures::Captures(NodeCtx& ctx) {
   for (const NameId name : ctx.site().captures) {
     const Binding* const binding = ctx.site().scope.find(name);
-    if (binding == nullptr) continue;  // the body reports who reads it
+    if (binding == nullptr) continue;  // the body reports the node that reads it
     outer_.emplace_back(name, *binding);
     if (binding->constant == nullptr && binding->value.valid()) operands_.push_back(binding->value);
   }

@@ -1,5 +1,5 @@
-// Bodies of If, Loop and Scan: their formals, and the outer values that they read, which the IR
-// hands in as arguments.
+// The bodies of If, Loop and Scan: their formal inputs, and the outer values they read. A region of
+// the IR is isolated, so each captured value is passed to it as an argument.
 #pragma once
 
 #include <optional>
@@ -14,40 +14,41 @@ namespace scanloom::onnx {
 
 class Body {
  public:
-  /// The graph of that attribute. An input that is an initialiser too is none of its formals: it
-  /// has the initialiser's value. Errors: it is missing; inputs without names of their own.
+  /// Returns the graph of the given attribute. An input that is also an initialiser is not a
+  /// formal: it keeps the initialiser's value. Errors: the attribute is missing; inputs without
+  /// unique names.
   static Expected<Body> of(NodeCtx& ctx, std::string_view attribute);
 
-  /// The attribute that holds it: "body", "then_branch", ...
+  /// The attribute that holds the body: "body", "then_branch", ...
   [[nodiscard]] const std::string& role() const { return role_; }
   [[nodiscard]] GraphIndex graph() const { return graph_; }
   [[nodiscard]] const GraphFacts& facts() const { return *facts_; }
   [[nodiscard]] std::size_t input_count() const { return formals_.size(); }
   [[nodiscard]] std::size_t output_count() const { return facts_->outputs.size(); }
-  /// "body input 1 'x'", "body output 0 'y'".
+  /// For messages: "body input 1 'x'", "body output 0 'y'".
   [[nodiscard]] std::string describe_input(std::size_t i) const;
   [[nodiscard]] std::string describe_output(std::size_t i) const;
   [[nodiscard]] NameId input_name(std::size_t i) const { return facts_->inputs[formals_[i]]; }
-  /// Whether the body may read its input i: its graphs do not show what a function's default values
-  /// read.
+  /// Whether the body may read its input i. Conservative: true if the body refers to attributes of
+  /// the enclosing function, because its graphs do not show what those attributes read.
   [[nodiscard]] bool reads_input(std::size_t i) const {
     return facts_->input_is_read[formals_[i]] || !facts_->references.empty();
   }
-  /// Returns the body's name for what the node reads as `outer`; nullopt: the body has no name for
-  /// it.
+  /// Returns the body's own name for the outer name `outer`; nullopt if it has none.
   [[nodiscard]] std::optional<NameId> own_name(NameId outer) const;
-  /// Returns what its nodes share: the Root of the place where it is written.
+  /// Returns the Root shared by the body's nodes: that of the graph in which the body is written.
   [[nodiscard]] const std::shared_ptr<Root>& root(const NodeCtx& ctx) const;
-  /// nullopt: the model declares none.
+  /// nullopt if the model declares no type.
   Expected<std::optional<tensor::Type>> declared_input(NodeCtx& ctx, std::size_t i) const;
   Expected<std::optional<tensor::Type>> declared_output(NodeCtx& ctx, std::size_t i) const;
-  /// The type of formal i for a value of type `actual`: the declared one where the actual one has
-  /// no known rank. Errors: they contradict each other (lenient: the actual one holds).
+  /// Returns the type of formal i when it is given a value of type `actual`: the declared type if
+  /// the rank of `actual` is unknown, otherwise `actual`. Errors: the two contradict each other (if
+  /// lenient, `actual` wins).
   Expected<tensor::Type> formal_type(NodeCtx& ctx, std::size_t i, const tensor::Type& actual) const;
-  /// Errors with both numbers. Warns of inputs that are initialisers too.
+  /// Errors give both numbers. Warns about inputs that are also initialisers.
   Expected<void> check_counts(NodeCtx& ctx, std::size_t inputs, std::string_view input_words,
                               std::size_t outputs, std::string_view output_words) const;
-  /// An argument for formal i, added to the region and entered into the request.
+  /// Adds an argument for formal i to the region and binds it in the request.
   ir::ValueId add_formal(NodeCtx& ctx, BodyRequest& request, std::size_t i,
                          tensor::Type type) const;
 
@@ -58,16 +59,16 @@ class Body {
   std::string role_;
   const GraphProto* proto_ = nullptr;
   const GraphFacts* facts_ = nullptr;
-  // Into the graph's inputs: those that the node feeds, and those that are initialisers too.
+  // Indices into the graph's inputs: those the node feeds, and those that are also initialisers.
   std::vector<std::size_t> formals_, defaulted_;
-  const GivenAttribute* given_ = nullptr;  // of a body that a call hands to the function around
+  const GivenAttribute* given_ = nullptr;               // set if a call passed the body
   std::unordered_map<std::uint32_t, NameId> by_alias_;  // of such a body, by NameId::index
 };
 
-/// A request for a body that reads into a new region of `owner`.
+/// Makes a request to read the body into a new region of `owner`.
 BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner);
 
-/// What bodies read from outside: values become operands and arguments, constants are handed in as
+/// The outer values read by bodies. Values become operands and arguments; constants are passed as
 /// they are.
 class Captures {
  public:
@@ -76,7 +77,7 @@ class Captures {
 
   /// In the order of the arguments.
   [[nodiscard]] const std::vector<ir::ValueId>& operands() const { return operands_; }
-  /// Adds the arguments to the region, which has none yet, and enters all names that `body` knows.
+  /// Adds the arguments to the region, which must have none yet, and binds every name `body` knows.
   void enter(NodeCtx& ctx, const Body& body, BodyRequest& request) const;
 
  private:

@@ -1,5 +1,5 @@
-// The table of ONNX operators that can be read: how many operands each takes, in which versions it
-// changed, and the function that turns a node into IR. list.inc is the list.
+// The table of supported ONNX operators: how many operands each takes, in which versions it
+// changed, and the function that turns a node into IR. The entries are in list.inc.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace scanloom::onnx {
 
-/// Sets every output that the node wants, or opens the node.
+/// Sets every output that is used, or opens the node.
 using ConvertFn = Expected<void> (*)(NodeCtx&);
 
 struct Converter {
@@ -19,13 +19,13 @@ struct Converter {
   int min_inputs = 0;
   int max_inputs = 0;             ///< -1: any number
   int max_outputs = 0;            ///< -1: any number
-  std::span<const int> versions;  ///< of the operator, ascending
+  std::span<const int> versions;  ///< of the operator, in ascending order
 
-  /// The version of the operator in that version of its operator set: the newest that is not newer.
+  /// Returns the operator version that operator set `opset` uses: the newest one not above it.
   [[nodiscard]] int since(std::int64_t opset) const;
 };
 
-/// nullptr for an operator that is not known.
+/// Returns nullptr for an unknown operator.
 const Converter* find_converter(std::string_view domain, std::string_view op_type);
 std::span<const Converter> all_converters();
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The entries of external_data; what is absent stays empty.
+/// The entries of external_data; absent ones stay empty.
 struct ExternalRange {
   std::string_view location;
   std::uint64_t offset = 0;
@@ -42,7 +42,7 @@ Expected<ExternalRange> parse_external_range(const TensorProto& tensor) {
   return range;
 }
 
-/// Whether `path` stands below `folder`; both are free of links and dots.
+/// Whether `path` is inside `folder`. Both must be free of links and dots.
 bool is_below(const fs::path& path, const fs::path& folder) {
   auto part = path.begin();
   for (const fs::path& folder_part : folder) {
@@ -58,13 +58,13 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
   if (folder_.empty())
     return fail(Code::invalid_argument, "external data '{}' needs a model that is read from a file",
                 location);
-  // A path ends at its first zero byte for the system, which would hide the rest from the checks.
+  // The system ends a path at its first zero byte, which would hide the rest from these checks.
   if (location.find('\0') != std::string_view::npos)
     return invalid_model("external data: the location holds a zero byte");
   const fs::path relative(location);
   if (relative.is_absolute())
     return invalid_model("external data '{}': the location must be relative", location);
-  // Not even back into it: the format allows no such parts.
+  // The format forbids '..' even if the path stays inside the folder.
   if (std::ranges::count(relative, fs::path("..")) > 0) {
     const fs::path straight = relative.lexically_normal();
     return *straight.begin() == ".."

@@ -1,5 +1,5 @@
-// ExternalData: the bytes of tensors that stand in files beside the model. Only regular files below
-// the model's folder are opened, wherever links lead; each is mapped once.
+// ExternalData: tensor data stored in files next to the model. Only regular files inside the
+// model's folder are opened, after links are resolved; each is mapped once.
 #pragma once
 
 #include <map>
@@ -16,13 +16,13 @@ namespace scanloom::onnx {
 
 class ExternalData {
  public:
-  /// `folder`: where the model stands; empty: unknown, so that external data is an error.
+  /// `folder`: the model's folder. If empty, the folder is unknown and external data is an error.
   explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
 
-  /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a
-  /// path that leaves the folder, a range outside the file), not_found, invalid_argument.
+  /// Returns the bytes named by a tensor's external_data. Errors: invalid_model (malformed entries,
+  /// a path that leaves the folder, a range outside the file), not_found, invalid_argument.
   Expected<tensor::OwnedBytes> find(const TensorProto& tensor);
-  /// The paths of the files that have been read.
+  /// The paths of the files read so far.
   [[nodiscard]] std::vector<std::string> files() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace scanloom::onnx {
 namespace {
 
-/// Operands, and bytes of attributes, that count as one node more.
+/// The number of operands, and of attribute bytes, that count as one more node.
 constexpr std::size_t kOperandsOfANode = 8;
 constexpr std::size_t kBytesOfANode = 256;
 
@@ -26,7 +26,7 @@ const AttributeProto* default_of(const FunctionProto& function, std::string_view
   return nullptr;
 }
 
-/// Names, each once, in the order in which they come.
+/// A list of distinct names, in insertion order.
 class NameList {
  public:
   void add(std::span<const NameId> names) {
@@ -40,7 +40,7 @@ class NameList {
   std::vector<NameId> names_;
 };
 
-/// What graphs that are written in the scopes of `root` read there.
+/// Returns the outer names read by graphs that are written in the scopes of `root`.
 std::vector<NameId> outer_names(const Reading& reading, const Root& root,
                                 const AttributeProto& value) {
   NameList names;
@@ -53,12 +53,11 @@ std::vector<NameId> outer_names(const Reading& reading, const Root& root,
   return names.take();
 }
 
-/// Enters what the graphs of a call's attribute read where they are written into the scope of the
-/// function.
+/// Binds, in the scope of the function, the outer names read by the graphs of a call's attribute.
 GivenAttribute handed_in(NodeCtx& ctx, const AttributeUse& use, BodyRequest& request) {
   GivenAttribute made{.value = use.value};
   Scope& scope = ctx.site().scope;
-  if (use.through != nullptr && use.through->origin != nullptr) {  // it is handed on
+  if (use.through != nullptr && use.through->origin != nullptr) {  // it is passed on
     made.origin = use.through->origin;
     made.aliases = use.through->aliases;
     for (const auto& [name, alias] : made.aliases)
@@ -68,7 +67,7 @@ GivenAttribute handed_in(NodeCtx& ctx, const AttributeUse& use, BodyRequest& req
     made.origin = ctx.site().root;
     for (const NameId name : outer_names(ctx.reading(), *made.origin, *use.value)) {
       const Binding* const outer = scope.find(name);
-      if (outer == nullptr) continue;  // the graph reports who reads it
+      if (outer == nullptr) continue;  // the graph reports the node that reads it
       made.aliases.emplace_back(name, ctx.reading().names.fresh(name));
       request.bindings.emplace_back(made.aliases.back().second, *outer);
     }
@@ -77,8 +76,8 @@ GivenAttribute handed_in(NodeCtx& ctx, const AttributeUse& use, BodyRequest& req
   return made;
 }
 
-/// What the graphs of a default value read of the function, also by the attributes that they take
-/// themselves. Stops where `cost` is above kMaxCaptures.
+/// Returns the names that the graphs of a default value read from the function, including those
+/// read through attributes the graphs use. Stops once `cost` exceeds kMaxCaptures.
 std::vector<NameId> reads_of_default(const Reading& reading, const Root& root,
                                      const GivenAttribute& start, std::size_t& cost) {
   NameList names;
@@ -105,12 +104,12 @@ std::vector<NameId> reads_of_default(const Reading& reading, const Root& root,
   return names.take();
 }
 
-/// What the attributes of the function stand for in this call.
+/// Makes the Root of a call: the values of the function's attributes in this call.
 Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& function,
                                              BodyRequest& request) {
   auto root = std::make_shared<Root>();
   root->opsets = function.opsets;
-  // What a function does not import for itself it takes from the model.
+  // Opsets that a function does not import are those of the model.
   root->opsets.insert(root->opsets.end(), ctx.reading().model.opsets.begin(),
                       ctx.reading().model.opsets.end());
   std::vector<std::string_view> names = function.attributes;
@@ -134,7 +133,8 @@ Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& 
   return root;
 }
 
-/// What a node may copy of an attribute. Tensors are read once, graphs count by themselves.
+/// Returns the bytes of an attribute that a node may copy. Tensors are read once and graphs are
+/// counted separately.
 std::size_t copied_bytes(const AttributeProto& attribute) {
   std::size_t bytes = attribute.text.size() + attribute.integers.size() * sizeof(std::int64_t) +
                       attribute.floats.size() * sizeof(double);
@@ -142,7 +142,7 @@ std::size_t copied_bytes(const AttributeProto& attribute) {
   return bytes;
 }
 
-/// The same of all nodes in a graph of a function, whose attributes may stand for the function's.
+/// The same for all nodes in a graph of a function, whose attributes may refer to the function's.
 std::size_t copied_bytes(const GraphProto& graph, const Root& root) {
   std::size_t largest = 0;
   for (const auto& [name, given] : root.attributes)
@@ -164,7 +164,7 @@ std::size_t size_of_call(const GraphProto& graph, const BodyRequest& request) {
   std::size_t size = request.bindings.size() + request.cost + graph.nodes.size() +
                      graph.initialisers.size() + graph.sparse_initialisers.size() +
                      graph.value_infos.size() + graph.outputs.size();
-  // The order of nodes depends on all that they read: nodes of few operands count as one.
+  // Sorting nodes costs time for every operand; nodes with few operands count as one.
   for (const NodeProto& node : graph.nodes)
     size += (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
   return size + copied_bytes(graph, *request.root) / kBytesOfANode;
@@ -200,7 +200,7 @@ Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function) {
   SCANLOOM_TRY(request.root, root_of_call(ctx, function, request));
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     if (!facts.inputs[i].valid()) continue;
-    Binding binding;  // neither value nor constant: an input that the call leaves out
+    Binding binding;  // neither value nor constant: an input the call leaves out
     if (ctx.has(static_cast<int>(i)))
       if (const Binding* const given = ctx.site().scope.find(ctx.site().facts.inputs[i]))
         binding = *given;

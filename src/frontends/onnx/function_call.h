@@ -1,4 +1,5 @@
-// Calls of model-local functions: their nodes are read in place of the call.
+// Calls of model-local functions. A call is inlined: the nodes of the function are read in its
+// place.
 #pragma once
 
 #include <map>
@@ -9,12 +10,12 @@
 
 namespace scanloom::onnx {
 
-/// The functions of a model, by domain, name and overload.
+/// The functions of a model, keyed by domain, name and overload.
 class FunctionTable {
  public:
-  /// Two of one name are an error: calls would be ambiguous.
+  /// Two functions with the same key are an error, because calls would be ambiguous.
   FunctionTable(const ModelProto& model, Diagnostics& diagnostics);
-  /// The function that a node calls; nullptr: it calls none.
+  /// Returns the function a node calls; nullptr if it calls none.
   [[nodiscard]] const FunctionProto* find(const NodeProto& node) const;
 
  private:
@@ -22,14 +23,14 @@ class FunctionTable {
   std::map<Key, const FunctionProto*> functions_;
 };
 
-/// Opens the node: its one body is the function's, in the region of the call.
+/// Opens the node. Its only body is that of the function, read into the region of the call.
 Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function);
 
-/// What a graph enters into the module when a call of a function reads it, or a body in one: nodes,
-/// and all else by how many nodes take as much.
+/// Returns the cost of reading a graph as part of a function call, in nodes. Everything else it
+/// adds to the module is counted as the number of nodes that take as much memory.
 std::size_t size_of_call(const GraphProto& graph, const BodyRequest& request);
 
-/// "" is the domain that is also called "ai.onnx".
+/// Normalises the domain "ai.onnx" to "", its other spelling.
 std::string_view normal_domain(std::string_view domain);
 
 }  // namespace scanloom::onnx

@@ -24,7 +24,7 @@ std::vector<NameId> intern_all(const std::vector<ValueInfoProto>& infos, NameTab
   return ids;
 }
 
-/// Of the bodies of one node, each name once, in order of first use.
+/// Returns the captures of all bodies of a node, each name once, in order of first use.
 std::vector<NameId> node_captures(const NodeProto& node, const std::vector<GraphFacts>& all) {
   std::vector<NameId> captures;
   NameSet seen;
@@ -35,7 +35,7 @@ std::vector<NameId> node_captures(const NodeProto& node, const std::vector<Graph
   return captures;
 }
 
-/// Whether the attribute may stand for a graph: older files do not say of which kind it is.
+/// Whether the attribute may be a graph: older files do not declare its kind.
 bool may_be_graph(const AttributeProto& attribute) {
   const std::int64_t kind = attribute.declared;
   return kind == static_cast<std::int64_t>(AttributeKind::undefined) ||
@@ -43,7 +43,7 @@ bool may_be_graph(const AttributeProto& attribute) {
          kind == static_cast<std::int64_t>(AttributeKind::graphs);
 }
 
-/// Of one node and its bodies, each once, in order of first use.
+/// Returns the references of a node and its bodies, each once, in order of first use.
 std::vector<std::string_view> node_references(const NodeProto& node,
                                               const std::vector<GraphFacts>& all) {
   std::vector<std::string_view> references;
@@ -59,7 +59,7 @@ std::vector<std::string_view> node_references(const NodeProto& node,
   return references;
 }
 
-/// Collects what a graph reads: formals that are read, and names that it does not make.
+/// Collects what a graph reads: formals that are read, and names it does not produce.
 class Reads {
  public:
   explicit Reads(GraphFacts& facts) : facts_(facts) {
@@ -117,7 +117,8 @@ std::set<NameId> GraphFacts::initialised() const {
 Expected<std::vector<GraphFacts>> gather_facts(const ModelProto& model, NameTable& names) {
   std::vector<GraphFacts> all(model.graphs.size());
   std::size_t captures = 0;
-  // Bodies stand after their owners, so backwards every body is known before its owner.
+  // Bodies are stored after their owners, so in reverse order every body is processed before its
+  // owner.
   for (std::size_t index = model.graphs.size(); index-- > 0;) {
     all[index] = facts_of(model.graphs[index], all, names);
     captures += all[index].captures.size() + all[index].references.size();

@@ -1,6 +1,6 @@
-// What must be known of a graph before its nodes are turned into IR: the names every node reads and
-// makes, and which outer names each body reads (bodies of the IR read only their own arguments).
-// Bodies that a call hands to a function are known only in the call: scope.h.
+// Facts about each graph that are needed before its nodes are turned into IR: the names every node
+// reads and produces, and the outer names each body reads (bodies in the IR read only their own
+// arguments). Bodies passed to a function are known only in the call: see scope.h.
 #pragma once
 
 #include <set>
@@ -12,14 +12,14 @@
 
 namespace scanloom::onnx {
 
-/// A capture costs an operand and an argument of every body in between, so that a small file could
-/// ask for a great many.
+/// Each capture costs an operand and an argument in every enclosing body, so without a limit a
+/// small file could demand very many.
 inline constexpr std::size_t kMaxCaptures = std::size_t{1} << 20;
 
 struct NodeFacts {
   std::vector<NameId> inputs, outputs;  ///< invalid where the model writes ""
-  std::vector<NameId> captures;         ///< what its bodies read from outside, each once
-  /// Attributes of the function around it that the node or one of its bodies takes as a graph.
+  std::vector<NameId> captures;         ///< the outer names its bodies read, each once
+  /// Attributes of the enclosing function that the node or one of its bodies uses as a graph.
   std::vector<std::string_view> references;
 };
 
@@ -28,14 +28,15 @@ struct GraphFacts {
   std::vector<NameId> inputs, outputs;
   std::vector<NameId> initialisers, sparse_initialisers;
   std::vector<bool> input_is_read;  ///< by a node, a body or an output of this graph
-  std::vector<NameId> captures;     ///< names read and not made here, in order of first use
-  std::vector<std::string_view> references;  ///< those of its nodes, each once
+  std::vector<NameId> captures;     ///< names read but not produced here, in order of first use
+  std::vector<std::string_view> references;  ///< the references of its nodes, each once
 
-  /// Names of dense and of sparse initialisers.
+  /// The names of dense and sparse initialisers.
   [[nodiscard]] std::set<NameId> initialised() const;
 };
 
-/// By GraphIndex. Errors: limit_reached when bodies capture more than kMaxCaptures names.
+/// Returns the facts by GraphIndex. Errors: limit_reached when bodies capture more than
+/// kMaxCaptures names.
 Expected<std::vector<GraphFacts>> gather_facts(const ModelProto& model, NameTable& names);
 
 }  // namespace scanloom::onnx

@@ -11,12 +11,12 @@ using tensor::Type;
 
 namespace {
 
-/// What calls of functions may add, of nodes and of all else that is entered with a body
-/// (arguments, initialisers, declared values): functions that call functions could ask for any
-/// number. Those of the file itself are as many as the file is long.
+/// Limit on what function calls may add: nodes, and everything else entered with a body (arguments,
+/// initialisers, declared values). Functions that call functions could demand any number;
+/// everything outside of functions is limited by the length of the file.
 constexpr std::size_t kMaxCalledNodes = std::size_t{1} << 18;
 
-/// How many nodes of a cycle a message names.
+/// Limit on the nodes of a cycle that a message names.
 constexpr std::size_t kNamedNodes = 5;
 
 std::string full_name(std::string_view domain, std::string_view op_type) {
@@ -24,7 +24,7 @@ std::string full_name(std::string_view domain, std::string_view op_type) {
   return fmt::format("{}.{}", shown_name(domain), shown_name(op_type));
 }
 
-/// nullopt: the domain is not imported.
+/// Returns nullopt if the domain is not imported.
 std::optional<std::int64_t> imported_version(const Root& root, std::string_view domain) {
   for (const OpsetProto& opset : root.opsets)
     if (normal_domain(opset.domain) == domain) return opset.version;
@@ -58,7 +58,7 @@ void Importer::run() {
 }
 
 void Importer::fail_at(const GraphFrame& frame, const std::string& location, Error error) {
-  // The builder names the place itself.
+  // The builder's errors already name the location.
   if (!error.text().starts_with(location)) error = std::move(error).at(location);
   error = std::move(error).at("onnx");
   if (!frame.label.empty()) error.note("in " + frame.label);
@@ -83,7 +83,7 @@ void Importer::push(BodyRequest request, std::string label) {
   stack_.push_back(std::move(frame));
 }
 
-/// Whether the initialiser gives way to what is fed.
+/// Whether the initialiser is replaced by a fed value.
 bool Importer::is_fed_default(const GraphFrame& frame, NameId name) const {
   return frame.graph == 0 && name.valid() &&
          std::ranges::find(reading_.options.fed_defaults, reading_.names.text(name)) !=
@@ -121,7 +121,7 @@ void Importer::enter_declared(GraphFrame& frame) {
   std::ranges::for_each(graph.value_infos, enter);
 }
 
-/// What bodies read that are handed to the function is known in each of its calls.
+/// Computes the captures of bodies passed to the function, which differ between its calls.
 void Importer::enter_captures(GraphFrame& frame) {
   const GraphFacts& facts = reading_.facts[frame.graph];
   if (facts.references.empty()) return;
@@ -160,7 +160,7 @@ void Importer::enter_order(GraphFrame& frame) {
             fmt::format("'{}' is also a value outside, which nodes of a body that makes one "
                         "of that name cannot read",
                         shown_name(reading_.names.text(name))));
-  // Where names clash, nobody knows which node is waited for.
+  // If names clash, it is unclear which node is waited for.
   if (frame.clashing.empty()) reading_.diagnostics.error(std::move(error));
   std::vector<bool> placed(facts.nodes.size());
   for (const std::uint32_t node : frame.order.nodes) placed[node] = true;
@@ -234,7 +234,7 @@ void Importer::continue_open(GraphFrame& frame) {
                    "the calls of functions make more than {} nodes and values of bodies, long "
                    "attributes counted as several",
                    kMaxCalledNodes));
-      return give_up();  // nothing is worth finishing
+      return give_up();  // the model is rejected anyway
     }
     std::string label = fmt::format("the {} of {}", request.role, step.location);
     if (stack_.size() <= kMaxDepth) return push(std::move(request), std::move(label));
@@ -325,11 +325,11 @@ Expected<bool> Importer::inputs_are_ready(GraphFrame& frame, const Step& step) c
   return ready;
 }
 
-/// Attributes that the operator does not have may be meant to change what it does.
+/// An unknown attribute might change what the operator does, so it is an error.
 bool Importer::check_attributes(const GraphFrame& frame, const Step& step, const NodeCtx& ctx) {
   bool known = true;
   for (const std::string_view name : ctx.unread_attributes()) {
-    if (name.starts_with("__")) continue;  // reserved for what tools note for themselves
+    if (name.starts_with("__")) continue;  // reserved for annotations by tools
     Error error = invalid_model("attribute '{}' is unknown", shown_name(name));
     if (reading_.options.lenient) {
       reading_.diagnostics.warning(
@@ -349,7 +349,7 @@ void Importer::read_node(GraphFrame& frame, std::uint32_t index) {
     fail_at(frame, step.location, std::move(error));
     poison_outputs(frame, step.facts);
   };
-  // Unknown operators have been reported all together.
+  // Unknown operators have already been reported together.
   if (step.function == nullptr && step.converter == nullptr)
     return poison_outputs(frame, step.facts);
   Expected<bool> ready = inputs_are_ready(frame, step);

@@ -1,17 +1,17 @@
-// Importer: walks the graphs of a model and calls the converter of every node. Bodies are taken
-// from a stack of its own, so that nothing recurses over their nesting. What is wrong is collected:
-// after an error the node's outputs count as made, so that one mistake is reported once.
+// Importer: walks the graphs of a model and calls the converter of every node. Bodies are kept on
+// an explicit stack, so nesting does not recurse. Errors are collected: after an error the node's
+// outputs count as produced, so one mistake is reported once.
 //
-// What comes into being when, at the example of a Loop: enter_main() makes the Root (operator sets,
-// attributes of the function) and a BodyRequest (graph, builder, bindings) for the main graph, of
-// which push() makes a Frame with its Scope, the names made so far and the Binding of each.
-// read_node() makes the Step of the Loop (node, converter, place) and hands a NodeCtx to the
-// converter, which adds the loop node and leaves an OpenNode with a BodyRequest for the body: new
-// region, its arguments bound to formals and captured names, the same Root (a call of a function: a
-// new one in the region of the call). continue_open() takes that request, push() makes the body's
-// Frame, and run() reads its nodes in the same way until pop() turns its outputs into a BodyResult
-// of the frame below. There continue_open() finds no more requests and calls OpenNode::finish(),
-// which makes yields and results of the BodyResults; bind_outputs() enters them into the Scope.
+// Example, for a Loop. enter_main() makes the Root (operator sets, function attributes) and a
+// BodyRequest (graph, builder, bindings) for the main graph. push() turns the request into a Frame
+// with its Scope, which binds each name produced so far. read_node() makes the Step of the Loop
+// (node, converter, location) and calls the converter with a NodeCtx. The converter adds the loop
+// node and leaves an OpenNode with a BodyRequest for the body: a new region, its arguments bound to
+// formals and captured names, and the same Root (a function call gets a new Root in the region of
+// the call). continue_open() takes that request, push() makes the body's Frame, and run() reads its
+// nodes in the same way until pop() turns its outputs into a BodyResult of the frame below. When
+// continue_open() finds no more requests, it calls OpenNode::finish(), which makes yields and
+// results from the BodyResults; bind_outputs() enters them into the Scope.
 #pragma once
 
 #include <memory>
@@ -40,23 +40,23 @@ class Importer {
     GraphIndex graph = 0;
     std::shared_ptr<ir::Builder> builder;
     std::shared_ptr<Root> root;
-    std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty: the main graph
+    std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty for the main graph
     Scope scope;
-    NodeNames captures;  ///< of nodes with bodies that are handed to the function
+    NodeNames captures;  ///< of nodes whose bodies were passed to the function
     NodeOrder order;
-    bool called = false;                         ///< it is a function's, or in one
-    std::unordered_set<std::uint32_t> clashing;  ///< names of several values, NameId::index
-    std::size_t next = 0;                        ///< in order.nodes
-    std::vector<NameId> shown;  ///< names that this graph makes visible to its bodies
+    bool called = false;                         ///< a function's graph, or inside one
+    std::unordered_set<std::uint32_t> clashing;  ///< names of several values, by NameId::index
+    std::size_t next = 0;                        ///< position in order.nodes
+    std::vector<NameId> shown;                   ///< names this graph makes visible to its bodies
     std::unordered_map<std::uint32_t, const TypeProto*> declared;  ///< by NameId::index
-    std::unique_ptr<OpenNode> open;  ///< the node before `next`, whose bodies are being read
+    std::unique_ptr<OpenNode> open;  ///< the node before `next`, while its bodies are read
     std::size_t next_body = 0;
     std::vector<BodyResult> results;
     bool body_failed = false;
     std::size_t errors_before = 0;
   };
 
-  /// A node of a frame with all that is known of it.
+  /// A node of a frame and everything known about it.
   struct Step {
     const NodeProto& node;
     const NodeFacts& facts;
@@ -86,11 +86,11 @@ class Importer {
   void pop();
   [[nodiscard]] std::vector<Binding> graph_outputs(GraphFrame& frame);
 
-  /// Whether the graph is a function's, or in one: read as often as that is called.
+  /// Whether the graph is a function's, or inside one: it is read once per call.
   [[nodiscard]] bool is_called(const BodyRequest& request) const;
-  /// Counts what a called graph enters; false: it exceeds the limit.
+  /// Counts what a called graph adds to the module; false if that exceeds the limit.
   [[nodiscard]] bool count_called(const BodyRequest& request);
-  /// Ends all graphs that are open.
+  /// Abandons all open graphs.
   void give_up();
   void advance(GraphFrame& frame);
   void continue_open(GraphFrame& frame);
@@ -99,11 +99,11 @@ class Importer {
   [[nodiscard]] std::string describe(const GraphFrame& frame, const Maker& maker) const;
   [[nodiscard]] std::string describe_outer(NameId wanted) const;
   [[nodiscard]] NodeSite site(GraphFrame& frame, const Step& step);
-  /// Errors; false without an error: an input failed before.
+  /// Errors; false without an error if an input failed before.
   Expected<bool> inputs_are_ready(GraphFrame& frame, const Step& step) const;
   Expected<void> check_version(const Step& step, const Root& root) const;
   Expected<void> check_counts(const Step& step) const;
-  /// False: there was an error.
+  /// False if an error was reported.
   bool check_attributes(const GraphFrame& frame, const Step& step, const NodeCtx& ctx);
   void bind_outputs(GraphFrame& frame, const Step& step, NodeCtx& ctx);
   Expected<void> bind_output(GraphFrame& frame, const Step& step, NameId name, Binding binding);
@@ -115,7 +115,7 @@ class Importer {
   Reading& reading_;
   FunctionTable functions_;
   std::vector<std::unique_ptr<GraphFrame>> stack_;
-  std::size_t called_nodes_ = 0;  ///< of functions, with all that their bodies enter
+  std::size_t called_nodes_ = 0;  ///< in functions, including everything their bodies add
 };
 
 }  // namespace scanloom::onnx

@@ -1,4 +1,4 @@
-// Importer's dealings with the main graph: operators that are unknown, inputs, outputs.
+// The parts of Importer for the main graph: unknown operators, inputs, outputs.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 
 }  // namespace
 
-/// Looks at every graph that the main graph reaches, through bodies and functions.
+/// Examines every graph reachable from the main graph, through bodies and functions.
 void Importer::report_unknown_operators() {
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> unknown;
   std::vector<bool> seen(reading_.model.graphs.size());

@@ -1,4 +1,4 @@
-// Names of values as numbers, so that looking one up never compares text twice.
+// Interned names of values. Lookups compare numbers, so no text is compared twice.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace scanloom::onnx {
 
-/// Invalid: the empty name, which stands for an absent operand.
+/// Invalid for the empty name, which means an absent operand.
 using NameId = Id<struct NameTag>;
 
-/// A name as places, messages and values show it. The same name stands at every use of what it
-/// names, in every call of a function and in every body that reads it: the file bounds the length
-/// of names, not of all these copies.
+/// Shortens a name for locations, messages and values. A name is copied at each use of its value,
+/// in each call of a function and in each body that reads it; the file size limits the length of
+/// names, but not the total of these copies.
 inline std::string shown_name(std::string_view name) { return shortened(name, 256); }
 
 class NameTable {
@@ -28,7 +28,7 @@ class NameTable {
     if (is_new) names_.push_back(name);
     return position->second;
   }
-  /// Returns a new name with that text, to which no text in the file refers.
+  /// Returns a new name with the same text, which no text in the file refers to.
   NameId fresh(NameId like) {
     names_.push_back(names_[like.index]);
     return NameId(names_.size() - 1);
@@ -37,7 +37,7 @@ class NameTable {
   [[nodiscard]] std::size_t size() const { return names_.size(); }
 
  private:
-  std::unordered_map<std::string_view, NameId> ids_;  // looked up, never walked
+  std::unordered_map<std::string_view, NameId> ids_;  // looked up, never iterated
   std::vector<std::string_view> names_;
 };
 

@@ -9,7 +9,7 @@
 namespace scanloom::onnx {
 namespace {
 
-/// Of a field's value, as far as it matters.
+/// The form of a field's value, as far as it matters here.
 enum class Form : std::uint8_t { integer, bytes };
 
 struct FieldForm {
@@ -37,7 +37,7 @@ constexpr FieldForm kModelFields[] = {
 
 /// The outermost message, read as a ModelProto.
 struct Outline {
-  bool is_alike = true;  ///< there is no field that a ModelProto has not
+  bool is_alike = true;  ///< it has no field that ModelProto lacks
   bool has_version = false, has_graph = false;
   bool is_whole = false;
   bool is_cut_off = false;
@@ -65,7 +65,7 @@ Outline outline_of(std::string_view bytes) {
   return outline;
 }
 
-/// Whether the bytes are a message that has no fields but those of bytes from 1 to `last`.
+/// Whether the bytes are a message that only has fields of bytes numbered 1 to `last`.
 bool is_message_of_bytes(std::string_view bytes, std::uint32_t last) {
   Wire wire(bytes);
   while (wire.next()) {
@@ -100,8 +100,8 @@ bool is_identifier(std::string_view text) {
   });
 }
 
-/// GraphProto: it has none but the fields of one, and inputs or outputs, whose numbers GraphDef
-/// does not use.
+/// GraphProto: all fields belong to it, and it has inputs or outputs, whose numbers GraphDef does
+/// not use.
 bool is_onnx_graph(std::string_view bytes) {
   constexpr std::uint32_t kFields[] = {1, 2, 5, 10, 11, 12, 13, 14, 15, 16};
   constexpr std::uint32_t kInputs = 11, kOutputs = 12;
@@ -115,7 +115,7 @@ bool is_onnx_graph(std::string_view bytes) {
   return wire.ok() && has_ends;
 }
 
-/// GraphDef: begins with a NodeDef, that is, with a name and the name of an operation.
+/// GraphDef: starts with a NodeDef, which has a name and the name of an operation.
 bool is_tensorflow_graph(std::string_view bytes) {
   Wire wire(bytes);
   if (!wire.next() || wire.field() != 1) return false;
@@ -131,7 +131,8 @@ bool is_tensorflow_graph(std::string_view bytes) {
   return wire.ok() && node.ok() && has_name && has_operation;
 }
 
-/// Model of Core ML: a version, a description, and the kind of the model by a field of 200 or more.
+/// Core ML model: a version, a description, and the kind of model given by a field numbered 200 or
+/// more.
 bool is_core_ml(std::string_view bytes) {
   Wire wire(bytes);
   bool has_kind = false;
@@ -151,7 +152,7 @@ bool is_tensor(std::string_view bytes) {
   return tensor && dtype_of_number(tensor->data_type);
 }
 
-/// What it is and what to do; empty: nothing that is known.
+/// Returns what the bytes are and what to do; empty if they are not recognised.
 std::string_view describe_kind(std::string_view bytes) {
   if (is_tensor(bytes))
     return "is a tensor of ONNX (a TensorProto), not a model: it is data to feed";

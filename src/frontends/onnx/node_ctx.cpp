@@ -48,7 +48,8 @@ const char* kind_text(AttributeKind kind) {
   return "of an unknown kind";
 }
 
-/// The kind that an attribute declares, or, in files older than that field, the one it holds.
+/// Returns the declared kind of an attribute or, in files older than that field, the kind of its
+/// value.
 Expected<AttributeKind> kind_of(const AttributeProto& attribute) {
   const auto last = static_cast<std::int64_t>(AttributeKind::types);
   if (attribute.declared < 0 || attribute.declared > last)
@@ -75,7 +76,7 @@ NodeCtx::NodeCtx(Reading& reading, const NodeSite& site)
       site_(site),
       attribute_read_(site.node.attributes.size()),
       outputs_(site.node.outputs.size()) {
-  // Says which operands may be overwritten; up to version 5 most operators may have it.
+  // Lists operands that may be overwritten; most operators accept it up to version 5.
   if (version() < 6) ignore("consumed_inputs");
 }
 

@@ -1,5 +1,5 @@
-// NodeCtx: what a converter sees of one ONNX node, and how it says what the node becomes. Errors of
-// converters carry no place: the importer puts the node's before them.
+// NodeCtx: a converter's view of one ONNX node, and how the converter reports what the node
+// becomes. Errors from converters carry no location: the importer prepends the node's.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace scanloom::onnx {
 
-/// What one reading of a model has in common.
+/// The state shared by everything that reads one model.
 struct Reading {
   const ModelProto& model;
   const ReadOptions& options;
@@ -30,28 +30,28 @@ struct Reading {
   TensorReader& tensors;
 };
 
-/// Where a node stands.
+/// The context of a node.
 struct NodeSite {
   const NodeProto& node;
   const NodeFacts& facts;
-  const std::vector<NameId>& captures;  ///< what its bodies read from outside, each once
+  const std::vector<NameId>& captures;  ///< the outer names its bodies read, each once
   Scope& scope;
   const std::shared_ptr<Root>& root;
   ir::Builder& builder;
   ir::LocationId location;
-  std::int64_t version = 0;  ///< of the operator set that the node's domain imports
+  std::int64_t version = 0;  ///< of the operator set imported for the node's domain
 };
 
-/// An attribute as a node takes it.
+/// An attribute as seen by a node.
 struct AttributeUse {
-  const AttributeProto* value = nullptr;    ///< null: it is absent
-  const GivenAttribute* through = nullptr;  ///< the function's, where the node refers to one
+  const AttributeProto* value = nullptr;    ///< null if absent
+  const GivenAttribute* through = nullptr;  ///< the function's attribute, if the node refers to one
 };
 
-/// A graph of an attribute.
+/// A graph stored in an attribute.
 struct GraphUse {
   GraphIndex graph = 0;
-  const GivenAttribute* given = nullptr;  ///< of a graph that is handed to the function around
+  const GivenAttribute* given = nullptr;  ///< set if the graph was passed to the enclosing function
 };
 
 class NodeCtx {
@@ -74,22 +74,22 @@ class NodeCtx {
 
   [[nodiscard]] int input_count() const { return static_cast<int>(site_.node.inputs.size()); }
   [[nodiscard]] bool has(int i) const;
-  /// "input 1 'mask'".
+  /// For messages: "input 1 'mask'".
   [[nodiscard]] std::string describe_input(int i) const;
-  /// The number of axes of x, the value of input i. Errors: it is not known (unsupported), or less
-  /// than `at_least`.
+  /// Returns the number of axes of x, the value of input i. Errors: it is unknown (unsupported), or
+  /// less than `at_least`.
   Expected<int> rank(int i, ir::ValueId x, int at_least = 0);
-  /// The value of input i in this region. Error: the input is absent.
+  /// Returns the value of input i in this region. Error: the input is absent.
   Expected<ir::ValueId> in(int i);
-  /// As in(); an invalid id when the input is absent.
+  /// Like in(), but returns an invalid id if the input is absent.
   Expected<ir::ValueId> optional_in(int i);
   [[nodiscard]] const tensor::Type& type(ir::ValueId value) { return module().value(value).type; }
-  /// What is known of input i's contents; nullptr when it is absent or computed.
+  /// Returns the contents of input i as far as they are known; nullptr if it is absent or computed.
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
-  /// The integers of input i; nullopt when it is absent. Error (unsupported): not a constant.
+  /// Returns the integers of input i; nullopt if it is absent. Error (unsupported): not a constant.
   Expected<std::optional<std::vector<std::int64_t>>> constant_integers(int i);
 
-  // Attributes; a missing one is the fallback.
+  // Attributes. A missing one yields the fallback.
 
   [[nodiscard]] bool has_attribute(std::string_view name);
   Expected<std::int64_t> integer(std::string_view name, std::int64_t fallback);
@@ -100,14 +100,14 @@ class NodeCtx {
   Expected<std::vector<double>> floats(std::string_view name);
   Expected<std::vector<std::string>> texts(std::string_view name);
   Expected<GraphUse> graph(std::string_view name);
-  /// nullptr when it is absent. Error: it has another kind.
+  /// Returns nullptr if the attribute is absent. Error: it has another kind.
   Expected<const AttributeProto*> attribute(std::string_view name, AttributeKind kind);
-  /// As attribute(), of any kind; a reference to an attribute of the function gives its value in
-  /// this call.
+  /// Like attribute(), for any kind. A reference to an attribute of the function yields its value
+  /// in this call.
   Expected<AttributeUse> use_of(std::string_view name);
-  /// The attribute says something that nothing here depends on.
+  /// Marks an attribute as read that has no effect here.
   void ignore(std::string_view name) { (void)has_attribute(name); }
-  /// Names of attributes that nobody asked for.
+  /// The names of attributes that the converter never asked for.
   [[nodiscard]] std::vector<std::string_view> unread_attributes() const;
 
   // Building.
@@ -119,23 +119,23 @@ class NodeCtx {
   Expected<ir::ValueId> cast(ir::ValueId value, DType to);
   ir::ValueId integers_value(std::span<const std::int64_t> values);
   ir::ValueId integer_value(std::int64_t value);
-  /// A scalar rounded to dtype.
+  /// A scalar rounded to `dtype`.
   Expected<ir::ValueId> scalar(double value, DType dtype);
 
   // Results.
 
   [[nodiscard]] int output_count() const { return static_cast<int>(site_.node.outputs.size()); }
   [[nodiscard]] bool wants(int i) const;
-  /// Results may be left out where the model does not want them.
+  /// Outputs the model does not use need not be set.
   void set_output(int i, ir::ValueId value);
   void set_output(int i, Binding binding);
-  /// Output i is input 0's value, constant or not.
+  /// Makes output i the value of input 0, constant or not.
   void alias_output(int i);
   void set_constant(int i, tensor::Tensor value);
-  /// Sets output 0 to the node `op`.
+  /// Sets output 0 to a new node of `op`.
   Expected<void> emit(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
                       std::vector<ir::NamedAttr> attrs = {});
-  /// The node is finished when its bodies have been read.
+  /// Defers finishing the node until its bodies have been read.
   void open(std::unique_ptr<OpenNode> node) { open_ = std::move(node); }
 
   [[nodiscard]] std::unique_ptr<OpenNode> take_open() { return std::move(open_); }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
 
-/// Which nodes each node waits for.
+/// For each node, the nodes it depends on.
 class Dependencies {
  public:
   Dependencies(const GraphFacts& facts, const NodeNames& captures) : needs_(facts.nodes.size()) {
@@ -46,7 +46,7 @@ class Dependencies {
   std::vector<std::vector<std::uint32_t>> needs_;
 };
 
-/// Walks from a node that waits to a node it waits for until one comes again.
+/// Walks from node to dependency until a node repeats.
 std::vector<std::uint32_t> find_cycle(const Dependencies& needs, const std::vector<bool>& placed) {
   std::uint32_t node = 0;
   while (placed[node]) ++node;
@@ -79,7 +79,7 @@ NodeOrder order_nodes(const GraphFacts& facts, const NodeNames& captures) {
   }
   std::vector<std::vector<std::uint32_t>> users(needs.size());
   std::vector<std::size_t> missing(needs.size());
-  // The smallest index first keeps the order of the file wherever it can be kept.
+  // Taking the smallest index first preserves the order of the file as far as possible.
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::uint32_t node = 0; node < needs.size(); ++node) {
     missing[node] = needs.of(node).size();

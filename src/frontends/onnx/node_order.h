@@ -1,5 +1,5 @@
-// The order in which the nodes of a graph are read: as written where every value is made before it
-// is used, otherwise sorted, moving as little as possible.
+// The order in which the nodes of a graph are read. The written order is kept if every value is
+// produced before it is used; otherwise nodes are sorted, moving as few as possible.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace scanloom::onnx {
 
 struct NodeOrder {
-  std::vector<std::uint32_t> nodes;  ///< without those that wait for a cycle
-  std::vector<std::uint32_t> cycle;  ///< the nodes of one cycle, in the order of the data; or none
+  std::vector<std::uint32_t> nodes;  ///< excludes nodes that depend on a cycle
+  std::vector<std::uint32_t> cycle;  ///< the nodes of one cycle in data-flow order; or none
 };
 
-/// Names by node of a graph.
+/// Names per node of a graph.
 using NodeNames =
-    std::unordered_map<std::uint32_t, std::vector<NameId>>;  // looked up, never walked
+    std::unordered_map<std::uint32_t, std::vector<NameId>>;  // looked up, never iterated
 
-/// `captures` holds what bodies of a node read from outside where that is not what the facts say.
+/// `captures` overrides the captures in `facts` for the nodes it lists.
 NodeOrder order_nodes(const GraphFacts& facts, const NodeNames& captures = {});
 
 }  // namespace scanloom::onnx

@@ -11,7 +11,7 @@ using tensor::Dim;
 using tensor::Type;
 
 Expected<void> check_same_sizes(NodeCtx& ctx, ValueId a, ValueId b, std::string_view b_words) {
-  // Elsewhere the node may never run.
+  // In other regions the node may never run.
   if (ctx.builder().region() != ctx.module().top()) return {};
   const Type &first = ctx.type(a), &second = ctx.type(b);
   if (!first.ranked || !second.ranked) return {};

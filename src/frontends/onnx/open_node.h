@@ -1,6 +1,6 @@
 // OpenNode: a node whose bodies must be read before it is finished (If, Loop, Scan, a call of a
-// model-local function). The importer reads the bodies one after the other from a list of its own,
-// so that nothing recurses over nesting.
+// model-local function). The importer reads the bodies one after another from its own list, so
+// nesting does not recurse.
 #pragma once
 
 #include <memory>
@@ -18,25 +18,25 @@ class NodeCtx;
 struct BodyRequest {
   GraphIndex graph = 0;
   std::string role;                                  ///< "body", "then_branch", ...
-  std::shared_ptr<ir::Builder> builder;              ///< of the region that takes the nodes
-  std::shared_ptr<Root> root;                        ///< of a function: a new one
+  std::shared_ptr<ir::Builder> builder;              ///< of the region that receives the nodes
+  std::shared_ptr<Root> root;                        ///< a new one for a function
   std::vector<std::pair<NameId, Binding>> bindings;  ///< formals and captured names
-  std::size_t cost = 0;                              ///< names looked at for it besides
+  std::size_t cost = 0;                              ///< further names examined for it
 };
 
 struct BodyResult {
   std::shared_ptr<ir::Builder> builder;
   std::vector<Binding> outputs;
 
-  /// Output i as a value of the body's region.
+  /// Returns output i as a value of the body's region.
   [[nodiscard]] ir::ValueId value(std::size_t i);
 };
 
 class OpenNode {
  public:
   virtual ~OpenNode() = default;
-  /// Called when all bodies have been read without error: sets the outputs of the node, or opens it
-  /// again for bodies that wait for these.
+  /// Called when all bodies have been read without error. Sets the outputs of the node, or opens it
+  /// again if further bodies depend on these.
   virtual Expected<void> finish(NodeCtx& ctx, std::vector<BodyResult> results) = 0;
 
   std::vector<BodyRequest> bodies;

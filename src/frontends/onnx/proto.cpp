@@ -6,9 +6,9 @@
 namespace scanloom::onnx {
 namespace {
 
-// Field numbers are those of onnx.proto.
+// Field numbers as in onnx.proto.
 
-/// A body found in an attribute and not read yet.
+/// A body found in an attribute but not read yet.
 struct PendingGraph {
   std::string_view bytes;
   GraphIndex index = 0;
@@ -37,7 +37,7 @@ Expected<void> check_opset_count(const std::vector<OpsetProto>& opsets) {
                        opsets.size(), kMaxOpsets);
 }
 
-/// Which kind of attribute the field of that number holds; undefined for fields that hold no value.
+/// Returns the kind of attribute the field holds; undefined for fields that hold no value.
 AttributeKind kind_of_field(std::uint32_t field) {
   switch (field) {
     case 2:
@@ -244,7 +244,7 @@ Expected<void> Parser::pending_graphs() {
   while (!pending_.empty()) {
     const PendingGraph next = pending_.back();
     pending_.pop_back();
-    // Apart from the list, which grows when the graph holds bodies.
+    // Built outside the list, which grows if the graph holds bodies.
     GraphProto made;
     made.depth = model_.graphs[next.index].depth;
     SCANLOOM_CHECK_OK(graph(next.bytes, made));

@@ -1,6 +1,6 @@
-// The messages of an ONNX file as plain structures. All text and all tensor data are views into the
-// file's bytes, which outlive the structures; graphs stand in one list and name each other by
-// index, so that nothing recurses over their nesting.
+// The messages of an ONNX file as plain structures. Text and tensor data are views into the file's
+// bytes, which must outlive the structures. Graphs are stored in one list and refer to each other
+// by index, so nesting does not recurse.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace scanloom::onnx {
 
 using GraphIndex = std::uint32_t;
 
-/// Bodies may nest this deep.
+/// Limit on the nesting of bodies.
 inline constexpr std::uint32_t kMaxDepth = 1000;
-/// Attributes of a node and imported operator sets are searched one by one, so there may not be
-/// many.
+/// Attributes of a node and imported operator sets are searched linearly, so their number is
+/// limited.
 inline constexpr std::size_t kMaxAttributes = 1000;
 inline constexpr std::size_t kMaxOpsets = 1000;
 
@@ -33,7 +33,7 @@ struct DimProto {
 };
 
 struct TypeProto {
-  /// none: the type is absent. other: a map, a sparse tensor or an opaque type.
+  /// none: the type is absent. other: a map, sparse tensor or opaque type.
   enum class Kind : std::uint8_t { none, tensor, other };
   Kind kind = Kind::none;
   std::vector<tensor::Wrap> wraps;  ///< outermost first
@@ -42,11 +42,11 @@ struct TypeProto {
   std::vector<DimProto> dims;
 };
 
-/// The first IR version in which a graph's initialisers need not be among its inputs: those that
-/// are may be fed.
+/// The first IR version in which initialisers need not be graph inputs. Those that still are may be
+/// fed.
 inline constexpr std::int64_t kSeparateInitialisers = 4;
 
-/// Typed data is decoded from `bytes` when it is needed (tensor_data.h).
+/// Typed data is decoded from `bytes` on demand (tensor_data.h).
 struct TensorProto {
   std::string_view bytes;  ///< the whole message
   std::string_view name;
@@ -64,7 +64,7 @@ struct SparseTensorProto {
   std::vector<std::int64_t> dims;
 };
 
-/// The numbers of AttributeProto.AttributeType.
+/// Numbered as AttributeProto.AttributeType.
 enum class AttributeKind : std::uint8_t {
   undefined,
   real,
@@ -85,19 +85,19 @@ enum class AttributeKind : std::uint8_t {
 
 struct AttributeProto {
   std::string_view name;
-  std::string_view reference;  ///< inside a function: the function's attribute that it stands for
+  std::string_view reference;  ///< in a function: the attribute of the function it refers to
   std::int64_t declared = 0;   ///< an AttributeKind, as written in the file
-  std::uint32_t present = 0;   ///< bit k: a field of AttributeKind k was there
+  std::uint32_t present = 0;   ///< bit k: a field of AttributeKind k was present
   std::int64_t integer = 0;
   float real = 0;
   std::string_view text;
   std::vector<std::int64_t> integers;
   std::vector<float> floats;
   std::vector<std::string_view> texts;
-  std::vector<TensorProto> tensors;       ///< of kind tensor: one
-  std::vector<SparseTensorProto> sparse;  ///< of kind sparse_tensor: one
-  std::vector<GraphIndex> graphs;         ///< of kind graph: one
-  std::vector<TypeProto> types;           ///< of kind type: one
+  std::vector<TensorProto> tensors;       ///< one for kind tensor
+  std::vector<SparseTensorProto> sparse;  ///< one for kind sparse_tensor
+  std::vector<GraphIndex> graphs;         ///< one for kind graph
+  std::vector<TypeProto> types;           ///< one for kind type
 };
 
 struct NodeProto {
@@ -125,10 +125,10 @@ struct OpsetProto {
   std::int64_t version = 0;
 };
 
-/// A model-local function; its nodes stand in a graph whose inputs and outputs have no types.
+/// A model-local function. Its nodes are stored in a graph whose inputs and outputs have no types.
 struct FunctionProto {
   std::string_view name, domain, overload;
-  std::vector<std::string_view> attributes;  ///< without default
+  std::vector<std::string_view> attributes;  ///< those without a default
   std::vector<AttributeProto> defaults;
   std::vector<OpsetProto> opsets;
   GraphIndex body = 0;
@@ -140,11 +140,11 @@ struct ModelProto {
   std::vector<OpsetProto> opsets;
   std::vector<EntryProto> metadata;
   bool has_graph = false;
-  std::vector<GraphProto> graphs;  ///< 0: the main graph; a body stands after its owner
+  std::vector<GraphProto> graphs;  ///< 0 is the main graph; a body follows its owner
   std::vector<FunctionProto> functions;
 };
 
-/// Errors: invalid_model (malformed bytes, more than one of the limits above).
+/// Errors: invalid_model (malformed bytes, a limit above exceeded).
 Expected<ModelProto> parse_model(std::string_view bytes);
 Expected<TensorProto> parse_tensor(std::string_view bytes);
 

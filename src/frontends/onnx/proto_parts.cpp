@@ -72,7 +72,7 @@ Expected<std::string_view> parse_element_type(std::string_view bytes) {
   return element;
 }
 
-/// Reads one layer; returns the bytes of the type inside it, empty when there is none.
+/// Reads one layer. Returns the bytes of the type inside it; empty if there is none.
 Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& type) {
   std::string_view inner;
   Wire wire(bytes);

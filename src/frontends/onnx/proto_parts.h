@@ -1,4 +1,4 @@
-// The small messages of an ONNX file, from which the large ones (proto.cpp) are put together.
+// Parsers of the small messages of an ONNX file, used by those of the large ones (proto.cpp).
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace scanloom::onnx {
 
 class Wire;
 
-/// Error (invalid_model) naming the kind of message when its bytes are malformed.
+/// Error (invalid_model), naming the kind of message, if its bytes are malformed.
 Expected<void> finished(const Wire& wire, std::string_view message);
 
 Expected<TypeProto> parse_type(std::string_view bytes);

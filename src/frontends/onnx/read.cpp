@@ -20,8 +20,9 @@ constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 27;
 constexpr std::int64_t kNewestMlOpset = 5;
-/// Versions that the next releases of ONNX may have. Most operators are the same in them, and new
-/// operators and attributes are errors anyway; what is newer still is no version.
+/// How far beyond the newest known version a file may be, to allow for coming releases of ONNX.
+/// Most operators stay the same in them, and new operators and attributes are errors anyway.
+/// Anything newer is not a valid version.
 constexpr std::int64_t kNextVersions = 5;
 
 std::vector<DefaultInfo> defaults_of(const ModelProto& model) {
@@ -40,7 +41,7 @@ std::vector<DefaultInfo> defaults_of(const ModelProto& model) {
   for (const ValueInfoProto& input : graph.inputs) {
     const auto found = initialisers.find(input.name);
     if (found == initialisers.end()) continue;
-    // One of no known type is an error when it is read.
+    // An unknown type becomes an error when the initialiser is read.
     if (const auto dtype = dtype_of_number(found->second.data_type))
       defaults.push_back({std::string(input.name), *dtype, *found->second.dims});
   }
@@ -71,7 +72,7 @@ ModelInfo info_of(const ModelProto& model) {
   return info;
 }
 
-/// Of what a lenient reading overlooks.
+/// Reports a violation that a lenient reading only warns about.
 void report(Error error, const ReadOptions& options, Diagnostics& diagnostics) {
   if (options.lenient)
     diagnostics.warning(error.text());
@@ -79,8 +80,8 @@ void report(Error error, const ReadOptions& options, Diagnostics& diagnostics) {
     diagnostics.error(std::move(error));
 }
 
-/// A version that is `ahead` of the newest that is known: results could be wrong silently where
-/// more than operators and attributes have been added.
+/// Reports a version `ahead` versions newer than the newest known one. If more than operators and
+/// attributes was added, results could silently be wrong.
 void report_newer(Error error, std::int64_t ahead, const ReadOptions& options,
                   Diagnostics& diagnostics) {
   if (ahead > kNextVersions && !options.lenient)
@@ -108,7 +109,8 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
            options, diagnostics);
 }
 
-/// Sizes below 0, for which there is no meaning but -1, which exporters write for an unknown one.
+/// Warns about sizes below -1. Exporters write -1 for unknown sizes; other negative sizes mean
+/// nothing.
 void check_declared_sizes(const ModelProto& model, Diagnostics& diagnostics) {
   for (const GraphProto& graph : model.graphs)
     for (const auto* const infos : {&graph.inputs, &graph.outputs, &graph.value_infos})
@@ -139,7 +141,7 @@ Error reported(Error error, Diagnostics& diagnostics) {
   return error;
 }
 
-/// Errors that the diagnostics do not hold yet.
+/// Returns only errors that the diagnostics do not hold yet.
 Expected<void> read_into(ir::Module& module, const ModelProto& model, TensorReader& tensors,
                          const ReadOptions& options, Diagnostics& diagnostics) {
   NameTable names;
@@ -154,7 +156,7 @@ Expected<void> read_into(ir::Module& module, const ModelProto& model, TensorRead
   return {};
 }
 
-/// Takes the names of sizes away that an input has had before.
+/// Removes the name of a size if an earlier size of an input has the same name.
 void separate_sizes(ModelProto& model) {
   std::set<std::string_view> seen;
   for (ValueInfoProto& input : model.graphs.front().inputs)
@@ -165,7 +167,7 @@ void separate_sizes(ModelProto& model) {
 Expected<ir::Module> read(std::shared_ptr<const void> owner, std::string_view bytes,
                           const ReadOptions& options, bool distinct_sizes, Diagnostics& diagnostics,
                           ModelInfo* info) {
-  // Errors of other readings that share the diagnostics are not ours.
+  // Kept separate from the errors of other readings that share the diagnostics.
   Diagnostics own;
   ir::Module module;
   const Expected<void> done = [&]() -> Expected<void> {
@@ -189,7 +191,7 @@ Expected<ir::Module> read(std::shared_ptr<const void> owner, std::string_view by
     return read;
   }();
   if (!done) own.error(done.error());
-  // What is said of a node of a function is said once, however often it is called.
+  // Warnings about a node of a function are reported once, however often it is called.
   std::set<std::string_view> said;
   for (const std::string& warning : own.warnings())
     if (said.insert(warning).second) diagnostics.warning(warning);

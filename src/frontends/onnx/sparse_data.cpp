@@ -1,4 +1,4 @@
-// TensorReader::read of sparse tensors, which become dense when they are read.
+// Reads sparse tensors for TensorReader, which makes them dense.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -13,8 +13,8 @@ using tensor::Tensor;
 
 namespace {
 
-/// The largest dense tensor made of a sparse one, and all of them together: the length of the file
-/// says nothing about how much that is.
+/// Limits on one dense tensor made from a sparse one, and on all of them together, since the length
+/// of the file does not limit them.
 constexpr std::int64_t kMaxDenseElements = std::int64_t{1} << 26;
 constexpr std::uint64_t kMaxDenseBytes = std::uint64_t{1} << 29;
 
@@ -31,7 +31,7 @@ Expected<Shape> dense_shape(const SparseTensorProto& proto) {
   return shape;
 }
 
-/// The position in the dense tensor of every value, from [nnz] or [nnz, rank] indices.
+/// Returns the position of every value in the dense tensor, from [nnz] or [nnz, rank] indices.
 Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape& dense,
                                               std::int64_t count) {
   const Shape& shape = indices.shape();
@@ -60,7 +60,7 @@ Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape
   return result;
 }
 
-/// What the order of the positions does against the format's rule that they ascend; empty: nothing.
+/// Describes how the positions violate the rule that they ascend; empty if they do not.
 std::string describe_disorder(const std::vector<std::int64_t>& positions) {
   const auto out_of_order = std::ranges::adjacent_find(positions, std::greater_equal());
   if (out_of_order == positions.end()) return {};

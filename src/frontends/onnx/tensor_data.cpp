@@ -17,7 +17,7 @@ Error wrong_count(const char* field, std::int64_t has, std::int64_t needs) {
   return invalid_model("its {} holds {} values, its shape needs {}", field, has, needs);
 }
 
-/// Writes values one after the other into elements of T; counts also those that do not fit.
+/// Writes consecutive values into elements of T. Also counts values that do not fit.
 template <class T>
 class Filler {
  public:
@@ -65,7 +65,7 @@ const char* field_name(DataField field) {
   return "";
 }
 
-/// Calls hand(wire) at every occurrence of the field.
+/// Calls hand(wire) for every occurrence of the field.
 template <class Hand>
 Expected<void> each_occurrence(const TensorProto& proto, DataField field, Hand hand) {
   Wire wire(proto.bytes);
@@ -94,7 +94,7 @@ Expected<void> fill_floats(const TensorProto& proto, DataField field, Tensor& te
   return {};
 }
 
-/// Values outside [lowest, highest] are errors; the low bytes of the others are the element.
+/// Values outside [lowest, highest] are errors. Of other values, the low bytes are the element.
 template <class T>
 Expected<void> fill_integers(const TensorProto& proto, DataField field, Tensor& tensor,
                              std::int64_t lowest, std::int64_t highest) {
@@ -121,7 +121,7 @@ Expected<void> fill_integers(const TensorProto& proto, DataField field, Tensor& 
                           std::numeric_limits<T>::max());
 }
 
-/// Elements of 2 and 4 bits: each entry of int32_data holds one byte of packed ones.
+/// Elements of 2 and 4 bits: each entry of int32_data holds one packed byte.
 Expected<void> fill_packed(const TensorProto& proto, Tensor& tensor) {
   std::string packed;
   SCANLOOM_CHECK_OK(each_occurrence(proto, DataField::int32_data, [&](Wire& wire) {
@@ -153,7 +153,7 @@ Expected<void> fill_typed(const TensorProto& proto, Tensor& tensor) {
     case DType::i64:
       return fill_integers<std::int64_t>(proto, DataField::int64_data, tensor);
     case DType::u64:
-      // A varint above 2^63 reads as negative; its bits are the value.
+      // A varint above 2^63 reads as negative; only its bits matter.
       return fill_integers<std::uint64_t>(proto, DataField::uint64_data, tensor,
                                           std::numeric_limits<std::int64_t>::min(),
                                           std::numeric_limits<std::int64_t>::max());
@@ -194,8 +194,8 @@ Expected<void> fill_typed(const TensorProto& proto, Tensor& tensor) {
   return fail(Code::unsupported, "typed data of element type {}", dtype_name(tensor.dtype()));
 }
 
-/// How many values the typed fields can hold at most: a value takes at least one byte, and two
-/// (four) narrow elements share one.
+/// Whether the typed fields are long enough for the elements: a value takes at least one byte, or
+/// shares one with narrow elements (two of 4 bits, four of 2).
 bool could_hold(const TensorProto& proto, DType dtype, std::int64_t elements) {
   const std::uint64_t per_byte = dtype_file_bits(dtype) == 0 || dtype_file_bits(dtype) >= 8
                                      ? 1

@@ -11,7 +11,7 @@ using tensor::Type;
 
 namespace {
 
-/// Whether the text names a size: exporters write "", "?" and "-1" for one that they do not know.
+/// Whether the text names a size. Exporters write "", "?" and "-1" for unknown sizes.
 bool is_symbol(std::string_view text) {
   if (text.find_first_not_of("? ") == std::string_view::npos) return false;
   return text[0] != '-' || text.find_first_not_of("0123456789", 1) != std::string_view::npos;

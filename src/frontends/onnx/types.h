@@ -1,4 +1,4 @@
-// Declared types of a model as types of the IR.
+// Converts the types declared in a model to types of the IR.
 #pragma once
 
 #include "frontends/onnx/proto.h"
@@ -7,14 +7,14 @@
 namespace scanloom::onnx {
 
 /// Sizes that are absent, zero or negative (which exporters write for unknown ones) become fresh
-/// symbols; the names of the others are global to the model. Errors: invalid_model (no type,
-/// unknown element type), unsupported (maps, sparse and opaque types, too many axes).
+/// symbols. Names of other sizes are global to the model. Errors: invalid_model (no type, unknown
+/// element type), unsupported (maps, sparse and opaque types, too many axes).
 Expected<tensor::Type> make_type(const TypeProto& proto, tensor::DimTable& dims);
 
-/// "float", "sequence(int64)": the element type in ONNX's words, for messages.
+/// Returns the element type in ONNX's words, for messages: "float", "sequence(int64)".
 std::string describe_elements(const tensor::Type& type);
 
-/// Error: invalid_model, where a tensor cannot have one element by what is known of its sizes.
+/// Error (invalid_model): the known sizes of a tensor rule out that it has one element.
 Expected<void> check_one_element(const std::string& what, const tensor::Type& type);
 
 }  // namespace scanloom::onnx

@@ -1,4 +1,4 @@
-// Importer's check that every name of a graph stands for one value. What follows relies on it: the
+// Importer's check that every name in a graph is bound to one value. Later stages rely on it: the
 // order of nodes, and which outer values a body reads.
 #include "frontends/onnx/importer.h"
 
@@ -6,12 +6,14 @@ namespace scanloom::onnx {
 
 namespace {
 
-/// Errors that tell who else has a name: for each of them the graphs around are searched.
+/// Limit on the errors that describe the other owner of a name, because each of them searches the
+/// enclosing graphs.
 constexpr std::size_t kMaxNamedMakers = 50;
 
 }  // namespace
 
-/// Who makes a value of a graph: an input, an initialiser or, with a kind of "output", a node.
+/// The producer of a value of a graph: an input, an initialiser or, if the kind is "output", a
+/// node.
 struct Importer::Maker {
   std::string_view kind;
   std::size_t index = 0;
@@ -20,7 +22,7 @@ struct Importer::Maker {
   [[nodiscard]] bool is_node() const { return kind == "output"; }
 };
 
-/// Calls take(name, maker) for every name that the graph of the frame makes.
+/// Calls take(name, maker) for every name the frame's graph produces.
 template <class Take>
 void Importer::for_each_made(const GraphFrame& frame, const Take& take) const {
   const GraphFacts& facts = reading_.facts[frame.graph];
@@ -40,9 +42,9 @@ std::string Importer::describe(const GraphFrame& frame, const Maker& maker) cons
   return maker.is_node() ? text + " of " + describe(frame, maker.node).location : text;
 }
 
-/// An initialiser may have the name of an input, whose default value it is then.
+/// An initialiser may share the name of an input and is then its default value.
 void Importer::check_names(GraphFrame& frame) {
-  std::unordered_map<std::uint32_t, Maker> makers;  // looked up, never walked
+  std::unordered_map<std::uint32_t, Maker> makers;  // looked up, never iterated
   for_each_made(frame, [&](NameId name, const Maker& maker) {
     const auto [other, is_new] = makers.try_emplace(name.index, maker);
     if (is_new) return;
@@ -63,7 +65,7 @@ void Importer::check_names(GraphFrame& frame) {
   });
 }
 
-/// Of the value of that name that the innermost graph around a body makes.
+/// Describes the value with that name in the innermost enclosing graph.
 std::string Importer::describe_outer(NameId wanted) const {
   if (reading_.diagnostics.error_count() >= kMaxNamedMakers)
     return "a value of one of the graphs around";

@@ -28,7 +28,8 @@ bool Wire::next() noexcept {
   }
 }
 
-// protozero asserts the wire type instead of reporting it, so it is checked before every read.
+// protozero asserts the wire type instead of reporting an error, so it is checked before every
+// read.
 bool Wire::expect(pbf_wire_type type) noexcept {
   if (ok_ && reader_.wire_type() == type) return true;
   give_up();
@@ -53,7 +54,7 @@ void Wire::note_length(std::string_view rest) noexcept {
   try {
     too_long_ = protozero::decode_varint(&at, at + rest.size());
   } catch (...) {
-    return;  // the length is cut off itself
+    return;  // the length itself is truncated
   }
 }
 

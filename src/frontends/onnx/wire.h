@@ -1,6 +1,6 @@
-// Wire: reads the fields of one protobuf message in place. Everything that is wrong with the bytes
-// (truncated, wrong wire type, unknown wire type) ends the reading and is remembered, so that a
-// reader is a plain loop followed by one look at ok().
+// Wire: reads the fields of one protobuf message in place. Malformed bytes (truncated, wrong or
+// unknown wire type) end the reading and are remembered, so a reader is a plain loop followed by
+// one check of ok().
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,27 @@ class Wire {
   explicit Wire(std::string_view bytes) noexcept
       : reader_(bytes.data(), bytes.size()), size_(bytes.size()) {}
 
-  /// Goes to the next field; false at the end and after a mistake. Every field that is met must be
-  /// read by exactly one of the readers below, or skipped.
+  /// Advances to the next field; false at the end and after a mistake. Every field must be read by
+  /// exactly one of the readers below, or skipped.
   bool next() noexcept;
   [[nodiscard]] std::uint32_t field() const noexcept { return reader_.tag(); }
   [[nodiscard]] bool ok() const noexcept { return ok_; }
-  /// Where the mistake is, and what: "at byte 9 of its 50: field 7 is 90 bytes long, 41 are left".
+  /// Describes the mistake and its position: "at byte 9 of its 50: field 7 is 90 bytes long, 41 are
+  /// left".
   [[nodiscard]] std::string mistake() const;
   /// Whether the mistake is that the bytes end too early.
   [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
 
-  /// Of a field of bytes, text or a message. Points into the bytes given.
+  /// Reads a field of bytes, text or a message. The view points into the bytes given.
   std::string_view view() noexcept;
-  /// Of a varint: every integer, enumerator and boolean of ONNX.
+  /// Reads a varint: every integer, enumerator and boolean of ONNX.
   std::int64_t integer() noexcept;
   float real() noexcept;
   void skip() noexcept;
 
-  /// Of a repeated field, packed or not: hand(value) for each of its values here. hand returns
-  /// whether to go on; stopping is a mistake of the message. What hand throws (bad_alloc) goes to
-  /// the caller.
+  /// Reads a repeated field, packed or not, and calls hand(value) for each value. `hand` returns
+  /// whether to continue; stopping makes the message malformed. Exceptions from `hand` (bad_alloc)
+  /// propagate to the caller.
   template <class Hand>
   void each_integer(Hand hand);
   template <class T, class Hand>  // float, double
@@ -48,14 +49,14 @@ class Wire {
  private:
   bool expect(protozero::pbf_wire_type type) noexcept;
   void give_up() noexcept { ok_ = false; }
-  /// In the handler of an exception of protozero.
+  /// Must be called in the handler of a protozero exception.
   void give_up_caught() noexcept;
-  /// Of a field of bytes that could not be read; `rest` begins with its length.
+  /// Notes the length of a bytes field that could not be read. `rest` begins with that length.
   void note_length(std::string_view rest) noexcept;
 
   protozero::pbf_reader reader_;
   std::size_t size_;
-  std::uint64_t too_long_ = 0;  ///< what a field says of its bytes, of which fewer are left
+  std::uint64_t too_long_ = 0;  ///< the size a field claims, with fewer bytes left
   bool ok_ = true;
   bool is_cut_off_ = false;
 };

@@ -31,7 +31,7 @@ Expected<std::int64_t> integer_of(std::string_view name, std::string_view text) 
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error == std::errc() && stop == end && !digits.empty()) return value;
-  // Sizes without a bound are written as the largest number of 64 bits without a sign.
+  // Unbounded sizes are written as the largest unsigned 64-bit number.
   std::uint64_t large = 0;
   const auto [large_stop, large_error] = std::from_chars(digits.data(), end, large);
   if (large_error == std::errc() && large_stop == end && !digits.empty())

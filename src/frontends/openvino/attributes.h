@@ -1,5 +1,5 @@
-// Attributes: the `data` of a layer, which are texts, as numbers and words. A missing one is the
-// fallback; one that is not what it should be is an error naming it and what it says.
+// Attributes: the `data` of a layer, which is text, as numbers and words. A missing attribute
+// yields the fallback; a malformed one is an error naming it and its text.
 #pragma once
 
 #include <optional>
@@ -21,17 +21,17 @@ class Attributes {
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] Expected<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] Expected<std::int64_t> integer(std::string_view name, std::int64_t fallback) const;
-  /// Any number of 64 bits without a sign.
+  /// Any unsigned 64-bit number.
   [[nodiscard]] Expected<std::uint64_t> byte_count(std::string_view name) const;
   [[nodiscard]] Expected<double> real(std::string_view name) const;
   [[nodiscard]] Expected<double> real(std::string_view name, double fallback) const;
-  /// true, false, 1 or 0 in any case.
+  /// Accepts true, false, 1 and 0, in any case.
   [[nodiscard]] Expected<bool> boolean(std::string_view name, bool fallback) const;
   [[nodiscard]] std::string text(std::string_view name, std::string_view fallback = {}) const;
-  /// One of `choices`, in lower case. Error: another one, with the choices.
+  /// Returns one of `choices`, in lower case. Error: any other text; the message lists the choices.
   [[nodiscard]] Expected<std::string> choice(std::string_view name, std::string_view fallback,
                                              std::initializer_list<std::string_view> choices) const;
-  /// Commas separate; none where it is missing or empty.
+  /// Lists are separated by commas; empty if missing or empty.
   [[nodiscard]] Expected<std::vector<std::int64_t>> integers(std::string_view name) const;
   [[nodiscard]] Expected<std::vector<double>> floats(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;

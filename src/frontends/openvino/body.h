@@ -1,5 +1,5 @@
-// Body: the graph inside a TensorIterator, Loop or If with its port map. It sees nothing of the
-// graph around it but what its Parameters are bound to.
+// Body: the graph inside a TensorIterator, Loop or If, with its port map. It sees nothing of the
+// enclosing graph except the values its Parameters are bound to.
 #pragma once
 
 #include <memory>
@@ -12,33 +12,33 @@ namespace scanloom::openvino {
 
 class Body {
  public:
-  /// The region becomes the next one of `owner`.
+  /// Creates the next region of `owner`.
   Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner);
 
-  /// Enters layers and edges; what is wrong with them is reported.
+  /// Enters layers and edges. Errors are reported.
   void enter() { reader_.enter(); }
   [[nodiscard]] ir::Builder& builder() { return builder_; }
   [[nodiscard]] const BodyPart& part() const { return part_; }
-  /// The Parameter, or Result, of that id. Error naming the entry, "port_map input 2".
+  /// Returns the Parameter or Result with that id. Errors name the entry: "port_map input 2".
   Expected<const Layer*> parameter(const std::string& entry, std::int64_t id) const;
   Expected<const Layer*> result_layer(const std::string& entry, std::int64_t id) const;
-  /// An argument of the region, which the Parameter stands for from now on. Error: as bind().
+  /// Adds an argument to the region and binds the Parameter to it. Errors: as for bind().
   Expected<void> add_argument(const Layer& parameter, tensor::Type type);
-  /// What `value` of the region of `outer` is in here: an argument, for which the owner of the body
-  /// captures widest(outer, value).
+  /// Returns the value in the body that stands for `value` of the region of `outer`: an argument,
+  /// for which the owner of the body must capture widest(outer, value).
   Expected<ir::ValueId> add_captured(ir::Builder& outer, ir::ValueId value, std::string name = {});
-  /// Binds the Parameter to a value. The value's sizes replace the declared ones, as in OpenVINO,
+  /// Binds the Parameter to a value. As in OpenVINO, the value's sizes replace the declared ones,
   /// and its element type replaces "dynamic". Error: the Parameter declares another element type.
   Expected<void> bind(const Layer& parameter, Binding binding);
-  /// The Parameter stands for an operand that is left out.
+  /// Binds the Parameter to an absent operand.
   void leave_out(const Layer& parameter) { reader_.leave_out(parameter); }
-  /// False: reported already.
+  /// False if an error was reported.
   [[nodiscard]] bool run() { return reader_.run(); }
-  /// Reports what is wrong inside where the Parameters cannot be bound.
+  /// Reports errors inside the body when its Parameters cannot be bound.
   void run_unbound() { reader_.run_unbound(); }
-  /// What leads to the Result, known or not. Precondition: run() has given true.
+  /// Returns the binding that leads to the Result, known or not. Precondition: run() returned true.
   [[nodiscard]] Binding result(const Layer& layer) { return reader_.result(layer); }
-  /// As a value of the region. Error: nothing leads to it.
+  /// The same as a value of the region. Error: nothing leads to it.
   Expected<ir::ValueId> result_value(const Layer& layer);
 
  private:

@@ -1,5 +1,5 @@
-// The table of operations that can be read: their versions, how many operands each takes, and the
-// function that turns a layer into IR. list.inc is the list.
+// The table of supported operations: their versions, how many operands each takes, and the function
+// that turns a layer into IR. The entries are in list.inc.
 #pragma once
 
 #include <span>
@@ -19,11 +19,11 @@ struct Converter {
   int max_inputs = 0;             ///< -1: any number
   std::span<const int> versions;  ///< the operation sets in which it changed, ascending
 
-  /// The newest version that is not newer than `opset`; 0: the operation is newer than that.
+  /// Returns the newest version not above `opset`; 0 if the operation is newer.
   [[nodiscard]] int since(int opset) const;
 };
 
-/// By name, in any case, "Const" being "Constant"; nullptr for an operation that is not known.
+/// Looks up a name, ignoring case, with "Const" for "Constant"; nullptr for an unknown operation.
 const Converter* find_converter(std::string_view type);
 std::span<const Converter> all_converters();
 

@@ -17,12 +17,12 @@ namespace {
 using pugi::xml_node;
 
 constexpr std::int64_t kOldestVersion = 10, kNewestVersion = 11;
-/// Of a name or an attribute in messages.
+/// Limit on the bytes of a name or attribute shown in a message.
 constexpr std::size_t kShownBytes = 200;
 
 std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShownBytes); }
 
-/// Which element it is, as far as its attributes tell.
+/// Describes the element by its attributes.
 std::string described(const xml_node& node) {
   const auto text = [&](const char* name) { return shown(node.attribute(name).value()); };
   if (std::strcmp(node.name(), "layer") == 0)
@@ -34,7 +34,7 @@ std::string described(const xml_node& node) {
   return node.name();
 }
 
-/// Names that commas separate; a comma in a name follows a backslash.
+/// Splits names separated by commas. A comma in a name is escaped with a backslash.
 std::vector<std::string> names_of(std::string_view text) {
   std::vector<std::string> names;
   std::string name;
@@ -52,7 +52,7 @@ std::vector<std::string> names_of(std::string_view text) {
   return names;
 }
 
-/// Goes on after an error with what can be read, so that all errors come up at once.
+/// Continues after an error with what can be read, so that all errors are reported at once.
 class Parser {
  public:
   Parser(Document& document, XmlText& text, Diagnostics& diagnostics)
@@ -72,7 +72,8 @@ class Parser {
   }
 
  private:
-  /// The graph in `layers` and `edges` below `node`. Recurses over bodies, at most kMaxBodyDepth.
+  /// Reads the graph in `layers` and `edges` below `node`. Recurses over bodies, at most
+  /// kMaxBodyDepth.
   GraphIndex graph(const xml_node& node, int depth) {
     const auto index = static_cast<GraphIndex>(document_.graphs.size());
     document_.graphs.emplace_back();
@@ -101,7 +102,7 @@ class Parser {
     layer.opset = required_text(node, "version");
     for (const pugi::xml_attribute& attribute : node.child("data").attributes())
       layer.data.emplace_back(attribute.name(), attribute.value());
-    // What is wrong in a body names its own layer.
+    // Errors inside a body name the body's own layer.
     locations_.push_back(describe(layer));
     fill(layer, node, depth);
     locations_.pop_back();
@@ -109,8 +110,8 @@ class Parser {
     return layer;
   }
 
-  /// Either attribute may be missing, as in OpenVINO, or all of <data> where the port says what
-  /// they do, as in the example of TensorIterator-1.
+  /// As in OpenVINO, either attribute may be missing. All of <data> may be missing if the port
+  /// gives both, as in the example of TensorIterator-1.
   void check_parameter(const Layer& layer, const xml_node& node) {
     if (!is_type(layer, "Parameter") || node.child("data")) return;
     if (layer.outputs.size() == 1 && !layer.outputs[0].dims.empty() &&
@@ -197,7 +198,7 @@ class Parser {
     return edge;
   }
 
-  /// The number, 0 after an error. `what` names it in messages.
+  /// Returns the number; 0 after an error. `what` names it in messages.
   template <class What>
   std::int64_t integer(const xml_node& node, std::string_view text, const What& what) {
     const std::string_view digits = trimmed(text);
@@ -214,7 +215,7 @@ class Parser {
     return value;
   }
 
-  /// The attribute; nullopt where it is absent.
+  /// Returns the attribute; nullopt if it is absent.
   std::optional<std::int64_t> optional_integer(const xml_node& node, const char* name) {
     const pugi::xml_attribute attribute = node.attribute(name);
     if (!attribute) return std::nullopt;
@@ -228,7 +229,7 @@ class Parser {
     return value.value_or(0);
   }
 
-  /// The attribute, which may be empty but not absent.
+  /// Returns the attribute, which may be empty but not absent.
   std::string required_text(const xml_node& node, const char* name) {
     const pugi::xml_attribute attribute = node.attribute(name);
     if (!attribute)
@@ -239,7 +240,7 @@ class Parser {
   void report(const xml_node& node, Error error) {
     for (auto location = locations_.rbegin(); location != locations_.rend(); ++location)
       error = std::move(error).at(*location);
-    // offset_debug() is that of the name, behind '<'.
+    // offset_debug() is the position of the name, after '<'.
     const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 1) - 1);
     error.note(fmt::format("<{}> at {}", shown(node.name()), text_.position(at)));
     diagnostics_.error(std::move(error).at("openvino"));
@@ -248,10 +249,10 @@ class Parser {
   Document& document_;
   XmlText& text_;
   Diagnostics& diagnostics_;
-  std::vector<std::string> locations_;  // the layers around what is read
+  std::vector<std::string> locations_;  // the layers around the current element
 };
 
-/// Why the bytes are no XML, with where the parser has given up.
+/// Returns why the bytes are not XML, and where the parser gave up.
 Error no_xml(const pugi::xml_parse_result& parsed, std::string_view bytes, XmlText& text) {
   if (parsed.status == pugi::status_out_of_memory)
     return fail(Code::out_of_memory, "the XML of {} bytes does not fit into memory", bytes.size());
@@ -286,7 +287,7 @@ std::string describe(const Layer& layer) {
 Expected<Document> parse_document(std::string_view bytes, Diagnostics& diagnostics) {
   pugi::xml_document xml;
   XmlText text(bytes);
-  // Entities that a document defines are never expanded; a definition of them is refused.
+  // Entities defined by the document are never expanded; a document type declaration is an error.
   const pugi::xml_parse_result parsed = xml.load_buffer(
       bytes.data(), bytes.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
   if (!parsed) return no_xml(parsed, bytes, text);

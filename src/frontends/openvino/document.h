@@ -1,6 +1,6 @@
-// Document: an IR of OpenVINO, version 10 or 11, as the XML says it. Nothing is interpreted here
-// but numbers: what layers mean, and whether edges lead anywhere, is for the reader. What is wrong
-// with an element says its line and column.
+// Document: an OpenVINO IR, version 10 or 11, as written in the XML. Only numbers are interpreted
+// here; the reader gives layers their meaning and checks where edges lead. Errors give the line and
+// column of the element.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@
 
 namespace scanloom::openvino {
 
-/// Position in Document::graphs; 0 is the main graph.
+/// Index into Document::graphs; 0 is the main graph.
 using GraphIndex = std::uint32_t;
 
 struct Port {
   std::int64_t id = 0;
-  std::string precision;           ///< "FP32", "UNSPECIFIED"; of inputs any text, or empty
+  std::string precision;           ///< "FP32", "UNSPECIFIED"; for inputs any text, or empty
   std::vector<std::int64_t> dims;  ///< -1: dynamic
   std::vector<std::string> names;  ///< of the tensor
 };
 
 /// An entry of a port_map. Source: TensorIterator-1, Loop-5, If-8.
 struct PortEntry {
-  std::int64_t external_port = 0;  ///< -1: none (of Loop)
+  std::int64_t external_port = 0;  ///< -1: none (Loop)
   std::int64_t internal_layer = 0;
-  std::optional<std::int64_t> axis;  ///< present: sliced, respectively concatenated
+  std::optional<std::int64_t> axis;  ///< present if the value is sliced or concatenated
   std::int64_t start = 0;
   std::int64_t end = -1;  ///< inclusive
   std::int64_t stride = 1;
   std::int64_t part_size = 1;
-  bool says_part_size = false;  ///< the attribute is there
+  bool says_part_size = false;  ///< whether the attribute is present
   std::string purpose;          ///< "current_iteration", "execution_condition" or empty
 };
 
-/// A Result of the body whose value a Parameter has in the next step.
+/// Makes the value of a Result the value of a Parameter in the next step.
 struct BackEdge {
   std::int64_t from_layer = 0, to_layer = 0;
 };
@@ -74,24 +74,24 @@ struct Document {
   std::vector<Graph> graphs;
 };
 
-/// How deep bodies may stand in bodies: the reader recurses over them.
+/// Limit on the nesting of bodies, over which the reader recurses.
 inline constexpr int kMaxBodyDepth = 64;
 
-/// Whether bytes look like XML rather than like a model of ONNX.
+/// Whether the bytes look like XML rather than an ONNX model.
 [[nodiscard]] bool looks_like_xml(std::string_view bytes);
 
-/// Whether the layer is of that operation; the case of letters does not matter.
+/// Whether the layer has that operation type, ignoring case.
 [[nodiscard]] bool is_type(const Layer& layer, std::string_view type);
 
-/// Whether the layer stands for an operand that is left out: what OpenVINO's reader of ONNX makes
-/// of an empty name.
+/// Whether the layer stands for an absent operand. OpenVINO's ONNX reader makes such a layer from
+/// an empty name.
 [[nodiscard]] bool is_null_node(const Layer& layer);
 
 /// "layer 5 'lstm' (TensorIterator)".
 [[nodiscard]] std::string describe(const Layer& layer);
 
-/// Every error goes to `diagnostics`; the first of them is returned where nothing can be read at
-/// all. Errors: invalid_model (no XML, a document type declaration, an element or number that is
+/// Every error is added to `diagnostics`; the first one is returned if nothing can be read at all.
+/// Errors: invalid_model (not XML, a document type declaration, an element or number that is
 /// missing or malformed, bodies nested too deep), unsupported (another version of the IR).
 Expected<Document> parse_document(std::string_view bytes, Diagnostics& diagnostics);
 

@@ -13,10 +13,10 @@ using tensor::Tensor;
 
 namespace {
 
-/// Larger values are left to the passes, which compute them once too.
+/// Larger values are left to the passes, which also compute them only once.
 constexpr std::int64_t kMaxFolded = 4096;
 
-/// What a node over constants gives; nullptr where it is computed or large.
+/// Returns the value of a node over constants; nullptr if it is computed or large.
 std::shared_ptr<const Tensor> folded(const ir::Module& module, ValueId value) {
   const ir::NodeId producer = module.value(value).producer;
   if (!producer.valid()) return nullptr;

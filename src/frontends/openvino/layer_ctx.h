@@ -1,5 +1,5 @@
-// LayerCtx: what a converter sees of one layer, and how it says what the layer becomes. Errors of
-// converters carry no place: the reader puts the layer's before them.
+// LayerCtx: a converter's view of one layer, and how the converter reports what the layer becomes.
+// Errors from converters carry no location: the reader prepends the layer's.
 #pragma once
 
 #include <map>
@@ -21,16 +21,16 @@
 
 namespace scanloom::openvino {
 
-/// What an output of a layer is.
+/// The value bound to an output of a layer.
 using ops::Binding;
 
-/// The row of a loop's last step, as the last one of a stack of all.
+/// The row of a loop's last step, given as the last row of the stack of all rows.
 struct LastRow {
   const PortEntry* port = nullptr;
   ir::ValueId row, stack;
 };
 
-/// What one reading of an IR has in common.
+/// The state shared by everything that reads one IR.
 struct Reading {
   const Document& document;
   const Weights& weights;
@@ -43,20 +43,20 @@ struct Reading {
   std::vector<bool> graphs_read = std::vector<bool>(document.graphs.size());
   std::vector<VariableScope> scopes = std::vector<VariableScope>(1);  ///< of the open graphs
   std::vector<LastRow> last_rows = {};
-  /// Rows of a last step that cannot be stacked, with their types: their sizes differ between
-  /// steps.
+  /// Rows of a last step that cannot be stacked because their sizes differ between steps, with
+  /// their types.
   std::map<const PortEntry*, tensor::Type> changing_rows = {};
 };
 
-/// Where a layer stands.
+/// The context of a layer.
 struct LayerSite {
   const Layer& layer;
-  int version = 0;  ///< of the operation: the newest that is not newer than the layer's opset
-  std::vector<Binding*> operands;  ///< by input port; null where no edge leads there, an absent
-                                   ///< one where a NullNode stands at its other end
+  int version = 0;                 ///< of the operation: the newest not above the layer's opset
+  std::vector<Binding*> operands;  ///< by input port; null without an edge, absent for one from a
+                                   ///< NullNode
   ir::Builder& builder;
   ir::LocationId location;
-  int depth = 0;  ///< of bodies around the layer
+  int depth = 0;  ///< number of bodies around the layer
 };
 
 class LayerCtx {
@@ -80,20 +80,21 @@ class LayerCtx {
 
   [[nodiscard]] int input_count() const { return static_cast<int>(site_.operands.size()); }
   [[nodiscard]] bool has(int i) const;
-  /// Whether the operand is left out on purpose, by a NullNode, rather than forgotten.
+  /// Whether the operand is deliberately left out, with a NullNode, rather than forgotten.
   [[nodiscard]] bool is_left_out(int i) const;
   /// Error: nothing leads to the port.
   Expected<ir::ValueId> in(int i);
-  /// As in(); an invalid id where nothing leads to the port.
+  /// Like in(), but returns an invalid id if nothing leads to the port.
   Expected<ir::ValueId> optional_in(int i);
   [[nodiscard]] const tensor::Type& type(ir::ValueId value) { return module().value(value).type; }
-  /// Errors: it is not known (unsupported), or less than `at_least`. `i` names the input.
+  /// Returns the rank of x. Errors, naming input i: it is unknown (unsupported), or less than
+  /// `at_least`.
   Expected<int> rank(int i, ir::ValueId x, int at_least = 0);
-  /// What is known of input i's contents; nullptr when it is absent or computed.
+  /// Returns the contents of input i as far as they are known; nullptr if it is absent or computed.
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
-  /// The integers of input i. Errors: absent, no integers, not a constant (unsupported).
+  /// Returns the integers of input i. Errors: absent, not integers, not a constant (unsupported).
   Expected<std::vector<std::int64_t>> constant_integers(int i);
-  /// Of one element.
+  /// Like constant_integers(), for exactly one element.
   Expected<std::int64_t> constant_integer(int i);
 
   // Building.
@@ -106,18 +107,19 @@ class LayerCtx {
   // Results.
 
   [[nodiscard]] int output_count() const { return static_cast<int>(outputs_.size()); }
-  /// A small value of constants alone becomes one, so that what needs a constant sees it.
+  /// Folds a small value computed only from constants, so that consumers that need a constant see
+  /// one.
   void set_output(int i, ir::ValueId value);
   void set_output(int i, Binding binding);
   void set_constant(int i, tensor::Tensor value);
-  /// Output 0 is input 0, constant or not.
+  /// Makes output 0 the value of input 0, constant or not.
   void alias_output();
-  /// Sets output 0 to the node `op`.
+  /// Sets output 0 to a new node of `op`.
   Expected<void> emit(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
                       std::vector<ir::NamedAttr> attrs = {});
-  /// Sets output 0 to what the composer made, unless it has an error, which is returned.
+  /// Sets output 0 to `value`, or returns the composer's error if it has one.
   Expected<void> emit(ops::Composer& composer, ir::ValueId value);
-  /// All outputs count as made; why the layer failed has been reported.
+  /// Marks all outputs as produced after an error that has been reported.
   void poison_outputs();
 
   [[nodiscard]] std::vector<Binding>& outputs() { return outputs_; }
@@ -128,15 +130,15 @@ class LayerCtx {
   std::vector<Binding> outputs_;
 };
 
-/// The type that a Parameter declares.
+/// The type declared by a Parameter.
 struct DeclaredType {
   tensor::Type type;
-  bool has_dtype = true;          ///< false: the element type is "dynamic", or not said
-  std::vector<SizeRange> ranges;  ///< of sizes that are intervals
+  bool has_dtype = true;          ///< false: the element type is "dynamic" or missing
+  std::vector<SizeRange> ranges;  ///< of sizes declared as intervals
 };
 
-/// Returns the type that a Parameter declares, or its port where it leaves something out. Errors:
-/// an element type that is not known, a shape that is none.
+/// Returns the type declared by a Parameter, or by its port where the attributes leave something
+/// out. Errors: unknown element type, malformed shape.
 Expected<DeclaredType> declared_type(Reading& reading, const Layer& parameter);
 
 /// "f32[2,3]", for messages.

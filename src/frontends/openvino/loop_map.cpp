@@ -13,7 +13,7 @@ using tensor::Type;
 
 namespace {
 
-/// What a row is carried as before there is one: nothing of its element type and number of axes.
+/// Returns the initial value of a carried row: empty, with the row's element type and rank.
 Expected<Tensor> no_row(const Type& row) {
   tensor::Shape shape;
   for (int axis = 0; axis < (row.ranked ? row.rank() : 1); ++axis) shape.push_back(0);
@@ -54,7 +54,7 @@ void LoopMap::gather_states() {
   for (const BackEdge& edge : ctx_.layer().back_edges) {
     Input& input = by_parameter_.at(edge.to_layer);
     if (input.role == Role::left_out) {
-      // ONNX's Loop may leave out the condition: then the first step has that of the layer.
+      // ONNX's Loop may omit the condition; the first step then uses that of the layer.
       if (!is_condition(edge.from_layer) || !is_read(edge.to_layer)) continue;
       input.position = kConditionInput;
     }
@@ -153,7 +153,7 @@ void LoopMap::add_variables(Body& body, bool carried) {
   for (const VariableUses::Use& use : variables_) {
     if (use.is_assigned != carried) continue;
     Type type = ctx_.type(ctx_.reading().scopes.back().entered.at(use.id));
-    // Sizes may change from step to step.
+    // Sizes may change between steps.
     for (tensor::Dim& dim : type.dims)
       if (carried) dim = module.dims.fresh();
     scope_.entered[use.id] = module.add_argument(body.builder().region(), std::move(type), use.id);
@@ -179,7 +179,7 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
   add_variables(body, false);
   std::size_t operand = ports.first_carried_input();
   for (const State& state : states_) {
-    // Sizes may change from step to step.
+    // Sizes may change between steps.
     Type type = ctx_.type(operands[operand++]);
     for (tensor::Dim& dim : type.dims) dim = ctx_.module().dims.fresh();
     SCANLOOM_CHECK_OK(
@@ -206,7 +206,7 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
   return {};
 }
 
-/// The number of the step in the element type and shape that a Parameter declares.
+/// Binds Parameters to the step number, in the element type and shape they declare.
 Expected<void> LoopMap::enter_counters(Body& body, ValueId counter) {
   for (const std::int64_t id : counters_) {
     SCANLOOM_TRY(const Layer* const parameter, body.parameter("port_map current_iteration", id));

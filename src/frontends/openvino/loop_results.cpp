@@ -1,4 +1,4 @@
-// The results of a loop: what the Results of its body are yielded as, and the outputs of the layer.
+// The results of a loop: what the Results of its body yield, and the outputs of the layer.
 #include <algorithm>
 
 #include "frontends/openvino/loop_map.h"
@@ -26,7 +26,7 @@ Expected<void> LoopMap::leave_condition(Body& body, ir::NodeId loop, std::vector
   return {};
 }
 
-/// OpenVINO takes part_size for the size of the rows in a TensorIterator, and not in a Loop.
+/// OpenVINO treats part_size as the size of the rows in a TensorIterator, but not in a Loop.
 Expected<void> LoopMap::check_part(const PortEntry& entry, const Type& row,
                                    const ir::StackedPort& port) {
   const tensor::Dim size =
@@ -57,7 +57,7 @@ Expected<void> LoopMap::stack(Body& body, ir::NodeId loop, const PortEntry& entr
     port.insert = false;
     port.axis = axis;
   } else {
-    // Numbers without axes become a list.
+    // Scalars are stacked to a list.
     port.insert = type.rank() == 0;
     const int rank = std::max(type.rank(), 1);
     const auto normalised = tensor::normalise_axis(axis, rank);
@@ -104,8 +104,9 @@ Expected<void> LoopMap::leave_outputs(Body& body, ir::NodeId loop, std::vector<V
   return {};
 }
 
-// What no state is has a value in the last step alone: the last row of all, which keep_last_rows
-// carries where it can. Rows of sizes that change make no stack, and are carried from here on.
+// An output that is not a state is only needed for the last step: it is the last row of a stack of
+// all rows, which keep_last_rows turns into a carried value where it can. Rows with changing sizes
+// cannot be stacked and are carried from the start.
 Expected<void> LoopMap::leave_row(Body& body, ir::NodeId loop, const PortEntry& port,
                                   std::size_t output, std::vector<ValueId>& yields) {
   if (kept_row_of_.contains(&port)) {
@@ -142,7 +143,8 @@ Expected<void> LoopMap::set_rows(ir::NodeId loop) {
     ops::Composer c(ctx_.builder());
     ValueId stack = row.stack;
     if (!stack.valid()) {
-      // The final value, as a stack of one row after at least one step, of none after no step.
+      // Makes the final value a stack of one row after at least one step, and of none after no
+      // step, so that an index error results there.
       const std::size_t first = states_.size();
       const ValueId kept = finals[first + kept_row_of_.at(row.port)];
       const ValueId steps = finals[first + kept_rows_.size()];
@@ -155,7 +157,7 @@ Expected<void> LoopMap::set_rows(ir::NodeId loop) {
   return {};
 }
 
-/// What the last step has assigned is assigned in the graph around the loop.
+/// Assigns the values assigned in the last step in the enclosing graph.
 Expected<void> LoopMap::leave_variables(ir::NodeId loop, std::vector<ValueId>& yields) {
   ir::Module& module = ctx_.module();
   for (const VariableUses::Use& use : variables_) {

@@ -26,7 +26,7 @@ class BodyLayers {
     for (const Layer& layer : document.graphs[part.graph].layers) by_id_.emplace(layer.id, &layer);
   }
 
-  /// Error: there is no layer of that id and type. `entry`: "port_map input 2".
+  /// Error: no layer with that id and type. `entry`: "port_map input 2".
   [[nodiscard]] Expected<void> expect(const std::string& entry, std::int64_t id,
                                       std::string_view type) const {
     const auto found = by_id_.find(id);
@@ -64,7 +64,7 @@ class LoopCheck {
     return checked.has_value();
   }
 
-  /// Whether an entry without a port of the layer states its purpose, which it must.
+  /// Returns whether an entry states its purpose, which it must if it has no port of the layer.
   bool check_purpose(const PortEntry& port, const std::string& entry, std::string_view only,
                      const char* kind) {
     if (port.purpose == only) return true;
@@ -96,7 +96,7 @@ class LoopCheck {
     const auto [found, is_new] =
         entry_of_parameter_.emplace(port.internal_layer, Entry{name, &port});
     if (is_new) return;
-    // The counter stands first, whichever comes first in the file.
+    // The counter is named first, whichever comes first in the file.
     const bool swaps = port.external_port < 0;
     errors_.push_back(named_twice(swaps ? name : found->second.name,
                                   swaps ? found->second.name : name, port.internal_layer));
@@ -153,7 +153,7 @@ class LoopCheck {
   BodyLayers layers_;
   std::vector<Error> errors_;
   std::map<std::int64_t, Entry> entry_of_parameter_;
-  std::map<std::int64_t, std::int64_t> edge_to_;  // by Parameter: the Result
+  std::map<std::int64_t, std::int64_t> edge_to_;  // by Parameter: its Result
   std::set<std::int64_t> sliced_;                 // Parameters
   std::set<std::int64_t> entry_of_output_;        // ports of the layer
   const PortEntry* condition_ = nullptr;

@@ -27,7 +27,7 @@ std::string listed(const std::vector<const Layer*>& layers) {
   return names;
 }
 
-/// Operations that cannot be read, with the layers that have them, in any graph.
+/// Reports unknown operations, with the layers that use them, in any graph.
 void report_unknown(const Document& document, Diagnostics& diagnostics) {
   std::map<std::string, std::vector<const Layer*>> unknown;
   for (const Graph& graph : document.graphs)
@@ -53,7 +53,7 @@ void report_never_read(const Reading& reading) {
   }
 }
 
-/// The main graph: its Parameters are inputs of the module, its Results outputs.
+/// Reads the main graph. Its Parameters are inputs of the module, its Results outputs.
 class MainGraph {
  public:
   MainGraph(Reading& reading, ModelInfo& info)
@@ -133,7 +133,7 @@ class MainGraph {
     module.declared_outputs.emplace_back();
   }
 
-  /// The states of the module; what is assigned and never read is kept by nobody.
+  /// Adds the states of the module. A variable that is never read is not stored.
   void leave_variables() {
     ir::Module& module = reading_.module;
     ir::Region& top = module.region(module.top());
@@ -173,8 +173,8 @@ class MainGraph {
   std::set<std::string> input_names_, output_names_;
 };
 
-/// Rows of last steps whose sizes inference finds to differ between steps: along an axis of which
-/// the stack does not say what the row says.
+/// Returns the last-step rows whose sizes inference finds to differ between steps: on some axis,
+/// the sizes of stack and row are not the same.
 std::map<const PortEntry*, Type> changing_rows(const Reading& reading) {
   std::map<const PortEntry*, Type> changing;
   for (const LastRow& last : reading.last_rows) {
@@ -187,11 +187,11 @@ std::map<const PortEntry*, Type> changing_rows(const Reading& reading) {
   return changing;
 }
 
-/// What learn_sizes opens: those sizes that change, all of them, or even the numbers of axes.
+/// What learn_sizes opens: the changing sizes, all sizes, or even the rank.
 enum class Opens : std::uint8_t { changing, all, ranks };
 
-/// Opens the sizes of variables, guessed to stay as they are, that a run may leave with others.
-/// Whether there are such.
+/// Opens sizes of variables that were guessed to be constant but may differ after a run. Returns
+/// whether there are any.
 bool learn_sizes(const Reading& reading, Opens opens, std::map<std::string, LearntSizes>& learnt) {
   const ir::Module& module = reading.module;
   const ir::Region& top = module.region(module.top());
@@ -228,9 +228,9 @@ Expected<void> read_into(Reading& reading, ModelInfo& info) {
   return {};
 }
 
-/// Reads until nothing more is learnt that only a whole reading shows: which rows cannot be
-/// stacked, and which variables change their sizes. A file in which each of these follows from the
-/// one before ends it, too: later readings open more at once.
+/// Reads repeatedly until nothing more is learnt that only a complete reading shows: which rows
+/// cannot be stacked, and which variables change their sizes. Later rounds open more at once, so
+/// that a file in which each of these follows from the previous one terminates as well.
 Expected<void> read_until_known(const Document& document, const Weights& weights,
                                 const ReadOptions& options, Diagnostics& diagnostics,
                                 ir::Module& module, ModelInfo& info) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNewestOpset = 16;
 
-/// How many layers of a cycle a message names.
+/// Limit on the layers of a cycle that a message names.
 constexpr std::size_t kNamedLayers = 5;
 
 /// "it has 0, 2".
@@ -73,7 +73,7 @@ GraphReader::GraphReader(Reading& reading, GraphIndex graph, ir::Builder& builde
 
 void GraphReader::fail_at(const std::string& location, Error error) {
   failed_ = true;
-  // The builder names the place itself.
+  // The builder's errors already name the location.
   if (!location.empty() && !error.text().starts_with(location))
     error = std::move(error).at(location);
   error = std::move(error).at("openvino");
@@ -89,7 +89,7 @@ void GraphReader::enter() {
     if (!is_new)
       fail_at({}, invalid_model("{} has the id of {}", describe(layers[i]),
                                 describe(layers[found->second])));
-    // No converter asks for the operation set of these two.
+    // No converter checks the operation set of these two.
     if (is_type(layers[i], "Parameter") || is_type(layers[i], "Result"))
       if (Expected<int> opset = opset_of(layers[i]); !opset)
         fail_at(describe(layers[i]), std::move(opset).error());
@@ -166,7 +166,7 @@ std::pair<const Layer*, std::size_t> GraphReader::source(const Layer& layer,
   return {&graph_.layers[sources[input].layer], sources[input].output};
 }
 
-/// Whether a body within it assigns a variable that is read.
+/// Whether a nested body assigns a variable that is read.
 bool GraphReader::assigns(const Layer& layer) const {
   if (layer.bodies.empty()) return false;
   return std::ranges::any_of(reading_.variable_uses.of(layer), &VariableUses::Use::is_assigned);
@@ -176,7 +176,7 @@ std::vector<std::size_t> GraphReader::order() {
   enum class State : std::uint8_t { unseen, open, done };
   std::vector<State> states(graph_.layers.size(), State::unseen);
   std::vector<std::size_t> order;
-  std::vector<std::pair<std::size_t, std::size_t>> stack;  // a layer and its next input
+  std::vector<std::pair<std::size_t, std::size_t>> stack;  // a layer and its next unvisited input
   for (std::size_t root = 0; root < graph_.layers.size(); ++root) {
     const Layer& layer = graph_.layers[root];
     if (!is_type(layer, "Result") && !is_type(layer, "Assign") && !assigns(layer)) continue;
@@ -203,7 +203,8 @@ std::vector<std::size_t> GraphReader::order() {
   return order;
 }
 
-/// Reports only the first cycle: others may be parts of it. Layers below `closing` lead to it.
+/// Reports only the first cycle, since others may be parts of it. Layers below `closing` only lead
+/// to it.
 void GraphReader::report_cycle(std::span<const std::pair<std::size_t, std::size_t>> path,
                                std::size_t closing) {
   failed_ = true;
@@ -231,8 +232,8 @@ bool GraphReader::run() {
 void GraphReader::run_unbound() {
   for (const Layer* const parameter : layers_of("Parameter"))
     bind_parameter(*parameter, Binding::poison());
-  // In a scope of its own, in which it assigns nothing that counts. Whatever run() says, the layer
-  // around cannot be read.
+  // Reads in a separate scope, whose assignments are discarded. The enclosing layer cannot be read,
+  // whatever run() returns.
   reading_.scopes.push_back({reading_.scopes.back().entered, {}});
   static_cast<void>(run());
   reading_.scopes.pop_back();
@@ -323,7 +324,7 @@ Expected<void> GraphReader::convert(const VersionedConverter& reader, const Laye
   builder_.set_location(location);
   std::vector<Binding*> operands;
   for (const Source& source : sources_[index]) operands.push_back(operand(source));
-  // Left out at the end is the same as not there at all.
+  // An operand left out at the end is the same as one that is not there.
   const auto needed = static_cast<std::size_t>(reader.converter->min_inputs);
   while (operands.size() > needed && operands.back() == &absent_ && layer.bodies.empty())
     operands.pop_back();

@@ -1,8 +1,8 @@
-// GraphReader: reads one graph of an IR, the main one or a body, into a region: sorts its layers,
-// follows its edges and calls the converter of every layer that a result needs. Bodies see nothing
-// of the graph around them but their Parameters. What is wrong is collected: after an error the
-// layer's outputs count as made, so that one mistake is reported once, and everything that does not
-// follow from it is still found, in bodies and in layers that no result needs, too.
+// GraphReader: reads one graph of an IR, the main one or a body, into a region. It sorts the
+// layers, follows the edges and calls the converter of every layer that a result needs. Bodies see
+// only their Parameters of the enclosing graph. Errors are collected: after an error the layer's
+// outputs count as produced, so one mistake is reported once. Independent errors are still found,
+// including those in bodies and in layers no result needs.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +20,41 @@
 namespace scanloom::openvino {
 
 struct VersionedConverter {
-  const Converter* converter = nullptr;  ///< null: no such operation, which is reported elsewhere
+  const Converter* converter = nullptr;  ///< null: unknown operation, which is reported elsewhere
   int version = 0;
 };
 
-/// The converter of a layer and the version of its operation. Errors: an operation set that is not
-/// known or older than the operation, other numbers of inputs than the operation takes.
+/// Returns the converter of a layer and the version of its operation. Errors: an operation set that
+/// is unknown or older than the operation, a wrong number of inputs.
 Expected<VersionedConverter> versioned_converter(const Layer& layer);
 
 class GraphReader {
  public:
-  /// `label`: "in the body of layer 3 'loop' (Loop)", for notes of errors; empty: the main graph.
+  /// `label`: "in the body of layer 3 'loop' (Loop)", for notes of errors; empty for the main
+  /// graph.
   GraphReader(Reading& reading, GraphIndex graph, ir::Builder& builder, std::string label,
               int depth);
 
-  /// Enters the layers and edges; what is wrong with them is reported, and makes run() fail.
+  /// Enters the layers and edges. Errors are reported and make run() fail.
   void enter();
-  /// Layers of that type, in the order of the file.
+  /// Returns the layers of that type, in the order of the file.
   [[nodiscard]] std::vector<const Layer*> layers_of(std::string_view type) const;
-  /// The layer of that id; nullptr: there is none. Precondition: enter() has been called.
+  /// Returns the layer with that id; nullptr if there is none. Precondition: enter() has been
+  /// called.
   [[nodiscard]] const Layer* find(std::int64_t id) const;
-  /// What a Parameter stands for.
+  /// Binds a Parameter to a value.
   void bind_parameter(const Layer& parameter, Binding binding);
-  /// The Parameter stands for an operand that is left out.
+  /// Binds the Parameter to an absent operand.
   void leave_out(const Layer& parameter) { left_out_.insert(index_of(parameter)); }
-  /// Reads what the Results and Assigns need. False: an error has been reported.
+  /// Reads everything the Results and Assigns need. False if an error was reported.
   [[nodiscard]] bool run();
-  /// Reads what needs no Parameter, for the sake of errors; nothing of it can be used.
+  /// Reads the layers that depend on no Parameter, only to find errors; the results must not be
+  /// used.
   void run_unbound();
-  /// What leads to a Result. Precondition: run() has been called.
+  /// Returns the binding that leads to a Result. Precondition: run() has been called.
   [[nodiscard]] Binding result(const Layer& result);
-  /// The edge's other end: the layer and which of its outputs; nullptr: no edge leads to the port.
+  /// Returns the other end of the edge: the layer and its output; nullptr if no edge leads to the
+  /// port.
   [[nodiscard]] std::pair<const Layer*, std::size_t> source(const Layer& layer,
                                                             std::size_t input) const;
 
@@ -60,25 +64,25 @@ class GraphReader {
   struct Source {
     std::size_t layer = kNone, output = 0;
   };
-  /// No edge; an edge that is wrong, which has been reported; an edge from a NullNode.
+  /// No edge; an invalid edge, which has been reported; an edge from a NullNode.
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1), kBroken = kNone - 1,
                                kLeftOut = kNone - 2;
 
   void enter_edge(const Edge& edge);
   [[nodiscard]] Expected<Source> source_of(const Edge& edge) const;
   [[nodiscard]] bool assigns(const Layer& layer) const;
-  /// The needed layers, each after those that it reads. A cycle is reported, and cut open.
+  /// Returns the needed layers in topological order. A cycle is reported and cut.
   [[nodiscard]] std::vector<std::size_t> order();
   void report_cycle(std::span<const std::pair<std::size_t, std::size_t>> path, std::size_t closing);
   [[nodiscard]] std::size_t index_of(const Layer& layer) const;
   [[nodiscard]] Binding* operand(const Source& source);
   void read_layer(std::size_t index);
   void read_parameter(std::size_t index);
-  /// Reports what is wrong with a layer by itself, whatever its operands are.
+  /// Reports errors in a layer that do not depend on its operands.
   Expected<VersionedConverter> examine(const Layer& layer);
-  /// Reports what is wrong with a layer that nothing needs.
+  /// Reports errors in a layer that no result needs.
   void examine_unread(const Layer& layer);
-  /// Reports what can be found in the bodies of a layer that cannot be read itself.
+  /// Reports the errors in the bodies of a layer that cannot be read itself.
   void explore(const Layer& layer);
   void poison(std::size_t index);
   Expected<void> convert(const VersionedConverter& reader, const Layer& layer, std::size_t index);
@@ -98,7 +102,7 @@ class GraphReader {
   Binding broken_ = Binding::poison(), absent_;
 };
 
-/// The operation set that a layer names; the newest where it names none. Error: no such set.
+/// Returns the operation set named by a layer; the newest if it names none. Error: no such set.
 Expected<int> opset_of(const Layer& layer);
 
 }  // namespace scanloom::openvino

@@ -11,7 +11,7 @@ using ir::Module;
 using ir::Node;
 using ir::ValueId;
 
-/// Whether the elements of the result are those of the first operand, once or several times.
+/// Whether the result consists of the elements of the first operand, possibly repeated.
 bool copies_elements(const ir::OpDef* op) {
   return op == &ops::cast_op || op == &ops::identity_op || op == &ops::reshape_op ||
          op == &ops::squeeze_op || op == &ops::unsqueeze_op || op == &ops::expand_op;
@@ -23,7 +23,7 @@ const ir::Attr* attribute(const Node& node, std::string_view name) {
   return nullptr;
 }
 
-/// The one integer that a constant holds.
+/// Returns the only integer of a constant.
 std::optional<std::int64_t> integer(const Module& module, ValueId value) {
   const tensor::Tensor* const known = ir::constant_of(module, value);
   const auto integers = known != nullptr ? tensor::to_integers(*known) : std::nullopt;
@@ -34,12 +34,12 @@ std::optional<std::int64_t> integer(const Module& module, ValueId value) {
 }  // namespace
 
 std::optional<SizeOf> size_of(const Module& module, ValueId value) {
-  // Every round goes to an operand, which stands before.
+  // Terminates because every iteration moves to an operand, which was created earlier.
   std::optional<std::int64_t> picked;
   for (ir::NodeId maker = module.value(value).producer; maker.valid();
        maker = module.value(value).producer) {
     const Node& node = module.node(maker);
-    // Narrower integers may not hold it.
+    // Narrower integers may not represent the size.
     if (const DType dtype = module.value(value).type.dtype;
         dtype != DType::i64 && dtype != DType::i32)
       return std::nullopt;

@@ -1,4 +1,4 @@
-// Values that are a size of another value: ShapeOf, and what IRs put around it.
+// Recognises values that are sizes of other values: ShapeOf, and the layers that IRs put around it.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace scanloom::openvino {
 
-/// Axis `axis` of the value.
+/// The size of axis `axis` of the value.
 struct SizeOf {
   ir::ValueId value;
   std::int64_t axis = 0;
 };
 
-/// Which size every element of the value is, as far as its makers tell.
+/// Returns which size every element of the value equals, as far as its producers show.
 std::optional<SizeOf> size_of(const ir::Module& module, ir::ValueId value);
 
 }  // namespace scanloom::openvino

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
 
-/// Whether the window walks the axis from its first to its last element, or the other way.
+/// Whether the window covers the axis from the first to the last element, or in reverse.
 bool is_whole(const PortEntry& port) {
   return port.stride > 0 ? port.start == 0 && port.end == -1 : port.start == -1 && port.end == 0;
 }
 
 std::int64_t from_front(std::int64_t at, std::int64_t size) { return at < 0 ? at + size : at; }
 
-/// Errors of a window over an axis of known size.
+/// Returns the error of a window over an axis of known size.
 Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   if (size == 0) return {};
   const std::pair<const char*, std::int64_t> ends[] = {{"start", port.start}, {"end", port.end}};
@@ -42,7 +42,8 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   return {};
 }
 
-/// How many elements an axis needs for both ends of the window and for a slice between them.
+/// Returns the number of elements an axis needs for both ends of the window and a slice between
+/// them.
 std::int64_t needed_elements(const PortEntry& port) {
   const auto for_end = [](std::int64_t at) { return at < 0 ? -at : at + 1; };
   const std::int64_t ends = std::max(for_end(port.start), for_end(port.end));
@@ -51,8 +52,8 @@ std::int64_t needed_elements(const PortEntry& port) {
   return low >= 0 && high < 0 ? std::max(ends, low - high - 1 + port.part_size) : ends;
 }
 
-/// `low`, an end of the window, as a value that only an axis with enough elements for the window
-/// has; one without any is walked in no step.
+/// Returns `low`, an end of the window, as a value that fails at run time if the axis is too short.
+/// An empty axis passes: it is walked in no step.
 ValueId checked_first(ops::Composer& c, ValueId value, std::int64_t axis, const PortEntry& port,
                       std::int64_t low) {
   const std::int64_t needed = needed_elements(port);
@@ -65,7 +66,7 @@ ValueId checked_first(ops::Composer& c, ValueId value, std::int64_t axis, const 
   return c.add(checked, c.number(low - needed));
 }
 
-/// Warns of the elements at the end of the window that fill no slice.
+/// Warns about elements at the end of the window that fill no slice.
 void warn_of_rest(LayerCtx& ctx, const std::string& entry, const PortEntry& port,
                   const ir::ScannedPort& scanned, std::int64_t size) {
   const std::int64_t start = from_front(port.start, size), end = from_front(port.end, size);
@@ -82,7 +83,7 @@ void warn_of_rest(LayerCtx& ctx, const std::string& entry, const PortEntry& port
                   describe(ctx.layer()), entry, walked - used, of, *port.axis, port.part_size));
 }
 
-/// As sliced_input, its errors not naming the entry.
+/// Like sliced_input(), but errors do not name the entry.
 Expected<SlicedInput> made(LayerCtx& ctx, const std::string& entry, const PortEntry& port,
                            ValueId value) {
   const Type& type = ctx.type(value);
@@ -122,7 +123,7 @@ Expected<void> check_numbers(const PortEntry& port) {
   if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
   if (port.part_size > kMax)
     return invalid_model("part_size is {}, more than {}", port.part_size, kMax);
-  // Ends that count from the same end of the axis are as far apart in every one.
+  // The distance between two ends counted from the same side does not depend on the size.
   const std::int64_t walked = (port.stride > 0 ? port.end - port.start : port.start - port.end) + 1;
   if ((port.start < 0) == (port.end < 0) && walked > 0 && port.part_size > walked)
     return invalid_model("part_size is {}, more than the {} element{} from {} to {}",
@@ -140,8 +141,7 @@ Expected<SlicedInput> sliced_input(LayerCtx& ctx, const std::string& entry, cons
 Expected<ValueId> slice_count(ir::Builder& builder, const SlicedInput& input) {
   ops::Composer c(builder);
   const std::int64_t step = input.port.stride > 0 ? input.port.stride : -input.port.stride;
-  // Where no slice fits, the quotient of -part_size .. -1 is at least -part_size / step, above
-  // which 0 is taken.
+  // If no slice fits, `more` is at most -1, and the count becomes 0.
   const ValueId room = c.sub(c.dim(input.value, input.port.axis), c.number(input.port.part));
   const ValueId more = c.div(c.sub(room, c.mod(room, c.number(step))), c.number(step));
   const ValueId count = c.max(c.add(more, c.number(1)), c.number(0));

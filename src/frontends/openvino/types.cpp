@@ -21,7 +21,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return value;
 }
 
-/// nullopt: the text is no interval.
+/// Returns nullopt if the text is not an interval.
 std::optional<SizeRange> range_of(std::string_view text, std::size_t dots) {
   const std::string_view low = text.substr(0, dots), high = text.substr(dots + 2);
   SizeRange range;
@@ -30,7 +30,7 @@ std::optional<SizeRange> range_of(std::string_view text, std::size_t dots) {
   return range.low >= 0 && range.high >= 0 ? std::optional(range) : std::nullopt;
 }
 
-/// nullopt: the text is no size. An interval is set in `range`.
+/// Returns nullopt if the text is not a size. Stores an interval in `range`.
 std::optional<Dim> dim_of(std::string_view text, tensor::DimTable& dims,
                           std::optional<SizeRange>& range) {
   if (text == "?" || text == "-1") return dims.fresh();

@@ -14,7 +14,7 @@
 namespace scanloom::openvino {
 namespace {
 
-/// An operation some of whose inputs have the element type of its outputs.
+/// An operation in which some inputs have the element type of the outputs.
 struct Sharing {
   std::string_view type;
   std::size_t first = 0, last = 0;  ///< those inputs
@@ -91,18 +91,18 @@ std::optional<DType> known(std::string_view word) {
   return is_dynamic_type(word) ? std::nullopt : tensor::dtype_from_openvino(trimmed(word));
 }
 
-/// The element type of a layer's outputs, as far as it says one itself.
+/// Returns the element type of a layer's outputs, if the layer itself gives it.
 std::optional<DType> dtype_said(const Layer& layer) {
   const Attributes attributes(layer);
   for (const char* const name : {"element_type", "destination_type", "variable_type"})
     if (const auto dtype = known(attributes.text(name))) return dtype;
-  // A layer whose outputs differ shares no element type.
+  // A layer whose outputs have different types shares no element type.
   for (const Port& port : layer.outputs)
     if (const auto dtype = known(port.precision)) return dtype;
   return std::nullopt;
 }
 
-/// Who is at the other ends of a graph's edges.
+/// The other ends of a graph's edges.
 class Links {
  public:
   explicit Links(const Graph& graph)
@@ -123,11 +123,11 @@ class Links {
     }
   }
 
-  /// kAll: no edge.
+  /// Returns kAll if there is no edge.
   [[nodiscard]] std::size_t source(std::size_t layer, std::size_t input) const {
     return input < sources_[layer].size() ? sources_[layer][input] : kAll;
   }
-  /// Layers and the inputs with which they read it.
+  /// Returns the layers that read it, and their inputs.
   [[nodiscard]] const std::vector<std::pair<std::size_t, std::size_t>>& readers(
       std::size_t layer) const {
     return readers_[layer];
@@ -138,7 +138,7 @@ class Links {
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> readers_;
 };
 
-/// Walks from layer to layer of one element type, the nearest ones first.
+/// Walks between layers with the same element type, nearest first.
 class Search {
  public:
   Search(const Document& document, std::span<const LayerPosition> layers)
@@ -176,7 +176,7 @@ class Search {
 
   std::optional<DType> nearest_dtype() {
     for (const LayerPosition& position : layers_) enter(position.graph, position.layer);
-    // What is said further away has little to do with the variable.
+    // Layers further away have little to do with the variable.
     constexpr int kMaxLayers = 10000;
     for (int visited = 0; !open_.empty() && visited < kMaxLayers; ++visited) {
       const LayerPosition position = open_.front();
@@ -207,7 +207,8 @@ class Search {
     open_.push_back({graph, layer});
   }
 
-  /// Of the variable's layers' ports, outputs first. Ports without sizes may have any.
+  /// Returns the sizes of the ports of the variable's layers, outputs first. Ports without sizes
+  /// may have any.
   std::optional<std::vector<std::int64_t>> port_sizes() {
     for (const LayerPosition& position : layers_)
       for (const auto* const ports : {&layer_of(position).outputs, &layer_of(position).inputs})

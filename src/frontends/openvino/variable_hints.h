@@ -1,6 +1,6 @@
-// What a document says of a variable in addition to the attributes of its ReadValue and Assign:
-// first values that are constants, ports, and layers whose operands share their element type. Only
-// where those attributes leave the type open.
+// What a document says about a variable beyond the attributes of its ReadValue and Assign: constant
+// initial values, ports, and layers whose operands share their element type. Used only where those
+// attributes leave the type open.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace scanloom::openvino {
 /// A layer of a document.
 struct LayerPosition {
   GraphIndex graph = 0;
-  std::size_t layer = 0;  ///< position
+  std::size_t layer = 0;  ///< position in the graph
 };
 
 struct VariableHints {
@@ -25,8 +25,8 @@ struct VariableHints {
   std::optional<std::vector<std::int64_t>> sizes;  ///< -1: open
 };
 
-/// Returns what is said around the ReadValues and Assigns of a variable. The nearest layer that
-/// says something counts. Linear in the graphs that hold them.
+/// Returns what the surroundings of the ReadValues and Assigns of a variable say. The nearest layer
+/// that says something wins. Linear in the size of the graphs that hold them.
 [[nodiscard]] VariableHints hints_around(const Document& document,
                                          std::span<const LayerPosition> layers);
 

@@ -14,7 +14,7 @@ using tensor::Type;
 
 namespace {
 
-/// What the ReadValues and Assigns of a variable say themselves.
+/// The attributes of the ReadValues and Assigns of a variable.
 struct Declaration {
   std::optional<DType> dtype;
   std::optional<std::string> shape;
@@ -35,13 +35,13 @@ Expected<Declaration> declaration_of(const Document& document,
   return declared;
 }
 
-/// The sizes of a first value, but those that are known to change.
+/// Returns the type of an initial value, with sizes known to change left open.
 Type guessed(Type type, const LearntSizes* learnt, tensor::DimTable& dims) {
   if (learnt != nullptr && !learnt->ranked) return Type::unranked(type.dtype);
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
     const bool is_open =
         learnt != nullptr && axis < learnt->is_open.size() && learnt->is_open[axis];
-    // A size that an input has in one run is not that of the next.
+    // An input's size may differ in the next run.
     if (is_open || !type.dims[axis].is_constant()) type.dims[axis] = dims.fresh();
   }
   return type;
@@ -51,7 +51,7 @@ Type guessed(Type type, const LearntSizes* learnt, tensor::DimTable& dims) {
 
 VariableUses::VariableUses(const Document& document) {
   graphs_.resize(document.graphs.size());
-  // Bodies stand behind the graphs that hold them.
+  // Bodies are stored after the graphs that contain them.
   for (std::size_t i = document.graphs.size(); i-- > 0;) {
     OfGraph& own = graphs_[i];
     for (const Layer& layer : document.graphs[i].layers) {
@@ -141,7 +141,7 @@ Expected<VariableType> variable_type(Reading& reading, const std::string& id, Va
 }
 
 Expected<tensor::Tensor> initial_zeros(const std::string& id, const Type& type) {
-  // They are made while the model is read, whoever runs it.
+  // The zeros are allocated while the model is read, whoever runs it.
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   tensor::Shape shape;
   for (const tensor::Dim& dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
@@ -188,7 +188,7 @@ Expected<void> assign_variable(Reading& reading, const std::string& id, ValueId 
              &next = reading.module.value(value).type;
   const auto variable = std::ranges::find(reading.variables, id, &Variable::id);
   const bool is_guessed = variable != reading.variables.end() && variable->is_guessed;
-  // What is only guessed is found out when everything is read.
+  // Guessed sizes are checked once everything has been read.
   if (is_guessed ? kept.dtype != next.dtype : !may_be_equal(kept, next))
     return invalid_model("variable '{}' is {}, and is assigned {}", id,
                          to_string(kept, reading.module.dims),

@@ -1,8 +1,9 @@
-// Variables of ReadValue and Assign. A variable is one of the model, whatever graph reads or
-// assigns it: bodies get its value as a further port, and hand back what they have assigned.
+// Variables of ReadValue and Assign. A variable belongs to the model, whichever graph reads or
+// assigns it: bodies receive its value through an additional port and return what they have
+// assigned.
 //
-// What a run or a step assigns is read by the next one: all ReadValues of a graph, and of the
-// bodies in it, see the value that the graph was entered with.
+// A value assigned in a run or step is read by the next one: all ReadValues of a graph, and of the
+// bodies in it, see the value with which the graph was entered.
 #pragma once
 
 #include <map>
@@ -20,8 +21,8 @@ namespace scanloom::openvino {
 
 struct Reading;
 
-/// Sizes of a variable that its layers leave open, as readings before this one have shown them:
-/// those that change are open.
+/// Sizes of a variable that its layers leave open, as learnt from previous attempts to read the
+/// model: those that change are open.
 struct LearntSizes {
   bool ranked = true;
   std::vector<bool> is_open;  ///< by axis
@@ -30,15 +31,15 @@ struct LearntSizes {
 /// A state of the module.
 struct Variable {
   std::string id;
-  ir::ValueId argument;  ///< of the top region: the value kept
-  ir::ValueId is_kept;   ///< of the top region; invalid: the initial value is a constant
-  ir::ValueId read;      ///< of the top region: what ReadValue gives, where that is not `argument`
+  ir::ValueId argument;  ///< of the top region: the stored value
+  ir::ValueId is_kept;   ///< of the top region; invalid if the initial value is a constant
+  ir::ValueId read;      ///< of the top region: the value ReadValue returns, if not `argument`
   tensor::Tensor initial;
-  bool has_initial = false;  ///< a ReadValue has said it; otherwise zeros
-  bool is_guessed = false;   ///< no layer says its sizes: those of its first value may change
+  bool has_initial = false;  ///< whether a ReadValue gives it; otherwise zeros
+  bool is_guessed = false;   ///< no layer declares its sizes: those of its first value may change
 };
 
-/// Which variables the graphs of a document read and assign, those of bodies within included.
+/// Which variables the graphs of a document read and assign, including those of nested bodies.
 class VariableUses {
  public:
   VariableUses() = default;
@@ -48,13 +49,13 @@ class VariableUses {
     std::string id;
     bool is_assigned = false;
   };
-  /// Those of the bodies that anything reads; what nobody reads is kept by nobody.
+  /// The variables of the bodies that anything reads; a variable that is never read is not stored.
   [[nodiscard]] std::vector<Use> of(std::span<const GraphIndex> bodies) const;
   [[nodiscard]] std::vector<Use> of(const Layer& layer) const;
   [[nodiscard]] bool in_bodies(const std::string& id) const;
   /// The ReadValues of a variable, then its Assigns, in any graph.
   [[nodiscard]] std::vector<LayerPosition> layers(const std::string& id) const;
-  /// An Assign of each variable that no ReadValue reads.
+  /// An Assign for each variable that no ReadValue reads.
   [[nodiscard]] std::vector<std::pair<std::string, LayerPosition>> never_read() const;
 
  private:
@@ -66,32 +67,33 @@ class VariableUses {
   std::set<std::string> in_bodies_;
 };
 
-/// What the graph that is being read knows of them.
+/// The variables as known to the graph being read.
 struct VariableScope {
-  std::map<std::string, ir::ValueId> entered;  ///< the value that its ReadValues see
+  std::map<std::string, ir::ValueId> entered;  ///< the value its ReadValues see
   std::map<std::string, ir::ValueId> assigned;
 };
 
-/// What a run begins with whose stream keeps nothing: zeros, open sizes being 0. Error:
-/// unsupported, too many of them.
+/// Returns the initial value for a run whose stream stores nothing: zeros, with open sizes set to
+/// 0. Error: unsupported, too many elements.
 Expected<tensor::Tensor> initial_zeros(const std::string& id, const tensor::Type& type);
-/// What a variable holds.
+/// The types of a variable's values.
 struct VariableType {
   tensor::Type type;        ///< of every value
-  tensor::Type begins;      ///< of the first one, where no ReadValue says it
+  tensor::Type begins;      ///< of the first one, if no ReadValue gives it
   bool is_guessed = false;  ///< no layer declares the sizes
 };
-/// Returns the type that the layers of a variable declare. What they leave open is that of `first`,
-/// if valid, or what is said around them. Error: nothing says the element type.
+/// Returns the type declared by the layers of a variable. Where they leave it open, it is taken
+/// from `first`, if valid, or from the surroundings. Error: nothing determines the element type.
 Expected<VariableType> variable_type(Reading& reading, const std::string& id, ir::ValueId first);
-/// Whether a value can have both types: nothing that is known of either contradicts the other.
+/// Whether one value can have both types: nothing known about either contradicts the other.
 bool may_be_equal(const tensor::Type& a, const tensor::Type& b);
-/// What the variable is on entry of the graph that is being read. A variable of bodies becomes an
-/// argument of the module when the main graph first comes to it. Error: its type is not known.
+/// Returns the value of the variable on entry to the graph being read. A variable used in bodies
+/// becomes an argument of the module when the main graph first reaches it. Error: its type is
+/// unknown.
 Expected<ir::ValueId> entered_value(Reading& reading, const std::string& id);
-/// Error: a layer of the graph, or a body in it, has assigned it already; another element type.
+/// Error: a layer of the graph, or a body in it, has already assigned it; a different element type.
 Expected<void> assign_variable(Reading& reading, const std::string& id, ir::ValueId value);
-/// What the graph hands back: what it has assigned, or else what it was entered with.
+/// Returns the value the graph returns: the one it assigned, or else the one it was entered with.
 ir::ValueId left_value(const VariableScope& scope, const std::string& id);
 
 }  // namespace scanloom::openvino

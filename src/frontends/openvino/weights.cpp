@@ -29,7 +29,7 @@ Expected<Shape> shape_of_constant(const Layer& layer, const Attributes& attribut
   return invalid_model("attribute 'shape' is missing");
 }
 
-/// A count, count + 1 offsets, and the characters between these; 32 bits each.
+/// A count, count + 1 offsets, and the characters between them. Numbers have 32 bits.
 Expected<Tensor> strings_of(const Shape& shape, std::string_view bytes) {
   const auto number = [&](std::size_t i) {
     std::uint32_t value = 0;

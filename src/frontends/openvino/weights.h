@@ -1,4 +1,4 @@
-// Weights: the .bin beside an IR, of which constants are ranges, and the tensors of constants.
+// Weights: the .bin file next to an IR, and the tensors of constants, which are ranges of it.
 #pragma once
 
 #include <memory>
@@ -14,25 +14,25 @@ namespace scanloom::openvino {
 class Weights {
  public:
   Weights() = default;
-  /// `owner` keeps `bytes`; large constants point into them and keep it too.
+  /// `owner` keeps `bytes` alive; large constants point into them and share ownership.
   Weights(std::shared_ptr<const void> owner, std::string_view bytes, std::string name)
       : owner_(std::move(owner)), bytes_(bytes), name_(std::move(name)), is_there_(true) {}
 
-  /// Returns the value of a Const layer: its element type, sizes, offset and size, of which the
-  /// first two may be left to its port, as in the examples of the specification. That, and more
-  /// bytes than the sizes need, is said in `warned`. Errors name the numbers: no offset or size, a
-  /// range outside of the file, no file, fewer bytes than the sizes need.
+  /// Returns the value of a Const layer from its element type, sizes, offset and size. The first
+  /// two may come from its port instead, as in the examples of the specification. `warned` receives
+  /// a warning about that, and about more bytes than the sizes need. Errors name the numbers: no
+  /// offset or size, a range outside the file, no file, fewer bytes than the sizes need.
   [[nodiscard]] Expected<tensor::Tensor> constant(const Layer& layer,
                                                   std::vector<std::string>& warned) const;
-  /// Returns the errors of constant() except those of strings, and makes no tensor.
+  /// Returns the errors of constant(), except those about strings, without making a tensor.
   [[nodiscard]] Expected<void> check(const Layer& layer) const;
 
  private:
   struct Range {
     DType dtype = DType::f32;
     tensor::Shape shape;
-    std::uint64_t size = 0;  ///< as the layer says it
-    std::string_view bytes;  ///< those that the sizes need
+    std::uint64_t size = 0;  ///< as given by the layer
+    std::string_view bytes;  ///< only those the sizes need
   };
   [[nodiscard]] Expected<Range> find(const Layer& layer) const;
   static std::vector<std::string> warnings(const Layer& layer, const Range& found);

@@ -11,8 +11,8 @@ namespace {
 /// An operation that computes sizes from sizes.
 struct SizeOp {
   std::string_view type;
-  bool paired = false;          ///< all operands share the element type, not the first one alone
-  bool names_its_type = false;  ///< an attribute says the element type of the results
+  bool paired = false;          ///< all operands share the element type, not only the first
+  bool names_its_type = false;  ///< an attribute gives the element type of the results
 };
 
 constexpr SizeOp kSizeOps[] = {

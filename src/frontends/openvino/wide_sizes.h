@@ -1,7 +1,7 @@
-// Sizes that a model computes with 32 bits: ShapeOf with output_type i32 and what follows. They are
-// computed with 64 instead, and narrowed where a layer hands them out; the next layer takes the
-// wide ones. Inference can follow these, but no narrowing, which a size above 2^31 - 1 would not
-// survive. Where all sizes fit, the elements are the same.
+// Sizes that a model computes with 32 bits: ShapeOf with output_type i32 and what depends on it.
+// They are computed with 64 bits instead and narrowed when a layer outputs them; the next layer
+// uses the wide values. Inference can follow those, but not a narrowing, which a size above 2^31 -
+// 1 would not survive. If all sizes fit, the elements are the same.
 #pragma once
 
 #include <deque>
@@ -12,14 +12,14 @@
 
 namespace scanloom::openvino {
 
-/// The i64 value that `value`, an i32, is narrowed from, if its elements are followed as sizes;
-/// else an invalid id.
+/// Returns the i64 value from which `value`, an i32, is narrowed, if its elements are tracked as
+/// sizes; otherwise an invalid id.
 [[nodiscard]] ir::ValueId wide_size(ir::Builder& builder, ir::ValueId value);
 
-/// The wide size if there is one, else `value` itself.
+/// Returns the wide size if there is one, otherwise `value`.
 [[nodiscard]] ir::ValueId widest(ir::Builder& builder, ir::ValueId value);
 
-/// The operands of a layer, those that are sizes of 32 bits widened if it computes sizes of them.
+/// The operands of a layer. If the layer computes sizes, its 32-bit size operands are widened.
 class WideOperands {
  public:
   /// Precondition: no operand is poisoned.
@@ -27,12 +27,12 @@ class WideOperands {
 
   Expected<void> widen(std::string_view type, ir::Builder& builder);
   [[nodiscard]] const std::vector<Binding*>& operands() const { return operands_; }
-  /// Gives the layer's results the element type that they have by its operands as they were.
+  /// Gives the layer's results the element type they would have with the original operands.
   Expected<void> narrow(LayerCtx& ctx) const;
 
  private:
   std::vector<Binding*> operands_;
-  std::deque<Binding> widened_;  // stays where it is while it grows
+  std::deque<Binding> widened_;  // references stay valid while it grows
   bool narrows_ = false;
 };
 

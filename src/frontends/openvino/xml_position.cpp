@@ -5,7 +5,7 @@
 namespace scanloom::openvino {
 namespace {
 
-/// Returns where the construct that begins at `at` with `opening` ends, if it is that construct.
+/// Returns the end of the construct that starts at `at` with `opening`; `at` if there is none.
 std::size_t skipped(std::string_view text, std::size_t at, std::string_view opening,
                     std::string_view closing) {
   if (!text.substr(at).starts_with(opening)) return at;
@@ -13,7 +13,7 @@ std::size_t skipped(std::string_view text, std::size_t at, std::string_view open
   return end == std::string_view::npos ? text.size() : end + closing.size();
 }
 
-/// Returns where the tag that begins at `at` ends; quoted values may hold '>'.
+/// Returns the end of the tag that starts at `at`. Quoted values may contain '>'.
 std::size_t end_of_tag(std::string_view text, std::size_t at) {
   char quote = 0;
   for (; at < text.size(); ++at) {
@@ -60,7 +60,7 @@ std::string XmlText::open_element(std::size_t offset) const {
       end = end_of_tag(text, at);
       const std::string_view tag = text.substr(at, end - at);
       const bool is_whole = tag.ends_with('>');
-      // A name goes on behind the byte that is asked for.
+      // A name may extend beyond the requested offset.
       const std::size_t name_end =
           std::min(bytes_.find_first_of(kEndOfName, at + 1), bytes_.size());
       const std::string_view name = bytes_.substr(at + 1, name_end - at - 1);

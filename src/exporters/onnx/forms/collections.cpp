@@ -1,4 +1,4 @@
-// Forms of operators on sequences, optionals and texts, and of those that look elements up.
+// Forms of operators on sequences, optionals and strings, and of table lookups.
 #include <algorithm>
 
 #include "exporters/onnx/forms.h"
@@ -22,7 +22,7 @@ std::string in_capitals(std::string text) {
 }  // namespace
 
 void label_encode(NodeEmitter& node) {
-  // Each has one axis, a single default as well.
+  // Each list has one axis, even a single default.
   const auto list = [&](std::string_view name, std::string_view onnx_name) {
     const tensor::Tensor& values = node.attr(name).tensor();
     return attribute(onnx_name, values.reshaped({values.elements()}));

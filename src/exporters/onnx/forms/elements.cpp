@@ -1,4 +1,4 @@
-// Forms of operators that work element by element.
+// Forms of element-wise operators.
 #include <algorithm>
 
 #include "exporters/onnx/forms.h"
@@ -21,7 +21,7 @@ DType unsigned_of(DType dtype) {
   }
 }
 
-/// Whether the shift is by numbers that are known, and all of them below the width.
+/// Whether all shift amounts are known and less than the width.
 bool is_below_width(const NodeEmitter& node) {
   const tensor::Tensor* const known = node.known(1);
   const auto amounts = known == nullptr ? std::nullopt : tensor::to_integers(*known);
@@ -30,7 +30,7 @@ bool is_below_width(const NodeEmitter& node) {
                         *amounts, [&](std::int64_t each) { return each >= 0 && each < width; });
 }
 
-/// `shifted`, but 0 where the amount is the width or more.
+/// Returns `shifted`, with 0 where the amount is at least the width.
 std::string without_far(NodeEmitter& node, const std::string& shifted, const std::string& amount) {
   const DType bits = unsigned_of(node.dtype());
   const std::string width = node.number(dtype_file_bits(node.dtype()), bits);
@@ -44,7 +44,7 @@ std::string shift(NodeEmitter& node, const std::string& x, const char* direction
   const std::string amount = casts ? node.cast(node.in(1), bits) : node.in(1);
   const std::string shifted = node.op("BitShift", {casts ? node.cast(x, bits) : x, amount},
                                       {attribute("direction", std::string(direction))});
-  // Where nothing is left the shift is by the width or more, of which ONNX says nothing.
+  // A shift by the width or more leaves 0; ONNX does not define it.
   const std::string kept = is_below_width(node) ? shifted : without_far(node, shifted, amount);
   return casts ? node.cast(kept, dtype) : kept;
 }
@@ -61,7 +61,7 @@ void bit_cast(NodeEmitter& node) {
 
 void cast(NodeEmitter& node) { node.finish("Cast", {node.attribute_as("to", "to")}); }
 
-/// ONNX's limits are scalars; others are broadcast.
+/// ONNX requires scalar limits; others are broadcast with Max and Min.
 void clip(NodeEmitter& node) {
   const auto is_scalar = [&](std::size_t i) {
     return !node.has(i) || (node.in_type(i).ranked && node.in_type(i).rank() == 0);
@@ -73,7 +73,7 @@ void clip(NodeEmitter& node) {
   node.emit("Identity", {now}, node.outputs());
 }
 
-/// tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
+/// tanh(x / 2) (exp(x) + 1), which is accurate near 0.
 void expm1(NodeEmitter& node) {
   const DType dtype = node.dtype();
   const std::string half = node.op("Mul", {node.in(0), node.number(0.5, dtype)});
@@ -81,8 +81,8 @@ void expm1(NodeEmitter& node) {
   node.emit("Mul", {node.op("Tanh", {half}), above}, node.outputs());
 }
 
-/// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where that is 1, and log(u) where
-/// both may be infinite.
+/// log(u) x / (u - 1) with u = 1 + x, whose rounding errors cancel. Returns x where u is 1, and
+/// log(u) where both may be infinite.
 void log1p(NodeEmitter& node) {
   const std::string &x = node.in(0), one = node.number(1, node.dtype());
   const std::string above = node.op("Add", {x, one}), far = node.op("Log", {above});
@@ -92,8 +92,8 @@ void log1p(NodeEmitter& node) {
   node.emit("Where", {node.op("Less", {x, one}), near, far}, node.outputs());
 }
 
-/// ONNX's Mod of reals has the sign of the dividend alone: b is added where the signs differ. A
-/// zero has the sign of b.
+/// ONNX's Mod of floats only offers the sign of the dividend, so b is added where the signs differ.
+/// A zero gets the sign of b.
 void mod(NodeEmitter& node) {
   const DType dtype = node.dtype();
   if (!is_floating_point(dtype) || node.attr("fmod").integer() != 0)
@@ -107,7 +107,7 @@ void mod(NodeEmitter& node) {
   node.emit("Where", {node.op("Equal", {rest, zero}), signed_zero, mended}, node.outputs());
 }
 
-/// Of unsigned numbers by wrapping, as other integers do.
+/// Unsigned numbers are negated by wrapping, as other integers are.
 void neg(NodeEmitter& node) {
   if (is_floating_point(node.dtype()) || is_signed(node.dtype())) return node.finish("Neg");
   node.emit("Sub", {node.number(0, node.dtype()), node.in(0)}, node.outputs());
@@ -122,7 +122,7 @@ void shift_left(NodeEmitter& node) {
   node.emit("Identity", {shift(node, node.in(0), "LEFT")}, node.outputs());
 }
 
-/// Of negative numbers ones come in: the complement is shifted, and complemented.
+/// An arithmetic shift: for negative numbers, shifts the complement and complements the result.
 void shift_right(NodeEmitter& node) {
   if (!is_signed(node.dtype()))
     return node.emit("Identity", {shift(node, node.in(0), "RIGHT")}, node.outputs());

@@ -9,7 +9,7 @@ using tensor::is_half;
 
 constexpr std::size_t kScale = 1, kZero = 2;
 
-/// The first version in which quantised elements may have that type.
+/// Returns the first opset in which quantised elements can have that type.
 int opset_of(DType quantised) {
   switch (quantised) {
     case DType::i16:
@@ -20,7 +20,7 @@ int opset_of(DType quantised) {
     case DType::i32:
       return 18;
     default:
-      return 19;  // what narrow types need is known of the type itself
+      return 19;  // the opset of a narrow type follows from the type itself
   }
 }
 

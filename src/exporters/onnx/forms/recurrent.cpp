@@ -1,5 +1,5 @@
-// Forms of recurrent layers. With the batch first, which few runtimes know, they stand between
-// transpositions.
+// Forms of recurrent layers. Few runtimes support the batch-first layout, so it is written with
+// transpositions around the layer.
 #include <algorithm>
 
 #include "exporters/onnx/forms.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLengths = 4, kFirstState = 5;
 
-/// ONNX's spelling: runtimes are strict, the module is not.
+/// Returns ONNX's spelling: runtimes are case-sensitive, the module is not.
 std::string spelled(const std::string& name) {
   constexpr const char* kNames[] = {"Affine",   "Elu",     "HardSigmoid",    "LeakyRelu",
                                     "Relu",     "Sigmoid", "ScaledTanh",     "Softplus",
@@ -20,7 +20,7 @@ std::string spelled(const std::string& name) {
   return name;
 }
 
-/// "Affine:2:0.5,Tanh": names, and behind colons the parameters of each.
+/// Parses "Affine:2:0.5,Tanh": names, each followed by its parameters after colons.
 void add_activations(const NodeEmitter& node, Attributes& attributes) {
   if (!node.attr("activations").present()) return;
   const std::string& text = node.attr("activations").text();
@@ -44,7 +44,7 @@ void add_activations(const NodeEmitter& node, Attributes& attributes) {
   if (!betas.empty()) attributes.push_back(attribute("activation_beta", betas));
 }
 
-/// Results in the order Y, then states; those that nothing reads are left out.
+/// Results are Y, then the states; unread ones are left out.
 void layer(NodeEmitter& node, const char* type, Attributes attributes, std::size_t states) {
   attributes.push_back(node.attribute_as("direction", "direction"));
   attributes.push_back(node.attribute_as("hidden_size", "hidden_size"));

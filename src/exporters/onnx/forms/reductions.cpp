@@ -1,4 +1,4 @@
-// Forms of operators along axes: reductions, products, cumulative ones, determinants.
+// Forms of operators along axes: reductions, products, cumulative operators, determinants.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -19,14 +19,14 @@ const std::map<std::string, const char*, std::less<>> kReductions = {
     {"l1", "ReduceL1"},          {"l2", "ReduceL2"},
     {"log_sum", "ReduceLogSum"}, {"log_sum_exp", "ReduceLogSumExp"}};
 
-/// The type in which ONNX computes sums and products of these elements: integers of 32 bits and
-/// more, which wrap to the same when they become narrow again.
+/// Returns the type in which ONNX sums and multiplies these elements: integers of at least 32 bits,
+/// which give the same result when narrowed again.
 DType summed_in(DType dtype) {
   if (!is_integer(dtype) || dtype_bytes(dtype) >= 4) return dtype;
   return DType::i32;
 }
 
-/// Writes `type` in the element type `wide`, and the result back in the node's own.
+/// Writes `type` in the element type `wide` and casts the result back to the node's own type.
 void finish_in(NodeEmitter& node, DType wide, const char* type, const Attributes& attributes,
                std::size_t operands) {
   const DType dtype = node.dtype();
@@ -37,16 +37,16 @@ void finish_in(NodeEmitter& node, DType wide, const char* type, const Attributes
             {attribute("to", std::int64_t{dtype_onnx_number(dtype)})});
 }
 
-/// A product of matrices, of which either may be transposed.
+/// A matrix product, either of whose operands may be transposed.
 struct TransposedProduct {
   bool is_transposed[2] = {false, false};
 };
 
-/// "...ik,...jk->...ij" and its like, of values that are matrices at least: MatMul is faster than
-/// Einsum and takes any ranks together.
+/// Recognises specifications like "...ik,...jk->...ij" on operands of rank 2 or more. MatMul is
+/// faster than Einsum and accepts operands of any rank.
 std::optional<TransposedProduct> transposed_product(const NodeEmitter& node) {
   constexpr std::string_view kDots = "...";
-  constexpr std::size_t kPart = 5;  // of dots and two letters
+  constexpr std::size_t kPart = 5;  // three dots and two letters
   const std::string_view spec = node.attr("spec").text();
   if (spec.size() != 3 * kPart + 3 || node.inputs().size() != 2) return std::nullopt;
   const std::string_view parts[] = {spec.substr(0, kPart), spec.substr(kPart + 1, kPart),
@@ -84,12 +84,12 @@ void contract(NodeEmitter& node) {
         node.set_in(i, with_last_axes_exchanged(node, node.in(i), node.in_type(i).rank()));
     return finish_in(node, summed_in(node.dtype()), "MatMul", {}, 2);
   }
-  // Einsum takes all numbers but bf16 before version 28; sums are f32 in any case.
+  // Before version 28 Einsum accepts all numbers except bf16; sums are f32 in any case.
   const DType wide = node.dtype() == DType::bf16 ? DType::f32 : node.dtype();
   finish_in(node, wide, "Einsum", {attribute("equation", spec)}, node.inputs().size());
 }
 
-/// A Scan along the axis where it is known; opset 26 is the first with an operator.
+/// Writes a Scan along the axis if it is known; there is an operator only since opset 26.
 void cumprod(NodeEmitter& node) {
   const tensor::Type& whole = node.in_type(0);
   const tensor::Tensor* const given = node.known(1);
@@ -131,7 +131,7 @@ void cumsum(NodeEmitter& node) {
   finish_in(node, summed_in(node.dtype()), "CumSum", node.attributes(), 1);
 }
 
-/// The determinant of what was factored; its sign and logarithm ONNX has not.
+/// Writes the determinant of the factored matrix. ONNX has no operator for its sign and logarithm.
 void lu_det(NodeEmitter& node) {
   const ir::Module& module = node.model().module();
   const ir::NodeId factors = module.value(node.node().inputs[0]).producer;
@@ -140,7 +140,7 @@ void lu_det(NodeEmitter& node) {
   node.emit("Det", {node.model().name(module.node(factors).inputs[0])}, {node.out()});
 }
 
-/// Only determinants, which read the matrix itself.
+/// Only determinants may read it, since they use the matrix itself.
 void lu_factor(NodeEmitter& node) {
   const ir::Module& module = node.model().module();
   std::uint32_t read_by_det = 0;
@@ -170,7 +170,7 @@ void reduce(NodeEmitter& node) {
   finish_in(node, has_form ? dtype : summed_in(dtype), kReductions.at(kind), attributes, 1);
 }
 
-/// Over the axes whose sizes differ from those wanted, which begin at the last axis.
+/// Sums over the axes whose sizes differ from the wanted ones, aligned at the last axis.
 void sum_to(NodeEmitter& node) {
   const int extra = node.in_type(0).rank() - node.out_type().rank();
   const std::string &x = node.in(0), &wanted = node.in(1);

@@ -1,4 +1,5 @@
-// Forms of operators that take elements at computed places, resize, pick regions or draw.
+// Forms of operators that sample at computed positions, resize, pick regions or generate random
+// numbers.
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +14,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// One axis of a Resize: a resample node. Those that follow one another are one node.
+/// One axis of a Resize: a resample node. Consecutive ones become one Resize.
 struct ResizedAxis {
   const ir::Node* node;
   ir::ValueId size, scale, region;
@@ -21,7 +22,7 @@ struct ResizedAxis {
 
 constexpr std::size_t kSizes = 1, kScales = 2, kRegion = 3;
 
-/// Whether both resize in the same way, but for the axis.
+/// Whether both resize with the same settings except for the axis.
 bool same_settings(const ir::Node& a, const ir::Node& b) {
   const auto axis = static_cast<std::size_t>(a.op->attr_index("axis"));
   for (std::size_t i = 0; i < a.attrs.size(); ++i)
@@ -34,7 +35,8 @@ const ir::Node* producer_of(const ir::Module& module, ir::ValueId value) {
   return id.valid() ? &module.node(id) : nullptr;
 }
 
-/// The resample node whose result is resized once more and read by nothing else.
+/// Returns the resample node whose result `node` resizes further, if nothing else reads that
+/// result.
 const ir::Node* resized_before(const ModelWriter& model, const ir::Node& node) {
   const ir::Node* const before = producer_of(model.module(), node.inputs[0]);
   if (before == nullptr || before->op != &ops::resample_op) return nullptr;
@@ -55,9 +57,9 @@ bool is_resized_again(const NodeEmitter& node) {
 
 enum class Given : std::uint8_t { size, scale, neither };
 
-/// Which of ONNX's two operands says the same as size and scale together. A scale of f32, whose
-/// product with the old size is rounded down, or a size, whose quotient with the old one is the
-/// scale.
+/// Returns which of ONNX's two operands alone expresses both size and scale: an f32 scale whose
+/// product with the old size, rounded down, is the new size; or a size whose quotient with the old
+/// size is the scale.
 Given given_by(const ModelWriter& model, const ResizedAxis& axis) {
   const ir::Module& module = model.module();
   const Tensor *const size = ir::constant_of(module, axis.size), *const scale = ir::constant_of(
@@ -101,7 +103,7 @@ Attributes resize_attributes(const NodeEmitter& node, const std::vector<std::int
   return attributes;
 }
 
-/// The operand `roi`: all beginnings, then all ends.
+/// Returns the operand `roi`: all beginnings, then all ends.
 std::string regions(NodeEmitter& node, const std::vector<ResizedAxis>& axes) {
   Names begins, ends;
   for (const ResizedAxis& axis : axes) {
@@ -116,7 +118,7 @@ std::string regions(NodeEmitter& node, const std::vector<ResizedAxis>& axes) {
 }  // namespace
 
 void grid_sample(NodeEmitter& node) {
-  // Version 20 takes more than two axes, and has other words for the modes.
+  // Version 20 supports more than two axes and names the modes differently.
   const tensor::Type& x = node.in_type(0);
   const std::string& mode = node.attr("mode").text();
   if (mode != "nearest" || !x.ranked || x.rank() != 4) node.need_opset(20);
@@ -131,7 +133,7 @@ void max_roi_pool(NodeEmitter& node) {
                              node.attribute_as("spatial_scale", "spatial_scale")});
 }
 
-/// ONNX takes f32 alone.
+/// ONNX accepts only f32.
 void non_max_suppression(NodeEmitter& node) {
   if (node.is_read(1)) return node.refuse("whose counts per box are read");
   for (const std::size_t i : {0, 1, 3, 4})
@@ -141,7 +143,8 @@ void non_max_suppression(NodeEmitter& node) {
             {node.attribute_as("center_point_box", "center_point_box")});
 }
 
-/// Like a tensor of that shape. A seed of 32 bits is that of an attribute, whose bits it is.
+/// Written as a random tensor like one with that shape. A 32-bit seed holds the bits of the seed
+/// attribute.
 void random(NodeEmitter& node) {
   const DType to = node.attr("to").dtype();
   const auto zero = Tensor::zeros(DType::f32, {1});

@@ -4,21 +4,21 @@
 
 namespace scanloom::exporters::onnx::forms {
 
-/// The attribute `axes` is an operand.
+/// ONNX takes `axes` as an operand.
 void axes(NodeEmitter& node) {
   if (node.inputs().size() == 1 && node.attr("axes").present())
     node.add_input(node.list(node.attr("axes").integers()));
   node.finish(node.node().op->name == "squeeze" ? "Squeeze" : "Unsqueeze");
 }
 
-/// ONNX has no checks.
+/// ONNX has no checks, so only the value is passed on.
 void check_equal(NodeEmitter& node) {
   node.resize_inputs(1);
   node.finish("Identity");
 }
 
 void constant_of_shape(NodeEmitter& node) {
-  // ONNX's value has one axis.
+  // The value has one axis in ONNX.
   const tensor::Tensor value = node.attr("value").tensor().reshaped({1});
   node.finish("ConstantOfShape", {attribute("value", value)});
 }
@@ -35,7 +35,7 @@ void pad(NodeEmitter& node) {
   node.finish("Pad", node.attributes());
 }
 
-/// ONNX counts in five types; others are counted in the next wider one.
+/// ONNX has Range for five types; others are computed in the next wider one.
 void range(NodeEmitter& node) {
   const DType dtype = node.dtype();
   const bool is_narrow = is_floating_point(dtype) && dtype_bytes(dtype) < 4;
@@ -53,7 +53,8 @@ void range(NodeEmitter& node) {
             {attribute("to", std::int64_t{dtype_onnx_number(dtype)})});
 }
 
-/// ONNX's batch and steps are the first two axes: others are brought there and back.
+/// ONNX supports only the first two axes as batch and time, so other axes are transposed there and
+/// back.
 void reverse_sequence(NodeEmitter& node) {
   const std::int64_t batch = node.attr("batch_axis").integer(),
                      time = node.attr("time_axis").integer();

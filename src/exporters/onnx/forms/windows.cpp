@@ -10,7 +10,7 @@ namespace {
 
 using tensor::Attr;
 
-/// auto_pad, with what ONNX calls it; pads mean something only where it is explicit.
+/// Adds auto_pad under its ONNX name, and pads if it is explicit.
 void add_padding(const NodeEmitter& node, Attributes& attributes) {
   static const std::map<std::string, std::string, std::less<>> kNames = {
       {"explicit", "NOTSET"},
@@ -36,8 +36,8 @@ bool has_dilations(const NodeEmitter& node) {
          std::ranges::any_of(dilations.integers(), [](std::int64_t each) { return each != 1; });
 }
 
-/// What all pools have; dilations of ones are left out. Sizes that are rounded up never count
-/// windows that begin in the padding at the end: what version 22 has made clear.
+/// Returns the attributes common to all pools; dilations of 1 are left out. With ceil_mode, windows
+/// that start in the padding at the end never count, as clarified in version 22.
 Attributes pool_attributes(NodeEmitter& node) {
   if (node.attr("ceil_mode").integer() != 0) node.need_opset(22);
   Attributes attributes{node.attribute_as("kernel", "kernel_shape"),
@@ -57,7 +57,7 @@ void average_pool(NodeEmitter& node) {
   node.finish("AveragePool", attributes);
 }
 
-/// Forwards and transposed.
+/// Writes both conv and conv_transpose.
 void conv(NodeEmitter& node) {
   const bool is_transposed = node.node().op->name == "conv_transpose";
   Attributes attributes;
@@ -87,7 +87,7 @@ void lp_pool(NodeEmitter& node) {
   node.finish("LpPool", attributes);
 }
 
-/// Integers of 16 and 32 bits go through f64, which holds them all.
+/// 16-bit and 32-bit integers go through f64, which represents them all.
 void max_pool(NodeEmitter& node) {
   const DType dtype = node.dtype();
   const bool has_form = is_floating_point(dtype) || dtype_bytes(dtype) == 1;

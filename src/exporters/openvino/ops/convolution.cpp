@@ -1,5 +1,5 @@
-// Convolutions and their transposes. Filters of groups have an axis of their own for the groups in
-// an IR; biases are added.
+// Convolutions and their transposes. In an IR, grouped filters have a separate axis for the groups;
+// biases are added separately.
 #include <algorithm>
 
 #include "exporters/openvino/ops/forms.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBias = 2;
 
-/// Filters [groups * a, b, ...] as [groups, a, b, ...]. A constant stays one.
+/// Reshapes filters [groups * a, b, ...] to [groups, a, b, ...]. A constant stays one.
 Output parted_filters(NodeWriter& out, Output w, std::int64_t groups, DType dtype) {
   const tensor::Tensor* const known = out.constant_in(1);
   if (known != nullptr && w == out.in(1)) {
@@ -25,7 +25,7 @@ Output parted_filters(NodeWriter& out, Output w, std::int64_t groups, DType dtyp
   return out.reshape(w, out.concat({out.list({groups, -1}), rest}, 0, DType::i64), dtype);
 }
 
-/// A convolution, or one backwards, of x with w, both of real elements.
+/// Returns a convolution, or a transposed one if `backwards`, of x with w. Both are floating point.
 Output convolved(NodeWriter& out, Output x, Output w, DType dtype, bool backwards, Data data,
                  Output sizes = {}) {
   const std::int64_t groups = out.attr("group").present() ? out.integer("group") : std::int64_t{1};
@@ -37,20 +37,20 @@ Output convolved(NodeWriter& out, Output x, Output w, DType dtype, bool backward
   return out.layer(type, 1, std::move(inputs), dtype, std::move(data));
 }
 
-/// y plus one number per channel.
+/// Adds one number per channel to y.
 Output with_bias(NodeWriter& out, Output y, Output bias, DType dtype, int spatial) {
   NodeWriter::Ints sizes(static_cast<std::size_t>(spatial + 2), 1);
   sizes[1] = -1;
   return out.binary("Add", y, out.reshape(bias, out.list(sizes), dtype), dtype);
 }
 
-/// What is added to all elements that the taps reach, per axis: output_padding and the extent of
-/// the filters. nullopt: the size of the filters is not known.
+/// Per axis: the extent of the filters, and output_padding, which is added to the elements the taps
+/// reach. nullopt: the size of the filters is unknown.
 struct Reach {
   NodeWriter::Ints extent, extra, strides;
 };
 
-/// Pads, begins first, and what stands behind the elements that the taps reach.
+/// Pads, begins first, and the elements appended after those the taps reach.
 struct Cut {
   NodeWriter::Ints pads, extra;
 };
@@ -68,9 +68,8 @@ std::optional<Reach> reach_of(NodeWriter& out, int spatial) {
   return reach;
 }
 
-/// Pads that cut all of the result off which is too much for its sizes, the greater half at the
-/// beginning, or at the end for same_upper; what is missing is added at the end. nullopt: sizes are
-/// not known.
+/// Returns pads that cut the result to its sizes. The larger half is cut at the beginning, or for
+/// same_upper at the end. Missing elements are appended. nullopt: sizes are unknown.
 std::optional<Cut> cut_to_size(NodeWriter& out, int spatial) {
   const std::optional<Reach> reach = reach_of(out, spatial);
   if (!reach) return std::nullopt;
@@ -79,7 +78,7 @@ std::optional<Cut> cut_to_size(NodeWriter& out, int spatial) {
   Cut cut{{}, reach->extra};
   NodeWriter::Ints ends;
   for (std::size_t i = 0; i < reach->extent.size(); ++i) {
-    // Without `output_shape` it is size * stride.
+    // Without `output_shape` the result has size * stride elements.
     std::int64_t surplus = reach->extent[i] + reach->extra[i] - reach->strides[i];
     if (has_shape) {
       const tensor::Dim in = out.type(0).dims[i + 2];
@@ -95,7 +94,7 @@ std::optional<Cut> cut_to_size(NodeWriter& out, int spatial) {
   return cut;
 }
 
-/// All that the taps reach, cut to `output_shape` behind.
+/// Computes everything the taps reach, then cuts the end to `output_shape`.
 Output cut_behind(NodeWriter& out, int spatial) {
   const DType dtype = out.dtype(), i64 = DType::i64;
   const NodeWriter::Ints none(static_cast<std::size_t>(2 * spatial), 0);
@@ -172,7 +171,7 @@ void write_deform_conv(NodeWriter& out) {
 
 namespace {
 
-/// One number for all, or one per filter, as real elements that fit [filters, 1, ...].
+/// Converts one number, or one per filter, to floating point with the shape [filters, 1, ...].
 Output per_filter(NodeWriter& out, std::size_t i, int rank, DType dtype, std::size_t axis) {
   const Output x = out.dtype(i) == dtype ? out.in(i) : out.convert(out.in(i), dtype);
   NodeWriter::Ints sizes(static_cast<std::size_t>(rank), 1);
@@ -180,7 +179,7 @@ Output per_filter(NodeWriter& out, std::size_t i, int rank, DType dtype, std::si
   return out.reshape(x, out.list(sizes), dtype);
 }
 
-/// The type in which sums of that many products of bytes are exact.
+/// Returns the type in which a sum of that many byte products is exact.
 DType exact_type(const tensor::Type& w) {
   constexpr std::int64_t kExact = std::int64_t{1} << 24, kProduct = std::int64_t{255} * 255;
   std::int64_t taps = 1;
@@ -194,7 +193,8 @@ DType exact_type(const tensor::Type& w) {
 
 }  // namespace
 
-// Sums of bytes, exact as reals, times x_scale * w_scale / y_scale in f32, rounded to even.
+// Sums of bytes, exact in floating point, times x_scale * w_scale / y_scale in f32, rounded to
+// even.
 void write_qlinear_conv(NodeWriter& out) {
   enum : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kSumBias };
   const tensor::Type& w_type = out.type(kW);

@@ -1,5 +1,5 @@
-// Resampling that the IR's layer does not have, by the operator's own weights: they are linear in
-// x, so what it makes of unit vectors is the matrix to multiply by.
+// Resampling modes without an IR layer. They are linear in x, so applying the reference operator to
+// unit vectors gives the matrix to multiply by.
 #include "exporters/openvino/ops/filters.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSize = 1, kScale = 2, kRegion = 3;
 
-/// Elements of a matrix of weights.
+/// Limit on the elements of a weight matrix.
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 24;
 
 class Resampling {
@@ -49,7 +49,7 @@ class Resampling {
     return out_.text("coordinates") == "tf_crop_and_resize";
   }
 
-  /// Element o is element places[o] of x, or the extrapolation where that is -1.
+  /// Element o is element places[o] of x, or the extrapolation value if that is -1.
   Expected<void> pick() {
     std::vector<double> numbers(static_cast<std::size_t>(in_));
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
@@ -88,7 +88,7 @@ class Resampling {
     return Tensor::of<double>({in_, in_}, values);
   }
 
-  /// What the operator makes of x along axis 0.
+  /// Applies the operator to x along axis 0.
   Expected<Tensor> made_of(const Tensor& x, const Shape& shape,
                            std::optional<std::vector<tensor::Attr>> attrs = {}) const {
     std::vector<tensor::Attr> given = attrs ? *std::move(attrs) : out_.node().attrs;
@@ -109,7 +109,7 @@ class Resampling {
     return Tensor::of<float>({to_}, std::vector<float>(values.begin(), values.end()));
   }
 
-  /// The weights alone, in the type of x.
+  /// Returns the weights alone, in the type of x.
   [[nodiscard]] Tensor without(const Tensor& weights, const Tensor& outside) const {
     const auto all = weights.as<double>(), rows = outside.as<double>();
     std::vector<double> wide;

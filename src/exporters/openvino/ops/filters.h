@@ -4,8 +4,8 @@
 
 namespace scanloom::exporters::openvino {
 
-/// A resample whose sizes, factor and region are known, whatever its mode: as a product with
-/// constant weights, or a gather. Refuses others.
+/// Writes a resample with known sizes, factor and region, in any mode, as a product with constant
+/// weights or as a gather. Refuses others.
 void write_filters(NodeWriter& out);
 
 }  // namespace scanloom::exporters::openvino

@@ -1,4 +1,4 @@
-// The forms of operators that are more than a layer of the same operands.
+// The forms of operators that are more than one layer with the same operands.
 #pragma once
 
 #include "exporters/openvino/node_writer.h"

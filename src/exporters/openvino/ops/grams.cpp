@@ -1,4 +1,4 @@
-// tfidf: every window of x is compared with every gram of its length.
+// tfidf: compares every window of x with every gram of the same length.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,7 +11,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// Distances between the elements of a gram that are tried.
+/// Limit on the distances tried between the elements of a gram.
 constexpr std::int64_t kMaxSteps = 256;
 
 class GramWriter {
@@ -41,7 +41,7 @@ class GramWriter {
  private:
   [[nodiscard]] const NodeWriter::Ints& starts() const { return out_.attr("starts").integers(); }
   [[nodiscard]] const Tensor& pool() const { return out_.attr("pool").tensor(); }
-  /// Where the grams of n elements begin in the pool; of one more n: where they end.
+  /// Returns where grams of n elements start in the pool, which is where those of n - 1 end.
   [[nodiscard]] std::int64_t start_of(std::int64_t n) const {
     const auto i = static_cast<std::size_t>(n - 1);
     return i < starts().size() ? starts()[i] : pool().elements();
@@ -54,7 +54,7 @@ class GramWriter {
     return elements;
   }
 
-  /// [rows, grams of n elements]; of a length that does not count, zeros.
+  /// Returns the counts [rows, grams of n elements]; zeros for lengths that do not count.
   Output counts_of(std::int64_t n) {
     const bool counts = n >= out_.integer("least") && n <= out_.integer("most");
     const std::int64_t widest = !counts ? 0 : n == 1 ? 1 : out_.integer("skips") + 1;
@@ -70,7 +70,7 @@ class GramWriter {
     return out_.broadcast(out_.scalar(0, DType::f32), sizes, DType::f32);
   }
 
-  /// Of windows whose elements are `step` apart.
+  /// Counts windows whose elements are `step` apart.
   Output count_at(std::int64_t n, std::int64_t step) {
     Output equal;
     for (std::int64_t k = 0; k < n; ++k) {
@@ -88,7 +88,8 @@ class GramWriter {
                       {{"keep_dims", "false"}});
   }
 
-  /// [grams, columns]: what one occurrence adds where. Of equal grams the first alone counts.
+  /// Returns [grams, columns]: what one occurrence adds to each column. Of equal grams only the
+  /// first counts.
   [[nodiscard]] Tensor columns() const {
     const NodeWriter::Ints& positions = out_.attr("columns").integers();
     const std::vector<double>& weights = out_.attr("weights").floats();

@@ -7,8 +7,8 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// From -1 to 1 in that many places. Where the size is known they are constants: implementations
-/// take long over sums of constants.
+/// Returns `size` coordinates from -1 to 1. If the size is known they are a constant, because
+/// implementations take long to fold sums of constants.
 Output known_coordinates(NodeWriter& out, std::int64_t size) {
   std::vector<double> at;
   const bool align = out.flag("align_corners");
@@ -18,7 +18,7 @@ Output known_coordinates(NodeWriter& out, std::int64_t size) {
   return out.constant(tensor::Tensor::of<double>({size}, at));
 }
 
-/// The same for a scalar that is computed.
+/// The same for a computed scalar.
 Output coordinates(NodeWriter& out, Output size) {
   const DType f64 = DType::f64, i64 = DType::i64;
   const auto sum = [&](Output a, double b) {
@@ -37,7 +37,7 @@ Output coordinates(NodeWriter& out, Output size) {
 
 }  // namespace
 
-/// A row per place, x before y before z, the last axis first, and then a 1, times theta; in f64,
+/// One row per position (x before y before z, last axis first, then a 1), times theta; in f64,
 /// rounded once.
 void write_affine_grid(NodeWriter& out) {
   constexpr std::size_t kSize = 1;
@@ -72,7 +72,7 @@ void write_affine_grid(NodeWriter& out) {
   out.set(dtype == f64 ? y : out.convert(y, dtype));
 }
 
-/// Axis i of n elements, of which m are left, is [n / m, m]; the former are added up.
+/// Reshapes axis i of n elements, of which m remain, to [n / m, m] and sums over the former.
 void write_sum_to(NodeWriter& out) {
   const tensor::Type &x = out.type(0), &y = out.result_type();
   if (!x.ranked || !y.ranked) return out.refuse("it has an unknown number of axes");

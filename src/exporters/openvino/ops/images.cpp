@@ -1,4 +1,4 @@
-// What samples images and regions of them.
+// Operators that sample images and regions of images.
 #include <array>
 #include <cmath>
 
@@ -27,10 +27,10 @@ void write_grid_sample(NodeWriter& out) {
 
 namespace {
 
-/// What says where the elements of a resampled axis lie.
+/// What determines the positions of the elements of a resampled axis.
 enum class Target : std::uint8_t { size, factor, neither };
 
-/// An IR has the size, and takes the factor from it, or the factor, and takes the size from that.
+/// An IR layer takes the size and derives the factor, or takes the factor and derives the size.
 Target target_of(const NodeWriter& out) {
   constexpr std::size_t kSize = 1, kScale = 2;
   const tensor::Tensor *const scale = out.constant_in(kScale), *const size = out.constant_in(kSize);
@@ -53,8 +53,9 @@ Target target_of(const NodeWriter& out) {
 
 }  // namespace
 
-/// One axis. The layer knows factors that are quotients of sizes, or that make the size; filters
-/// that leave out what lies outside against aliasing alone; and coordinates of all of x.
+/// Resamples one axis. The IR's layer supports only factors that are quotients of sizes or
+/// determine the size, antialiasing filters only if they leave out what is outside, and coordinates
+/// only over all of x.
 void write_resample(NodeWriter& out) {
   constexpr std::size_t kSize = 1, kScale = 2;
   const std::string& mode = out.text("mode");
@@ -106,7 +107,7 @@ void write_max_roi_pool(NodeWriter& out) {
 
 namespace {
 
-/// How often each box stands in the last column of the rows.
+/// Counts how often each box occurs in the last column of the rows.
 Output kept_boxes(NodeWriter& out, Output rows) {
   const DType i64 = DType::i64;
   const Output boxes =
@@ -133,7 +134,7 @@ void write_non_max_suppression(NodeWriter& out) {
                  {{"box_encoding", out.flag("center_point_box") ? "center" : "corner"},
                   {"sort_result_descending", "false"},
                   {"output_type", "i64"}});
-  // Rows behind the last that counts are -1 where an implementation has them.
+  // Some implementations append rows of -1 after the last valid one.
   const Output count = out.reshape(made[2], out.list({1}), DType::i64);
   const Output rows = out.slice(made[0], 0, out.list({0}), count, 1, DType::i64);
   out.set(0, rows);
@@ -155,7 +156,7 @@ void write_col2im(NodeWriter& out) {
   NodeWriter::Ints strides = list("strides", 1), dilations = list("dilations", 1);
   NodeWriter::Ints pads = list("pads", 0);
   std::vector<Output> inputs = out.all_inputs();
-  // An image of one axis is one row.
+  // A one-axis image is written as a single row.
   if (axes == 1) {
     strides.insert(strides.begin(), 1);
     dilations.insert(dilations.begin(), 1);

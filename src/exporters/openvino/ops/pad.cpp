@@ -1,11 +1,11 @@
-// pad. Its one list of pads becomes two; padding with what stands at the other end is a gather.
+// pad. Its list of pads is split into two; wrapping is written as a gather.
 #include "exporters/openvino/ops/forms.h"
 
 namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// Elements of `x`, a list of i64, from start up to stop.
+/// Returns elements [start, stop) of `x`, a list of i64.
 Output part(NodeWriter& out, Output x, std::int64_t start, std::int64_t stop) {
   return out.slice(x, 0, out.list({start}), out.list({stop}), 1, DType::i64);
 }
@@ -14,7 +14,7 @@ struct Pads {
   Output begin, end;
 };
 
-/// Pads of axes that are computed, put where they belong among zeros.
+/// Scatters the pads of computed axes into lists of zeros.
 Pads scattered(NodeWriter& out, Output given, int rank) {
   constexpr std::size_t kAxes = 3;
   const DType i64 = DType::i64;
@@ -29,7 +29,7 @@ Pads scattered(NodeWriter& out, Output given, int rank) {
   return {placed(none, count), placed(count, out.binary("Add", count, count, i64))};
 }
 
-/// Pads of all axes.
+/// Returns the pads of all axes.
 Pads all_pads(NodeWriter& out, int rank) {
   constexpr std::size_t kPads = 1, kAxes = 3;
   const Output given =
@@ -39,7 +39,7 @@ Pads all_pads(NodeWriter& out, int rank) {
   if (axes == nullptr) return scattered(out, given, rank);
   const NodeWriter::Ints padded = *tensor::to_integers(*axes);
   const auto count = static_cast<std::int64_t>(padded.size());
-  // An axis that is not named has the pad behind all others, which is 0.
+  // An axis not listed takes the entry after all pads, which is 0.
   NodeWriter::Ints positions(static_cast<std::size_t>(rank), 2 * count);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t axis = padded[static_cast<std::size_t>(i)];
@@ -52,7 +52,7 @@ Pads all_pads(NodeWriter& out, int rank) {
   return Pads{begin, out.gather(with_zero, out.list(positions), 0, DType::i64)};
 }
 
-/// Axis by axis, element i is that with number i - begin, counted round.
+/// Along each axis, element i is element i - begin, modulo the size.
 Output wrapped(NodeWriter& out, const Pads& pads, int rank) {
   const DType i64 = DType::i64;
   Output x = out.in(0);

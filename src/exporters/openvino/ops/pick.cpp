@@ -1,4 +1,4 @@
-// What picks elements by indices or by their order: gathers, scatters, splits, searches.
+// Operators that select elements by index or by order: gathers, scatters, splits, searches.
 #include <algorithm>
 
 #include "exporters/openvino/ops/forms.h"
@@ -7,7 +7,8 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// Indices of `size` elements, of which negative ones count from the back, counted from the front.
+/// Turns negative indices, which count from the back of `size` elements, into ones counted from the
+/// front.
 Output from_front(NodeWriter& out, Output indices, Output size, DType dtype) {
   const Output zero = out.scalar(0, dtype);
   const Output moved =
@@ -16,7 +17,7 @@ Output from_front(NodeWriter& out, Output indices, Output size, DType dtype) {
   return out.layer("Select", 1, {is_behind, moved, indices}, dtype);
 }
 
-/// Whether the indices are constants of which none is negative.
+/// Whether the indices are constants without negative ones.
 bool are_plain(const NodeWriter& out, std::size_t i) {
   const tensor::Tensor* const known = out.constant_in(i);
   if (known == nullptr) return false;
@@ -30,7 +31,7 @@ std::string reduction_word(const NodeWriter& out) {
   return word == "mul" ? "prod" : word;
 }
 
-/// The sizes of the axes of data that tuples of indices name, from `first` on.
+/// Returns the sizes of the data axes that tuples of indices address, starting at axis `first`.
 Output named_sizes(NodeWriter& out, std::int64_t first) {
   const Output count = out.size_of(out.in(1), -1, true), start = out.list({first});
   const Output stop = out.binary("Add", count, start, DType::i64);
@@ -77,14 +78,14 @@ void write_scatter_nd(NodeWriter& out) {
 
 namespace {
 
-/// The size of an axis of x that is known.
+/// Returns the size of an axis of x if it is known.
 std::optional<std::int64_t> known_size(const tensor::Type& x, std::int64_t axis) {
   if (!x.ranked) return std::nullopt;
   const tensor::Dim size = x.dims[static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)];
   return size.is_constant() ? std::optional(size.value()) : std::nullopt;
 }
 
-/// Lengths of parts as long as the first, which is rounded up, while there are elements left.
+/// Returns the lengths of equal parts, each size / parts rounded up; the last ones may be shorter.
 Output even_lengths(NodeWriter& out, std::int64_t axis, std::int64_t parts) {
   const DType i64 = DType::i64;
   const Output size = out.size_of(out.in(0), axis, true);
@@ -115,7 +116,7 @@ void write_split(NodeWriter& out) {
   for (std::size_t i = 0; i < made.size(); ++i) out.set(i, made[i]);
 }
 
-/// The layer counts with 32 bits.
+/// The layer returns 32-bit positions.
 void write_string_unpack(NodeWriter& out) {
   const std::vector<Output> made =
       out.layers("StringTensorUnpack", 15, {out.in(0)}, {DType::i32, DType::i32, DType::u8});
@@ -142,7 +143,7 @@ Data topk_data(std::int64_t axis, bool largest) {
           {"stable", "true"}};
 }
 
-/// x with the elements along an axis in the opposite order.
+/// Reverses x along an axis.
 Output reversed(NodeWriter& out, Output x, std::int64_t axis, DType dtype) {
   constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int32_t>::min();
   return out.slice(x, axis, out.list({-1}), out.list({kBeforeAll}), -1, dtype);
@@ -193,7 +194,7 @@ void write_unique(NodeWriter& out) {
   for (std::size_t i = 0; i < made.size(); ++i) out.set(i, made[i]);
 }
 
-/// Per key whether x equals it; the first key that does says which value.
+/// Compares x with every key; the first equal key selects the value.
 void write_label_encode(NodeWriter& out) {
   const tensor::Tensor &keys = out.attr("keys").tensor(), &values = out.attr("values").tensor();
   if (keys.dtype() == DType::string || values.dtype() == DType::string)

@@ -1,4 +1,4 @@
-// Functions of elements that are not one layer.
+// Element-wise functions that are not a single layer.
 #include "exporters/openvino/element_types.h"
 #include "exporters/openvino/ops/forms.h"
 #include "ops/composer.h"
@@ -9,11 +9,12 @@ void write_first(NodeWriter& out) { out.set(out.in(0)); }
 
 namespace {
 
-/// Whether the operators round every step of a function, and the layers of an IR the last alone.
+/// Whether the operators round after every step of a function, while IR layers round only at the
+/// end.
 bool is_narrow(DType dtype) { return ops::at_least_f32(dtype) != dtype; }
 
-/// The greatest number of reals of 8 bits, beyond which OpenVINO's own conversions leave their
-/// range; 0 of other types.
+/// Returns the largest finite value of an 8-bit float type, beyond which OpenVINO's own conversions
+/// go out of range; 0 for other types.
 double greatest_of_8_bits(DType dtype) {
   if (dtype == DType::f8e4m3fn) return 448;
   return dtype == DType::f8e5m2 ? 57344 : 0;
@@ -21,7 +22,7 @@ double greatest_of_8_bits(DType dtype) {
 
 }  // namespace
 
-/// What exceeds the range is its end.
+/// Values out of range become the largest finite value.
 void write_cast(NodeWriter& out) {
   const DType from = out.dtype(), to = out.result_type().dtype;
   const double most = greatest_of_8_bits(to);
@@ -42,7 +43,7 @@ void write_clip(NodeWriter& out) {
   out.set(x);
 }
 
-/// Quotients of integers are cut off.
+/// Integer division truncates.
 void write_div(NodeWriter& out) {
   Data data;
   if (!is_floating_point(out.dtype()))
@@ -54,7 +55,8 @@ void write_mod(NodeWriter& out) {
   out.set(out.binary(out.flag("fmod") ? "Mod" : "FloorMod", out.in(0), out.in(1), out.dtype()));
 }
 
-/// The layer takes one type for both. An integer to a real power is rounded towards zero.
+/// The layer takes one type for both operands. An integer raised to a floating-point power is
+/// rounded towards zero.
 void write_pow(NodeWriter& out) {
   const DType result = out.dtype(0), exponent = out.dtype(1);
   if (is_floating_point(result) || !is_floating_point(exponent)) {
@@ -110,7 +112,7 @@ void write_leaky_relu(NodeWriter& out) {
 
 namespace {
 
-/// A function of elements by layers of `dtype`, f32 for narrower reals: the operator rounds once.
+/// Computes an element-wise function in f32 or wider, because the operator rounds once.
 template <class Function>
 void write_wide(NodeWriter& out, Function&& function) {
   const DType dtype = out.dtype(), wide = ops::at_least_f32(dtype);
@@ -120,7 +122,7 @@ void write_wide(NodeWriter& out, Function&& function) {
 
 }  // namespace
 
-/// tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
+/// tanh(x / 2) (exp(x) + 1), which is accurate near 0.
 void write_expm1(NodeWriter& out) {
   write_wide(out, [&](Output x, DType dtype) {
     const Output half = out.binary("Multiply", x, out.scalar(0.5, dtype), dtype);
@@ -130,8 +132,8 @@ void write_expm1(NodeWriter& out) {
   });
 }
 
-/// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where u is 1, and log(u) where both
-/// may be infinite.
+/// log(u) x / (u - 1) with u = 1 + x, whose rounding errors cancel. Returns x where u is 1, and
+/// log(u) where both may be infinite.
 void write_log1p(NodeWriter& out) {
   write_wide(out, [&](Output x, DType dtype) {
     const Output one = out.scalar(1, dtype);

@@ -1,5 +1,5 @@
-// Pools. Rounding up as torch does, which leaves out windows that would begin in the padding, is of
-// operation set 14; dilations of averages are of 16.
+// Pools. Rounding up as torch does, without windows that would start in the padding, needs
+// operation set 14; dilated averages need 16.
 #include <algorithm>
 #include <cmath>
 
@@ -45,9 +45,9 @@ bool has_pads(const NodeWriter& out, int spatial) {
   return std::ranges::any_of(explicit_pads(out, spatial, is_explicit(out)), is_given);
 }
 
-/// Windows rounded up count what lies within the pads, OpenVINO divides by all of their kernel. So
-/// the pads become elements of x, and what the last windows reach beyond them, which is less than
-/// a window, is padding that does not count.
+/// With ceil_mode the operator counts only elements within the pads, but OpenVINO divides by the
+/// whole kernel. So the pads become elements of x; what the last windows reach beyond them, which
+/// is less than a window, becomes padding that is not counted.
 void write_counted_up(NodeWriter& out, int spatial) {
   const NodeWriter::Ints pads = explicit_pads(out, spatial, true);
   const NodeWriter::Ints strides = spatial_numbers(out, "strides", spatial, 1);
@@ -80,7 +80,7 @@ void write_average_pool(NodeWriter& out) {
 
 namespace {
 
-/// Row-major numbers of elements, counted from the first image on, as those that number the
+/// Converts row-major element indices, counted from the first image, to indices that number the
 /// elements of a plane with the first axis fastest.
 Output first_axis_fastest(NodeWriter& out, Output numbers, int rank) {
   const DType i64 = DType::i64;
@@ -90,7 +90,7 @@ Output first_axis_fastest(NodeWriter& out, Output numbers, int rank) {
   for (int axis = 3; axis < rank; ++axis) plane = out.binary("Multiply", plane, size(axis), i64);
   Output rest = out.binary("FloorMod", numbers, plane, i64);
   Output result = out.binary("Subtract", numbers, rest, i64), before = plane;
-  // From the last axis on; `before` is how many elements the axes before it have together.
+  // From the last axis to the first; `before` is the product of the sizes of the preceding axes.
   for (int axis = rank - 1; axis >= 2; --axis) {
     before = out.binary("Divide", before, size(axis), i64);
     const Output position = out.binary("FloorMod", rest, size(axis), i64);
@@ -117,7 +117,7 @@ void write_max_pool(NodeWriter& out) {
           out.flag("storage_order") && rank > 3 ? first_axis_fastest(out, made[1], rank) : made[1]);
 }
 
-/// Zeros, with the elements of x where the indices say; then more zeros behind.
+/// Scatters the elements of x into zeros at the given indices, then appends zeros.
 void write_max_unpool(NodeWriter& out) {
   constexpr std::size_t kIndices = 1, kShape = 2;
   const DType dtype = out.dtype(), i64 = DType::i64;
@@ -154,8 +154,8 @@ void write_max_unpool(NodeWriter& out) {
 
 namespace {
 
-/// Windows are rounded up by zeros behind x, as many as a step may leave out; of what that adds,
-/// windows that begin behind x are cut off.
+/// Rounds windows up by padding x at the end with as many zeros as a stride may leave out. Windows
+/// that start after x are cut off.
 Data rounded_up(const NodeWriter& out, Data data, int spatial) {
   NodeWriter::Ints ends = explicit_pads(out, spatial, is_explicit(out));
   ends.erase(ends.begin(), ends.begin() + spatial);
@@ -189,7 +189,7 @@ Output cut_windows(NodeWriter& out, Output y, int spatial) {
 
 }  // namespace
 
-/// The mean of |x|^p over whole windows, times their elements, to the power of 1 / p.
+/// The mean of |x|^p over whole windows, times the number of their elements, to the power 1 / p.
 void write_lp_pool(NodeWriter& out) {
   const DType dtype = out.dtype();
   const double p = out.attr("p").real();

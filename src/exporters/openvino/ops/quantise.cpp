@@ -1,4 +1,4 @@
-// quantize_linear and dequantize_linear, in f32 as the operators are computed.
+// quantize_linear and dequantize_linear, computed in f32 like the operators.
 #include "exporters/openvino/ops/forms.h"
 #include "exporters/openvino/ops/spatial.h"
 
@@ -12,7 +12,8 @@ Output as_f32(NodeWriter& out, std::size_t i) {
   return out.dtype(i) == DType::f32 ? out.in(i) : out.convert(out.in(i), DType::f32);
 }
 
-/// A scale or zero point with one axis belongs to `axis` of x. Invalid: axes are not known.
+/// Reshapes a scale or zero point with one axis to match `axis` of x. Invalid if the ranks are
+/// unknown.
 Output along_axis(NodeWriter& out, Output value, std::size_t i, DType dtype) {
   const tensor::Type &given = out.type(i), &x = out.type(0);
   if (!given.ranked || !x.ranked) return {};
@@ -38,14 +39,14 @@ void write_quantize_linear(NodeWriter& out) {
   if (is_floating_point(to)) return out.set(out.convert(scaled, to));
   if (dtype_file_bits(to) > 32) return out.refuse("results of 64 bits have no form in an IR");
   if (dtype_file_bits(to) <= 16) return out.set(quantised(out, scaled, zero, to));
-  // Sums of 32 bits are exact in f64 alone.
+  // Only f64 represents 32-bit sums exactly.
   const DType f64 = DType::f64;
   const Output wide = out.has(kZero) ? along_axis(out, out.convert(out.in(kZero), f64), kZero, f64)
                                      : out.scalar(0, f64);
   out.set(quantised(out, out.convert(scaled, f64), wide, to, f64));
 }
 
-/// Differences of integers are taken exactly: in f32 those of up to 16 bits, in i64 the others.
+/// Differences of integers are exact: in f32 for up to 16 bits, otherwise in i64.
 void write_dequantize_linear(NodeWriter& out) {
   const DType f32 = DType::f32, result = out.result_type().dtype, given = out.dtype();
   const bool is_wide = !is_floating_point(given) && dtype_file_bits(given) > 16;

@@ -1,7 +1,6 @@
-// lstm, gru and rnn as the layers of sequences, which have the batch first, gates in an order of
-// their own, and one bias where the operators have two; what these layers do not have is
-// written as an iterator. Weights that are constants stay constants, without which implementations
-// do not use their fused layers.
+// lstm, gru and rnn as sequence layers, which have the batch first, another gate order, and one
+// bias where the operators have two. Features these layers lack are written as an iterator.
+// Constant weights stay constants, because implementations only fuse those.
 #include <algorithm>
 
 #include "exporters/openvino/ops/forms.h"
@@ -15,7 +14,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// One kind of layer: its gates, in the order of the IR by their places in the operator's.
+/// One kind of layer. `gates` is the IR's gate order, as positions in the operator's order.
 struct Kind {
   const char* type;
   NodeWriter::Ints gates;
@@ -32,9 +31,8 @@ class SequenceWriter {
         directions_(out.text("direction") == "bidirectional" ? 2 : 1),
         batch_first_(out.integer("layout") == 1) {}
 
-  /// Whether the layer of an IR has these activations, all of them in both directions; and is
-  /// computed as it is meant: OpenVINO runs all steps of all rows where sizes are not known,
-  /// whatever the lengths.
+  /// Whether the IR layer supports these activations, with the same ones in both directions, and
+  /// implementations compute it correctly: OpenVINO ignores the lengths if sizes are unknown.
   bool is_layer(const ops::Activations& all) {
     if (out_.has(kLengths) && !out_.type(kX).is_static()) return false;
     const std::size_t count = kind_.usual.size();
@@ -59,7 +57,7 @@ class SequenceWriter {
     std::vector<DType> results(has_cell ? 3 : 2, dtype_);
     const std::vector<Output> made =
         out_.layers(kind_.type, 5, std::move(inputs), std::move(results), data());
-    // Rows are [batch, directions, steps, hidden] there.
+    // In the IR, rows are [batch, directions, steps, hidden].
     const NodeWriter::Ints order =
         batch_first_ ? NodeWriter::Ints{0, 2, 1, 3} : NodeWriter::Ints{2, 1, 0, 3};
     out_.set(0, out_.transpose(made[0], order, dtype_));
@@ -67,7 +65,7 @@ class SequenceWriter {
       out_.set(i, batch_first_ ? made[i] : out_.transpose(made[i], {1, 0, 2}, dtype_));
   }
 
-  /// Part `i` of the two rows of biases, W's and then R's, in units of `hidden`.
+  /// Returns the bias of one gate, taken from W's or R's half.
   Output bias(std::int64_t gate, bool of_r) {
     const auto gates = static_cast<std::int64_t>(kind_.gates.size());
     const std::int64_t at = (of_r ? gates + gate : gate) * hidden_;
@@ -79,7 +77,7 @@ class SequenceWriter {
   }
 
  private:
-  /// Empty: the layers do not have it, or implementations do not.
+  /// Returns empty if the layers or their implementations lack the activation.
   static std::string_view word_of(const ops::Activation& one) {
     switch (one.kind) {
       case ActivationKind::sigmoid:
@@ -112,7 +110,7 @@ class SequenceWriter {
     return Tensor::scalar(0.0f);
   }
 
-  /// [batch, directions, hidden]; zeros where it is absent. `sizes` are those of x.
+  /// Returns a state as [batch, directions, hidden]; zeros if absent. `sizes` are those of x.
   Output state(std::size_t i, Output sizes) {
     if (out_.has(i))
       return batch_first_ ? out_.in(i) : out_.transpose(out_.in(i), {1, 0, 2}, dtype_);
@@ -127,7 +125,7 @@ class SequenceWriter {
     return out_.broadcast(out_.gather(sizes, out_.list({1}), 0, DType::i64), batch, DType::i64);
   }
 
-  /// W or R with the rows of its gates in the order of the IR.
+  /// Returns W or R with its gates in the order of the IR.
   Output ordered(std::size_t i) {
     if (std::ranges::is_sorted(kind_.gates)) return out_.in(i);
     if (const Tensor* const known = out_.constant_in(i))
@@ -205,7 +203,7 @@ void write_lstm(NodeWriter& out) {
   writer.write(std::move(biases));
 }
 
-/// The new content has two biases where the reset gate stands between them.
+/// The candidate has two biases if the reset gate is applied between them.
 void write_gru(NodeWriter& out) {
   const Expected<ops::Activations> all = activations_of(out, ops::kGruActivations);
   if (!all) return out.refuse(all.error().message());

@@ -1,5 +1,5 @@
-// The order of operations is that of src/ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp, so that a
-// reader of the IR that keeps it has their bits.
+// Operations are in the order of src/ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp, so an
+// implementation that keeps the order gives bit-identical results.
 #include "exporters/openvino/ops/recurrent_cells.h"
 
 #include <array>
@@ -17,9 +17,9 @@ using tensor::Type;
 
 namespace {
 
-constexpr std::size_t kReset = 2;  // of the results of gru
+constexpr std::size_t kReset = 2;  // index among the results of gru
 
-/// Formulas of elements of one type.
+/// Builds element-wise formulas in one type.
 class Formula {
  public:
   Formula(NodeWriter& out, DType dtype) : out_(out), dtype_(dtype) {}
@@ -32,7 +32,7 @@ class Formula {
   Output of(std::string_view layer, int opset, Output x, Data data = {}) {
     return out_.layer(layer, opset, {x}, dtype_, std::move(data));
   }
-  /// Rows times the rows of a weight.
+  /// Multiplies `rows` by the transposed weight.
   Output product(Output rows, Output weight) {
     return out_.layer("MatMul", 1, {rows, weight}, dtype_,
                       {{"transpose_a", "false"}, {"transpose_b", "true"}});
@@ -89,17 +89,17 @@ Output Formula::activated(const Activation& activation, Output x) {
   return x;
 }
 
-/// What a step reads, all [batch, size] or [size], of the type that is computed in.
+/// The inputs of a step, all [batch, size] or [size], in the type used for computing.
 struct Step {
   Output x = {}, h = {}, c = {}, w = {}, r = {}, w_bias = {}, r_bias = {}, peepholes = {};
 };
 
-/// What a step makes.
+/// The results of a step.
 struct Made {
   Output h = {}, c = {}, reset = {};
 };
 
-/// The cells of one direction.
+/// Writes the cells of one direction.
 class CellWriter {
  public:
   CellWriter(NodeWriter& out, Formula formula, std::span<const Activation> activations)
@@ -153,7 +153,7 @@ class CellWriter {
     return f_.activated(activations_[i], f_.clipped(z, clip_));
   }
   Output gate(Output z, std::int64_t i) { return f_.part(z, 1, i * hidden_, (i + 1) * hidden_); }
-  /// (x . W + h . R) + (Wb + Rb) of all gates.
+  /// (x . W + h . R) + (Wb + Rb) for all gates.
   Output sums(const Step& step) {
     const Output products = f_.add(f_.product(step.x, step.w), f_.product(step.h, step.r));
     return f_.add(products, f_.add(step.w_bias, step.r_bias));
@@ -170,7 +170,7 @@ class CellWriter {
   double clip_;
 };
 
-/// One layer, a direction after the other.
+/// Writes one layer, one direction after another.
 class LayerWriter {
  public:
   LayerWriter(NodeWriter& out, Cell cell, const ops::Activations& activations)
@@ -229,7 +229,7 @@ class LayerWriter {
     return parts.size() == 1 ? parts[0] : out_.concat(std::move(parts), axis, dtype);
   }
 
-  /// [steps, batch, 1]: whether a step is one of the row's.
+  /// [steps, batch, 1]: whether a step is within the row's length.
   Output mask() {
     const Output steps =
         out_.layer("Range", 4, {out_.number(0), out_.size_of(x_, 0), out_.number(1)}, DType::i64,
@@ -250,7 +250,7 @@ class LayerWriter {
     return out_.broadcast(out_.scalar(0, dtype), sizes, dtype);
   }
 
-  /// Row d of input i, in the body.
+  /// Returns row d of input i, inside the body.
   Output weight(Iterator& iterator, std::size_t i, std::size_t d) {
     NodeWriter& body = iterator.body();
     if (const Tensor* const known = out_.constant_in(i))
@@ -272,7 +272,7 @@ class LayerWriter {
     return row;
   }
 
-  /// What is the same in all steps.
+  /// Returns the inputs that are the same in all steps.
   Step weights(Iterator& iterator, Formula& formula, std::size_t d) {
     Step step{.w = weight(iterator, kW, d), .r = weight(iterator, kR, d)};
     const std::int64_t rows = hidden_ * (cell_ == Cell::lstm ? 4 : cell_ == Cell::gru ? 3 : 1);
@@ -302,7 +302,7 @@ class LayerWriter {
     return {};
   }
 
-  /// By result: all states, [steps, batch, hidden], and the last ones.
+  /// Returns for each result all states, [steps, batch, hidden], and the last ones.
   std::vector<Output> run(std::size_t d, bool backwards) {
     Iterator iterator(out_);
     NodeWriter& body = iterator.body();
@@ -326,7 +326,7 @@ class LayerWriter {
     CellWriter writer(out_, formula, std::span(activations_).subspan(d * per_direction));
     const Made made = cells(writer, step);
 
-    // Behind its last step a row keeps its states, and shows zeros.
+    // After its last step a row keeps its states and outputs zeros.
     const auto kept = [&](Output value, Output before) {
       return is_inside.valid() ? formula.where(is_inside, value, before) : value;
     };

@@ -1,5 +1,5 @@
-// lstm, gru and rnn as iterators over their formulas, for what the layers of an IR do not have:
-// peepholes, coupled gates, activations of other kinds or of one direction, the reset gate as a
+// Writes lstm, gru and rnn as iterators over their formulas, for features the IR's layers lack:
+// peepholes, coupled gates, other activations or different ones per direction, the reset gate as a
 // result.
 #pragma once
 
@@ -16,7 +16,7 @@ enum CellInput : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, k
 
 enum class Cell : std::uint8_t { rnn, gru, lstm };
 
-/// Sets every result of the node. Precondition: `activations` are those of its attribute.
+/// Sets every result of the node. Precondition: `activations` are those of the node's attribute.
 void write_cells(NodeWriter& out, Cell cell, const ops::Activations& activations);
 
 }  // namespace scanloom::exporters::openvino

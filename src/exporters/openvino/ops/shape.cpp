@@ -1,4 +1,4 @@
-// Sizes, and what changes shapes alone.
+// Sizes, and operators that only change shapes.
 #include <limits>
 
 #include "exporters/openvino/element_types.h"
@@ -8,13 +8,13 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// The attribute `axes`, or the operand in its place; none: not valid.
+/// Returns the attribute `axes` or the operand that replaces it; invalid if neither is given.
 Output axes_of(NodeWriter& out) {
   if (out.attr("axes").present()) return out.list(out.attr("axes").integers());
   return out.has(1) ? out.in(1) : Output{};
 }
 
-/// The sizes of the axes start .. stop - 1 multiplied, as a list of one.
+/// Returns the product of the sizes of axes [start, stop) as a list with one element.
 Output product_of_sizes(NodeWriter& out, std::int64_t start, std::int64_t stop) {
   const Output sizes =
       out.slice(out.shape_of(out.in(0)), 0, out.list({start}), out.list({stop}), 1, DType::i64);
@@ -54,7 +54,7 @@ void write_unsqueeze(NodeWriter& out) {
   out.set(out.layer("Unsqueeze", 1, {out.in(0), axes_of(out)}, out.dtype()));
 }
 
-/// Without an order, and with an empty one, all axes are turned round.
+/// With no order, or an empty one, the axes are reversed.
 void write_transpose(NodeWriter& out) {
   NodeWriter::Ints order;
   if (out.attr("perm").present()) order = out.attr("perm").integers();
@@ -99,7 +99,7 @@ void write_range(NodeWriter& out) {
                     {{"output_type", std::string(element_type(out.dtype()))}}));
 }
 
-/// Operands in the order of the IR: steps before axes.
+/// The IR takes steps before axes.
 void write_slice(NodeWriter& out) {
   std::vector<Output> inputs{out.in(0), out.in(1), out.in(2)};
   if (out.has(4)) {

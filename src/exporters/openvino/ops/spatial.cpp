@@ -6,7 +6,7 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// The half of the pads that stands at the beginnings, or at the ends.
+/// Returns the half of the pads at the beginnings, or at the ends.
 std::string half_text(const NodeWriter::Ints& pads, bool begins) {
   const std::size_t half = pads.size() / 2;
   return list_text(std::span(pads).subspan(begins ? 0 : half, half));

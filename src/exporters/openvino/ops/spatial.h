@@ -1,5 +1,5 @@
-// Attributes of what walks windows over the axes behind the first two: convolutions and pools; and
-// rounding to the elements of quantised results.
+// Attributes of operators that walk windows over the axes after the first two (convolutions and
+// pools), and rounding to quantised element types.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,23 @@
 
 namespace scanloom::exporters::openvino {
 
-/// How many axes input 1 has behind the first two; nullopt: not known.
+/// Returns the number of axes of input 1 after the first two; nullopt if unknown.
 std::optional<int> spatial_axes(const NodeWriter& out);
 
-/// The attribute, with `fallback` per axis where it is absent.
+/// Returns the attribute; if absent, `fallback` for each axis.
 NodeWriter::Ints spatial_numbers(const NodeWriter& out, std::string_view name, int spatial,
                                  std::int64_t fallback);
 
-/// The attribute `pads`, zeros where it is absent or not `counted`.
+/// Returns the attribute `pads`; zeros if it is absent or not `counted`.
 NodeWriter::Ints explicit_pads(const NodeWriter& out, int spatial, bool counted);
 
-/// strides, dilations and auto_pad with its pads, as the operator has them.
+/// Returns strides, dilations and auto_pad with its pads, as given by the operator.
 Data window_attributes(const NodeWriter& out, int spatial);
-/// The same with these pads, begins first.
+/// The same with the given pads, begins first.
 Data window_data(const NodeWriter& out, int spatial, const NodeWriter::Ints& pads);
 
-/// `scaled` rounded to even, plus `zero`, limited to the range of `to`; both are of type `from`.
+/// Returns `scaled` rounded to even, plus `zero`, clamped to the range of `to`. Both are of type
+/// `from`.
 Output quantised(NodeWriter& out, Output scaled, Output zero, DType to, DType from = DType::f32);
 
 }  // namespace scanloom::exporters::openvino

@@ -1,4 +1,4 @@
-// Products, reductions and what else sums along axes.
+// Products, reductions and other sums along axes.
 #include <map>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-/// All axes, for values of any number of them.
+/// Returns all axes, for values of any rank.
 Output all_axes(NodeWriter& out) {
   if (out.type(0).ranked) {
     NodeWriter::Ints axes;
@@ -23,7 +23,8 @@ Output all_axes(NodeWriter& out) {
                    {{"output_type", "i64"}});
 }
 
-/// The axes that are computed, or all where there are none: marked, and the marks counted.
+/// Returns the computed axes, or all axes if there are none. Axes are marked in a list, and the
+/// marked ones extracted.
 Output axes_or_all(NodeWriter& out) {
   if (!out.type(0).ranked) return out.in(1);
   const DType i64 = DType::i64;
@@ -39,14 +40,13 @@ Output axes_or_all(NodeWriter& out) {
   return out.reshape(found, out.list({-1}), i64);
 }
 
-/// What is reduced along which axes.
+/// A value and the axes to reduce it over.
 struct Reduction {
   Output x, axes;
   bool keeps = false, has_known_axes = true;
 };
 
-/// Whether the axes, a constant or a list of no elements, are none, and whether that stands for
-/// all.
+/// Finds the axes, whether they may be empty, and whether empty means all.
 Reduction reduction_of(NodeWriter& out) {
   Reduction reduction{out.in(0), {}, out.flag("keepdims")};
   const tensor::Attr& empty_is_all = out.attr("empty_is_all");
@@ -70,8 +70,8 @@ Reduction reduction_of(NodeWriter& out) {
     reduction.axes = all_axes(out);
     return reduction;
   }
-  // Over no axes each element is a group: one along an axis of its own, for OpenVINO reads no
-  // constants without elements.
+  // Over no axes each element is its own group, so x gets an extra axis to reduce over, because
+  // OpenVINO does not read constants without elements.
   reduction.x = out.unsqueeze(reduction.x, {-1}, out.dtype());
   reduction.axes = out.list({-1});
   reduction.keeps = false;
@@ -83,7 +83,7 @@ Output reduced(NodeWriter& out, std::string_view type, Output x, const Reduction
   return out.layer(type, opset, {x, by.axes}, dtype, {{"keep_dims", by.keeps ? "true" : "false"}});
 }
 
-/// log(sum(exp(x - m))) + m, with the greatest element for m where that is a number.
+/// log(sum(exp(x - m))) + m, where m is the largest element if that is finite.
 Output log_sum_exp(NodeWriter& out, Output x, Reduction by, DType dtype) {
   const bool keeps = std::exchange(by.keeps, true);
   const Output greatest = reduced(out, "ReduceMax", x, by, dtype);
@@ -95,7 +95,7 @@ Output log_sum_exp(NodeWriter& out, Output x, Reduction by, DType dtype) {
   return keeps ? result : out.layer("Squeeze", 1, {result, by.axes}, dtype);
 }
 
-/// The reductions that an IR has no layer of, in the types that the operator computes them in.
+/// Reductions without an IR layer, in the types in which the operator computes them.
 Output composed(NodeWriter& out, std::string_view kind, const Reduction& by) {
   const DType dtype = out.dtype();
   const DType whole = dtype == DType::u64 ? dtype : DType::i64;
@@ -115,7 +115,7 @@ Output composed(NodeWriter& out, std::string_view kind, const Reduction& by) {
   return as(out.layer("Log", 1, {sum}, logs), logs, dtype);
 }
 
-/// The greatest or least of booleans. OpenVINO's layers for these take no computed axes.
+/// The maximum or minimum of booleans. OpenVINO's layers for these do not take computed axes.
 Output reduced_booleans(NodeWriter& out, bool greatest, const Reduction& by) {
   if (by.has_known_axes)
     return reduced(out, greatest ? "ReduceLogicalOr" : "ReduceLogicalAnd", by.x, by,
@@ -157,7 +157,7 @@ void write_reduce(NodeWriter& out) {
 
 namespace {
 
-/// x as [before, axis, behind] around an axis that is computed.
+/// Reshapes x to [before, axis, after] around a computed axis.
 Output around_axis(NodeWriter& out, Output x, DType dtype) {
   const DType i64 = DType::i64;
   const Output sizes = out.shape_of(out.in(0)), rank = out.shape_of(sizes);
@@ -178,8 +178,8 @@ Output around_axis(NodeWriter& out, Output x, DType dtype) {
 
 }  // namespace
 
-/// A loop along the axis, which carries the product so far: in f32 for narrower reals. An axis that
-/// is computed is made the second of three.
+/// A loop along the axis that carries the product so far, in f32 for narrower floats. A computed
+/// axis is made the second of three.
 void write_cumprod(NodeWriter& out) {
   const tensor::Tensor* const known = out.constant_in(1);
   const DType dtype = out.dtype(), i64 = DType::i64;
@@ -188,7 +188,7 @@ void write_cumprod(NodeWriter& out) {
   Output x = wide == dtype ? out.in(0) : out.convert(out.in(0), wide);
   std::int64_t axis = is_plain ? tensor::to_integers(*known)->front() : 1;
   if (axis < 0) axis += out.type(0).rank();
-  // Sizes of which nothing is known.
+  // Unknown sizes.
   constexpr tensor::Dim kAny = tensor::Dim::from_expr(0);
   tensor::Type type = tensor::Type::of(wide, {kAny, kAny, kAny});
   if (is_plain) type.dims = out.type(0).dims;

@@ -1,4 +1,4 @@
-// Activations: those with parameters, and those that are made of other operators.
+// Activations that have parameters or are composed of other operators.
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
@@ -43,7 +43,7 @@ Expected<void> convert_is_inf(NodeCtx& ctx) {
                   {{"detect_negative", negative != 0}, {"detect_positive", positive != 0}});
 }
 
-// gamma * elu(x), where elu's slope below zero is alpha. Version 1 rounds both in its text.
+// gamma * elu(x), where alpha is elu's slope below zero. The text of version 1 rounds both.
 Expected<void> convert_selu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   const bool rounded = ctx.version() < 6;
@@ -58,7 +58,7 @@ Expected<void> convert_selu(NodeCtx& ctx) {
   return ctx.emit(ops::mul_op, {elu, factor});
 }
 
-// alpha * elu(x / alpha) below zero, x above.
+// alpha * elu(x / alpha) below zero, x above zero.
 Expected<void> convert_celu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const double alpha, ctx.real("alpha", 1));
@@ -83,7 +83,7 @@ Expected<void> convert_thresholded_relu(NodeCtx& ctx) {
   return ctx.emit(ops::where_op, {above, x, zero});
 }
 
-// x + bias below -lambd, x - bias above lambd, 0 between.
+// x + bias below -lambd, x - bias above lambd, 0 in between.
 Expected<void> convert_shrink(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const double bias, ctx.real("bias", 0));
@@ -125,7 +125,8 @@ Expected<void> convert_swish(NodeCtx& ctx) {
   return ctx.emit(ops::mul_op, {x, gate});
 }
 
-// f16 and bf16 are computed in f32 and rounded once: of negative x, 1 and the curve nearly cancel.
+// f16 and bf16 are computed in f32 and rounded once, because for negative x the sum of 1 and the
+// curve nearly cancels.
 Expected<void> convert_gelu(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId given = c.in(0);
@@ -138,7 +139,7 @@ Expected<void> convert_gelu(NodeCtx& ctx) {
 
 namespace {
 
-/// Up to version 6 a list of slopes has one for each channel, on axis 1.
+/// Up to version 6 a list of slopes has one per channel, on axis 1.
 Expected<ValueId> slope_per_channel(NodeCtx& ctx, ValueId x, ValueId slope) {
   const tensor::Type& slopes = ctx.type(slope);
   if (!slopes.ranked || slopes.rank() != 1 || slopes.dims[0] == tensor::Dim(1)) return slope;

@@ -1,5 +1,5 @@
 // Attention (23, 24, 25): softmax(Q K^T) V with heads, groups of heads that share keys and values,
-// caches, masks and windows; RotaryEmbedding; TensorScatter, which updates caches.
+// caches, masks and windows. Also RotaryEmbedding, and TensorScatter, which updates caches.
 #include <cmath>
 #include <limits>
 
@@ -18,10 +18,11 @@ constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
 struct AttentionInputs {
   ValueId query, key, value;  // [batch, heads, positions, size of a head]
   ValueId mask, past_key, past_value, valid_keys;
-  bool packed = false;  // the heads stand in the last axis of three
+  bool packed = false;  // heads are packed into the last of three axes
 };
 
-/// The attribute, a number of heads that divides the last axis of a packed operand.
+/// Returns the number of heads given by an attribute. It must divide the last axis of a packed
+/// operand.
 std::int64_t heads_of(Composer& c, const char* name, int input, ValueId x) {
   const std::int64_t heads = c.integer(name, 0), size = c.known_size(x, 2);
   if (heads < 1 || (size >= 0 && size % heads != 0))
@@ -57,9 +58,9 @@ AttentionInputs attention_inputs(Composer& c) {
   return inputs;
 }
 
-/// Row and column of the score matrix, a row as the position that its query has among the keys.
+/// Row and column of the score matrix. A row is the position of its query among the keys.
 struct Positions {
-  ValueId row, column;  // to be broadcast to [batch, heads, rows, columns]
+  ValueId row, column;  // broadcast to [batch, heads, rows, columns]
 };
 
 Positions positions_of(Composer& c, const AttentionInputs& in, ValueId keys) {
@@ -71,13 +72,13 @@ Positions positions_of(Composer& c, const AttentionInputs& in, ValueId keys) {
   return at;
 }
 
-/// 0 where the condition holds, else minus infinity: what is added to scores.
+/// Returns a term to add to the scores: 0 where `allowed`, otherwise minus infinity.
 ValueId bias_of(Composer& c, ValueId allowed, DType dtype) {
   return c.where(allowed, c.scalar(0, dtype), c.scalar(kNegativeInfinity, dtype));
 }
 
-/// The mask, as what is added to the scores. It may have fewer columns than there are keys; in
-/// version 23 a single one stands for all.
+/// Returns the mask as a term to add to the scores. It may have fewer columns than there are keys;
+/// in version 23 a single column is broadcast.
 ValueId mask_bias(Composer& c, ValueId mask, ValueId keys, DType dtype) {
   const ValueId bias =
       c.dtype(mask) == DType::boolean ? bias_of(c, mask, dtype) : c.cast(mask, dtype);
@@ -94,7 +95,7 @@ ValueId mask_bias(Composer& c, ValueId mask, ValueId keys, DType dtype) {
               {{"mode", "constant"}});
 }
 
-/// Everything that is added to the scores; invalid: nothing is.
+/// Returns the sum of all terms to add to the scores; invalid if there are none.
 ValueId attention_bias(Composer& c, const AttentionInputs& in, ValueId keys) {
   const DType dtype = c.dtype(in.query);
   const bool causal = c.integer("is_causal", 0) != 0;
@@ -126,7 +127,7 @@ ValueId soft_capped(Composer& c, ValueId scores) {
   return c.mul(c.op(ops::tanh_op, {c.div(scores, limit)}), limit);
 }
 
-/// Softmax in the type that softmax_precision asks for; rows without any key are 0.
+/// Computes softmax in the type given by softmax_precision. Rows without any key are 0.
 ValueId probabilities(Composer& c, ValueId scores, ValueId bias) {
   const DType dtype = c.dtype(scores);
   const DType precision = c.dtype_attribute("softmax_precision", dtype);
@@ -156,7 +157,7 @@ Expected<void> convert_attention(NodeCtx& ctx) {
   const ValueId capped = soft_capped(c, raw);
   const ValueId biased = bias.valid() ? c.add(capped, bias) : capped;
   const ValueId soft = probabilities(c, biased, bias);
-  // Values may have another type than queries.
+  // Values may have a different type from queries.
   const DType wide = c.dtype(values) == DType::f64 ? DType::f64 : c.dtype(soft);
   ValueId y = grouped_product(c, c.cast(soft, wide), c.cast(values, wide), "...mk,...kn->...mn");
   y = c.cast(in.packed ? pack_heads(c, y) : y, c.dtype(in.query));
@@ -186,7 +187,7 @@ Rotation rotation_of(Composer& c) {
   return {c.unsqueeze(cosine, {2}), c.unsqueeze(sine, {2})};
 }
 
-/// x [batch, positions, heads, size] with its pairs turned.
+/// Rotates the pairs of x, which is [batch, positions, heads, size].
 ValueId rotate(Composer& c, ValueId x, const Rotation& by, bool interleaved) {
   const ValueId size = c.dim(x, 3), half = c.div(size, c.number(2));
   const ValueId zero = c.number(0);
@@ -232,7 +233,7 @@ Expected<void> convert_rotary_embedding(NodeCtx& ctx) {
 
 namespace {
 
-/// Lets the run fail where an update that does not wrap around leaves the cache.
+/// Makes the run fail if an update that does not wrap around leaves the cache.
 void check_reach(Composer& c, ValueId starts, ValueId written, ValueId size) {
   const ValueId zero = c.list({0});
   const ValueId all = starts.valid() ? c.concat({starts, zero}, 0) : zero;
@@ -245,7 +246,7 @@ void check_reach(Composer& c, ValueId starts, ValueId written, ValueId size) {
 
 }  // namespace
 
-// The element at a position of the cache comes from the update where the update reaches it.
+// Elements reached by the update come from it; the others are kept.
 Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId cache = c.in(0), update = c.in(1), starts = c.optional_in(2);
@@ -255,7 +256,7 @@ Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
   if (mode != "linear" && mode != "circular")
     return invalid_model("attribute 'mode' is '{}', neither linear nor circular", mode);
   const ValueId size = c.dim(cache, axis), written = c.dim(update, axis);
-  // Positions, shaped to be broadcast against the cache; then which one of the update it is.
+  // Positions, shaped to broadcast against the cache, are turned into indices into the update.
   ValueId source = c.count_up(size);
   if (axis < rank - 1) source = c.unsqueeze(source, axes_between(1, rank - axis));
   if (starts.valid()) source = c.sub(source, c.unsqueeze(starts, axes_between(1, rank)));
@@ -265,7 +266,7 @@ Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
     check_reach(c, starts, written, size);
   const ValueId reached = c.both(c.less_equal(c.number(0), source), c.less(source, written));
   const ValueId safe = c.expand(c.where(reached, source, c.number(0)), c.shape(cache));
-  // Where the update has no element, something must be there to be picked and dropped.
+  // Where the update does not reach, the gathered element is discarded, but one must exist.
   const bool some = c.known_size(update, axis) > 0;
   const ValueId from = some ? update : c.concat({update, c.slice(cache, axis, 0, 1)}, axis);
   const ValueId moved = c.op(ops::gather_elements_op, {from, safe}, {{"axis", axis}});

@@ -1,7 +1,7 @@
-// Scan-8: every operand has a batch axis in front, and each sequence may have a length of its own.
-// It becomes a loop over the batch, whose body is a loop over the steps of one sequence, of which a
-// backward input takes the last one first. Rows of steps that a sequence does not have are zeros,
-// its states stay what they were.
+// Scan-8: every operand has a leading batch axis, and sequences may differ in length. It becomes a
+// loop over the batch whose body is a loop over the steps of one sequence; a backward input starts
+// at the last step of the sequence. After the end of a sequence, rows are zeros and states keep
+// their values.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/scan_parts.h"
@@ -18,9 +18,9 @@ namespace {
 
 /// The operands of the node, each with its batch axis.
 struct BatchedOperands {
-  ValueId lengths;  ///< invalid: every sequence has all steps
+  ValueId lengths;  ///< invalid if every sequence has all steps
   std::vector<ValueId> states, scanned;
-  ValueId batch, steps;  ///< how many sequences there are, and how many steps at most
+  ValueId batch, steps;  ///< the number of sequences, and the maximum number of steps
 };
 
 Type without_first_axis(Type type) {
@@ -74,7 +74,7 @@ Expected<BatchedOperands> batched_operands(NodeCtx& ctx, const ScanCounts& count
   return operands;
 }
 
-/// The body of the loop over the batch, while the loop over the steps in it is being read.
+/// The body of the loop over the batch, while the inner loop over the steps is being read.
 class BatchedScan : public OpenNode {
  public:
   static Expected<std::unique_ptr<BatchedScan>> make(NodeCtx& ctx, Body body, ScanCounts counts,
@@ -110,8 +110,8 @@ class BatchedScan : public OpenNode {
   tensor::Dim batch_, steps_dim_;
   // Values of the outer loop's body.
   std::vector<ValueId> captured_, states_, scanned_;
-  ValueId all_steps_;  // the steps that the longest sequence may have
-  ValueId steps_;      // those of this one
+  ValueId all_steps_;  // the maximum length of a sequence
+  ValueId steps_;      // the length of this sequence
   bool has_lengths_ = false;
 };
 
@@ -149,7 +149,8 @@ void BatchedScan::enter_batch(NodeCtx& ctx, const BatchedOperands& operands,
   steps_dim_ = known_size(ctx, operands.scanned[0], 1).value_or(module.dims.fresh());
 }
 
-/// Takes as many steps as the sequence has, and of each backward input that many first elements.
+/// Sets the number of steps to the length of the sequence, and cuts each backward input to that
+/// length.
 Expected<void> BatchedScan::cut_sequences(NodeCtx& ctx, ValueId length) {
   const ValueId zero = builder_->constant(tensor::Tensor::scalar<std::int64_t>(0));
   SCANLOOM_TRY(ValueId nearest, op(ops::max_op, {length, zero}));
@@ -161,7 +162,7 @@ Expected<void> BatchedScan::cut_sequences(NodeCtx& ctx, ValueId length) {
                     "{}"}}));
   SCANLOOM_TRY(const ValueId end, as_list(steps_));
   for (std::size_t i = 0; i < scanned_.size(); ++i) {
-    if (directions_[i] == 0) continue;  // the others are left behind by themselves
+    if (directions_[i] == 0) continue;  // a forward input just leaves its last elements unread
     SCANLOOM_TRY(scanned_[i], op(ops::slice_op, {scanned_[i], list(0), end, list(0)}));
   }
   steps_dim_ = ctx.module().dims.fresh();
@@ -217,10 +218,11 @@ Expected<std::unique_ptr<BatchedScan>> BatchedScan::make(NodeCtx& ctx, Body body
   return scan;
 }
 
-/// With zeros behind the rows that there are, up to what the longest sequence may have.
+/// Appends zeros to the rows, up to the maximum length of a sequence.
 Expected<ValueId> BatchedScan::padded(ValueId rows) {
   if (!has_lengths_) return rows;
-  // Not steps_: inference then sees that the sizes add up to those of the longest sequence.
+  // Using the size of `rows` instead of steps_ lets inference see that the sizes add up to the
+  // maximum length.
   SCANLOOM_TRY(const ValueId own, op(ops::dim_op, {rows}, {{"axis", 0}}));
   SCANLOOM_TRY(ValueId missing, op(ops::sub_op, {all_steps_, own}));
   SCANLOOM_TRY(missing, as_list(missing));
@@ -228,7 +230,7 @@ Expected<ValueId> BatchedScan::padded(ValueId rows) {
   return op(ops::pad_op, {rows, pads, ValueId{}, list(0)}, {{"mode", "constant"}});
 }
 
-/// Output i of the node, from what the loop over the batch yields for each sequence.
+/// Sets output i of the node from what the loop over the batch yields for each sequence.
 void BatchedScan::add_result(NodeCtx& ctx, std::size_t i, ValueId value) {
   ir::Module& module = ctx.module();
   module.region(builder_->region()).yields.push_back(value);

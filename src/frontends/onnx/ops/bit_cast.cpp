@@ -8,7 +8,7 @@ Expected<void> convert_bit_cast(NodeCtx& ctx) {
   const ir::ValueId x = c.in(0);
   SCANLOOM_CHECK_OK(ctx.required_integer("to"));
   const DType to = c.dtype_attribute("to", DType::f32);
-  // The operator reads complex numbers as pairs, too, which ONNX's does not.
+  // Unlike ONNX's, the IR's operator also reinterprets complex numbers as pairs.
   if (const DType from = c.dtype(x); dtype_file_bits(from) != dtype_file_bits(to))
     return invalid_model("elements of type {} have {} bits, those of type {} have {}",
                          dtype_name(from), dtype_file_bits(from), dtype_name(to),

@@ -1,4 +1,4 @@
-// Cast, up to version 5 to a type that is written as text, and CastLike.
+// CastLike and Cast, whose type is text up to version 5.
 #include <algorithm>
 
 #include "frontends/onnx/ops/converters.h"
@@ -10,12 +10,12 @@ using ir::ValueId;
 
 namespace {
 
-/// What a cast to an 8-bit real that must not saturate makes of numbers that are too large: of
-/// those beyond `limit`, which is halfway from the greatest number to where the next would be.
+/// The result of a non-saturating cast to an 8-bit float for numbers beyond `limit`, which is
+/// halfway between the largest number and what would be the next one.
 struct Overflow {
   DType to;
   double limit;
-  bool includes_limit;              // where rounding to even goes up from there
+  bool includes_limit;              // where rounding to even goes up at the limit
   std::uint8_t positive, negative;  // NaN or infinity
 };
 
@@ -49,7 +49,7 @@ Expected<void> emit_overflowing_cast(NodeCtx& ctx, ValueId x, const Overflow& ov
   return ctx.emit(ops::where_op, {too_large, instead, rounded});
 }
 
-/// As the file format names them, in the order of its numbers.
+/// Type names of the file format, in the order of their numbers.
 constexpr std::string_view kTypeNames[] = {
     "UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
     "STRING",    "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};

@@ -7,9 +7,8 @@ namespace scanloom::onnx {
 
 using ir::ValueId;
 
-// A pad: where elements are cropped away it is negative. Division rounds towards 0, so
-// that of an odd number of elements the greater part is at the end, of those that go as of those
-// that come.
+// A pad with negative amounts where elements are cropped. Division rounds towards 0, so when an odd
+// number of elements is cropped or padded, the larger part is at the end.
 Expected<void> convert_center_crop_pad(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0), target = c.cast(c.in(1), DType::i64);

@@ -1,4 +1,4 @@
-// Clip: the limits are attributes up to version 6, operands from 11 on.
+// Clip. The limits are attributes up to version 6, operands since 11.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 

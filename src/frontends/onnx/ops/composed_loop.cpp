@@ -6,7 +6,7 @@ using ir::ValueId;
 
 namespace {
 
-/// The loop node with its region, whose arguments are what a step sees.
+/// The loop node and its region, whose arguments are the inputs of a step.
 struct OpenedLoop {
   ir::NodeId node;
   ir::RegionId region;

@@ -1,4 +1,4 @@
-// A loop that a converter makes by itself, its body written as an expression.
+// A loop built by a converter, with its body written as an expression.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@ namespace scanloom::onnx {
 
 struct ScannedValue {
   ir::ValueId value;
-  int axis = 0;  ///< from which each step takes one slice, without that axis
+  int axis = 0;  ///< each step takes one slice along this axis, which the slice drops
 };
 
 struct ComposedLoop {
   ir::ValueId steps;  ///< an i64 scalar
   std::vector<ir::ValueId> captured, carried;
   std::vector<ScannedValue> scanned;
-  std::vector<int> stacked;  ///< the axes along which rows are stacked
+  std::vector<int> stacked;  ///< the axes along which step results are stacked
 
-  /// What one step sees, and what it gives.
+  /// The inputs and the results of one step.
   struct Step {
     std::vector<ir::ValueId> captured, carried, scanned;
   };
@@ -29,8 +29,8 @@ struct ComposedLoop {
   };
 };
 
-/// The final carried values, then the stacks; after an error in `c` or in the body nothing. The
-/// body's composer makes no constants: what a step needs is captured.
+/// Returns the final carried values, then the stacks; empty after an error in `c` or in the body.
+/// The body's composer must not make constants: a step captures what it needs.
 std::vector<ir::ValueId> make_loop(
     Composer& c, const ComposedLoop& loop, std::string_view name,
     const std::function<ComposedLoop::Yields(Composer&, const ComposedLoop::Step&)>& body);

@@ -1,4 +1,4 @@
-// The converters that list.inc names, one file per operator or family.
+// Declares the converters listed in list.inc. There is one file per operator or family.
 #pragma once
 
 #include "frontends/onnx/node_ctx.h"

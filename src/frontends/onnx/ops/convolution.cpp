@@ -1,5 +1,5 @@
-// Col2Im, ConvInteger, ConvTranspose, DeformConv. Those with an operator of their own compute f16
-// and bf16 in f32 and round once.
+// Col2Im, ConvInteger, ConvTranspose, DeformConv. Those with their own IR operator compute f16 and
+// bf16 in f32 and round once.
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/window_attributes.h"
 #include "ops/composer.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-/// The lists of integers that are there.
+/// Appends the lists of integers that are present.
 Expected<void> add_lists(NodeCtx& ctx, std::initializer_list<const char*> names,
                          std::vector<ir::NamedAttr>& attrs) {
   for (const char* const name : names) {
@@ -24,14 +24,14 @@ Expected<void> add_lists(NodeCtx& ctx, std::initializer_list<const char*> names,
   return {};
 }
 
-/// Input i in the type to compute in; an invalid id when it is absent.
+/// Returns input i in the type used for computing; an invalid id if it is absent.
 Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId value, ctx.optional_in(i));
   if (!value.valid()) return value;
   return ctx.cast(value, ops::at_least_f32(ctx.type(value).dtype));
 }
 
-/// Sets output 0 to the value in the element type of input 0.
+/// Sets output 0 to the value, cast to the element type of input 0.
 Expected<void> finish(NodeCtx& ctx, ValueId y) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_TRY(const ValueId narrow, ctx.cast(y, ctx.type(given).dtype));
@@ -88,7 +88,8 @@ Expected<void> convert_col2im(NodeCtx& ctx) {
 
 namespace {
 
-/// Bytes minus their zero point, in f64, whose sums of products are exact far beyond i32.
+/// Returns bytes minus their zero point in f64, in which sums of their products are exact far
+/// beyond i32.
 Expected<ValueId> centred(NodeCtx& ctx, ValueId x, ValueId zero) {
   SCANLOOM_TRY(const ValueId value, ctx.cast(x, DType::f64));
   if (!zero.valid()) return value;
@@ -98,7 +99,7 @@ Expected<ValueId> centred(NodeCtx& ctx, ValueId x, ValueId zero) {
 
 }  // namespace
 
-// The padding is x's zero point, so it is 0 once that is subtracted.
+// The padding is x's zero point, which becomes 0 when subtracted.
 Expected<void> convert_conv_integer(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId weights, ctx.in(1));
@@ -109,7 +110,7 @@ Expected<void> convert_conv_integer(NodeCtx& ctx) {
     SCANLOOM_TRY(x_zero,
                  ctx.op(ops::reshape_op, {x_zero, ctx.integers_value({})}, {{"allowzero", 0}}));
   }
-  // One zero point per filter stands along axis 0 of w.
+  // One zero point per filter, along axis 0 of w.
   if (w_zero.valid() && ctx.type(w_zero).rank() == 1 && ctx.type(weights).ranked) {
     Axes axes;
     for (int i = 1; i < ctx.type(weights).rank(); ++i) axes.push_back(i);

@@ -10,7 +10,7 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-/// One size of a reshape: a known number, or a one-element list that is computed.
+/// The sizes of a reshape. Each is a known number or a computed one-element list.
 class Sizes {
  public:
   explicit Sizes(NodeCtx& ctx) : ctx_(ctx) {}
@@ -42,7 +42,7 @@ class Sizes {
   std::vector<ValueId> parts_;
 };
 
-/// x, of four axes, and blocksize, which divides the sizes of the axes named.
+/// Returns blocksize, which must divide the sizes of the given axes of x. x must have four axes.
 Expected<std::int64_t> block_of(NodeCtx& ctx, ValueId x, std::initializer_list<int> axes,
                                 bool squared) {
   SCANLOOM_TRY(const std::int64_t block, ctx.required_integer("blocksize"));
@@ -69,7 +69,8 @@ Expected<bool> depth_first(NodeCtx& ctx) {
 
 }  // namespace
 
-// [b, c, h, w] as [b, n, n, c', h, w], or for CRD [b, c', n, n, h, w], to [b, c', h, n, w, n].
+// Reshapes [b, c, h, w] to [b, n, n, c', h, w], or for CRD to [b, c', n, n, h, w], and transposes
+// to [b, c', h, n, w, n].
 Expected<void> convert_depth_to_space(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t block, block_of(ctx, x, {1}, true));
@@ -95,7 +96,7 @@ Expected<void> convert_depth_to_space(NodeCtx& ctx) {
   return {};
 }
 
-// [b, c, h', n, w', n] to [b, n, n, c, h', w'], or for CRD to [b, c, n, n, h', w'].
+// Transposes [b, c, h', n, w', n] to [b, n, n, c, h', w'], or for CRD to [b, c, n, n, h', w'].
 Expected<void> convert_space_to_depth(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t block, block_of(ctx, x, {2, 3}, false));

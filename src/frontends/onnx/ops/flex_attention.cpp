@@ -1,5 +1,5 @@
-// FlexAttention (ai.onnx.preview): attention whose scores and probabilities graphs of the model may
-// change. The graphs are read in the node's own region, one after the other.
+// FlexAttention (ai.onnx.preview): attention whose scores and probabilities can be modified by
+// graphs of the model. The graphs are read into the node's own region, one after another.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/heads.h"
@@ -10,7 +10,8 @@ using ir::ValueId;
 
 namespace {
 
-/// Whether the graph is there; then asks for it to be read with `value` as its one input.
+/// Returns whether the graph is present, and if so requests it to be read with `value` as its only
+/// input.
 Expected<bool> open_graph(NodeCtx& ctx, std::unique_ptr<OpenNode> open, const char* attribute,
                           ValueId value) {
   if (!ctx.has_attribute(attribute)) return false;
@@ -31,7 +32,7 @@ Expected<bool> open_graph(NodeCtx& ctx, std::unique_ptr<OpenNode> open, const ch
   return true;
 }
 
-/// What a graph made of `before`, which it may not give another type.
+/// Returns the value that a graph computed from `before`, which must have the same element type.
 Expected<ValueId> changed(NodeCtx& ctx, std::vector<BodyResult>& results, ValueId before) {
   const ValueId after = results[0].value(0);
   const DType from = ctx.type(before).dtype, to = ctx.type(after).dtype;

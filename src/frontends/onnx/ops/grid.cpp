@@ -16,7 +16,7 @@ Expected<void> convert_affine_grid(NodeCtx& ctx) {
 
 namespace {
 
-/// Version 16 says bilinear and bicubic.
+/// Version 16 uses the names bilinear and bicubic.
 std::string mode_name(const std::string& mode) {
   if (mode == "bilinear") return "linear";
   return mode == "bicubic" ? "cubic" : mode;
@@ -24,7 +24,7 @@ std::string mode_name(const std::string& mode) {
 
 }  // namespace
 
-// Integers are interpolated as reals and rounded to the nearest even.
+// Integers are interpolated in floating point and rounded to nearest even.
 Expected<void> convert_grid_sample(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(ValueId grid, ctx.in(1));

@@ -19,7 +19,7 @@ ValueId scale_channels(Composer& c, ValueId x, ValueId scale, ValueId bias, int 
 
 // f16 and bf16 are computed in f32 and rounded once.
 Expected<void> convert_instance_normalization(NodeCtx& ctx) {
-  ctx.ignore("consumed_inputs");  // of version 1, without a meaning
+  ctx.ignore("consumed_inputs");  // in version 1, without effect
   Composer c(ctx);
   const ValueId x = c.in(0), scale = c.in(1), bias = c.in(2);
   const int rank = c.rank(0, x, 2);
@@ -30,7 +30,7 @@ Expected<void> convert_instance_normalization(NodeCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(x)));
 }
 
-// Scale and bias are of groups in version 18, of channels from 21 on.
+// Scale and bias are per group in version 18 and per channel since 21.
 Expected<void> convert_group_normalization(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0), scale = c.in(1), bias = c.in(2);
@@ -56,7 +56,7 @@ Expected<void> convert_group_normalization(NodeCtx& ctx) {
   return c.emit(c.reshape(scale_channels(c, normal, scale, bias, rank + 1), c.shape(x)));
 }
 
-// The 1e-9 is that of the specification's own function.
+// The specification's own function uses 1e-9.
 Expected<void> convert_mean_variance_normalization(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);
@@ -68,7 +68,7 @@ Expected<void> convert_mean_variance_normalization(NodeCtx& ctx) {
   return c.emit(c.cast(c.div(centred.x, deviation), c.dtype(x)));
 }
 
-// Where the norm is 0, so is the result.
+// If the norm is 0, the result is 0.
 Expected<void> convert_lp_normalization(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);
@@ -80,7 +80,7 @@ Expected<void> convert_lp_normalization(NodeCtx& ctx) {
   return c.emit(c.where(c.equal(norm, zero), zero, c.div(x, norm)));
 }
 
-// x / (bias + alpha / size * the sum of the squares around it) ^ beta.
+// x / (bias + alpha / size * sum of the squares of its neighbours) ^ beta.
 Expected<void> convert_lrn(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);
@@ -89,7 +89,7 @@ Expected<void> convert_lrn(NodeCtx& ctx) {
   const double beta = c.real("beta", 0.75), bias = c.real("bias", 1);
   SCANLOOM_TRY(const std::int64_t size, ctx.required_integer("size"));
   if (size < 1) return invalid_model("attribute 'size' is {}, at least 1 is needed", size);
-  // More than all channels is no more than all.
+  // A window cannot cover more than all channels.
   const std::int64_t channels = c.known_size(x, 1);
   const std::int64_t most = channels > 0 ? channels - 1 : size;
   const std::int64_t before = std::min((size - 1) / 2, most), after = std::min(size / 2, most);

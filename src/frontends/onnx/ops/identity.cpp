@@ -10,7 +10,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Whether the ratio is known to be 0, in whatever form it is given.
+/// Whether the ratio is known to be 0, whether it is an attribute or an operand.
 Expected<bool> drops_nothing(NodeCtx& ctx) {
   SCANLOOM_TRY(const double attribute, ctx.real("ratio", 0.5));
   if (ctx.version() < 12) return attribute == 0;
@@ -21,8 +21,8 @@ Expected<bool> drops_nothing(NodeCtx& ctx) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// Errors where elements would be dropped. Up to version 6 a node without attribute is_test counts
-/// as one that drops nothing: exporters of models to be run left it out.
+/// Errors if elements would be dropped. Up to version 6 a missing attribute is_test means that
+/// nothing is dropped, because exporters for inference left it out.
 Expected<void> check_drops_nothing(NodeCtx& ctx) {
   ctx.ignore("seed");
   SCANLOOM_TRY(const bool nothing, drops_nothing(ctx));
@@ -39,7 +39,7 @@ Expected<void> check_drops_nothing(NodeCtx& ctx) {
 
 }  // namespace
 
-// As when inferring: nothing is dropped. The mask has the type of x up to version 7.
+// Nothing is dropped, as in inference. The mask has the type of x up to version 7.
 Expected<void> convert_dropout(NodeCtx& ctx) {
   SCANLOOM_CHECK_OK(check_drops_nothing(ctx));
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
@@ -55,7 +55,7 @@ Expected<void> convert_dropout(NodeCtx& ctx) {
   return {};
 }
 
-// A constant stays one, so that what needs a constant sees it.
+// A constant stays one for consumers that need a constant.
 Expected<void> convert_identity(NodeCtx& ctx) {
   if (ctx.constant(0) != nullptr) {
     ctx.alias_output(0);

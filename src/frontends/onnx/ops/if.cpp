@@ -1,4 +1,4 @@
-// If becomes the branch node: both sides get the values that either of them reads.
+// Converts If to the branch node. Both regions receive every value that either of them reads.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/types.h"

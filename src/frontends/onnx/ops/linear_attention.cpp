@@ -1,4 +1,4 @@
-// LinearAttention (27), a loop over the positions whose state is a matrix per head, and
+// LinearAttention (27), a loop over positions whose state is one matrix per head, and
 // CausalConvWithState (27).
 #include <cmath>
 
@@ -35,7 +35,7 @@ struct LinearInputs {
   ValueId state;  // [batch, heads of keys, size of keys, size of values]
 };
 
-/// [batch, positions, parts * rest] as [batch, positions, parts..., rest], in f32.
+/// Reshapes [batch, positions, parts * rest] to [batch, positions, parts..., rest], in f32.
 ValueId unpack(Composer& c, ValueId x, std::initializer_list<std::int64_t> parts) {
   std::int64_t count = 1;
   std::vector<std::int64_t> sizes;
@@ -68,7 +68,7 @@ LinearInputs linear_inputs(Composer& c, const LinearRule& rule, std::int64_t hea
   return in;
 }
 
-/// One position. Yields the next state and what the queries read from it.
+/// Computes one position. Returns the next state and what the queries read from it.
 std::pair<ValueId, ValueId> linear_step(Composer& c, const LinearInputs& at) {
   ValueId state = at.state, written = at.value;
   if (at.decay.valid()) state = c.mul(state, c.unsqueeze(c.exp(at.decay), {3}));
@@ -78,7 +78,7 @@ std::pair<ValueId, ValueId> linear_step(Composer& c, const LinearInputs& at) {
   return {state, c.contract(at.query, state, "bhgk,bhkv->bhgv")};
 }
 
-/// The loop over axis 1 of all inputs. Results: the last state; the rows, stacked along axis 1.
+/// Loops over axis 1 of all inputs. Returns the last state, and the rows stacked along axis 1.
 std::pair<ValueId, ValueId> linear_loop(Composer& c, const LinearInputs& in) {
   using Member = ValueId LinearInputs::*;
   ComposedLoop loop{.steps = c.dim(in.key, 1), .carried = {in.state}, .stacked = {1}};
@@ -108,7 +108,7 @@ ValueId linear_scale(Composer& c, ValueId query) {
 
 }  // namespace
 
-// Computed in f32. Heads of queries share those of keys in groups, in order.
+// Computed in f32. Consecutive groups of query heads share one key head.
 Expected<void> convert_linear_attention(NodeCtx& ctx) {
   ctx.ignore("chunk_size");
   SCANLOOM_TRY(const LinearRule rule, linear_rule(ctx));
@@ -128,8 +128,8 @@ Expected<void> convert_linear_attention(NodeCtx& ctx) {
   return c.emit(c.cast(packed, c.dtype(query)));
 }
 
-// A convolution per channel over the past state and the input, put end to end; the state is what
-// stands at the end of that.
+// Convolves each channel over the past state followed by the input. The new state is the end of
+// that concatenation.
 Expected<void> convert_causal_conv_with_state(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0), weight = c.in(1), bias = c.optional_in(2), past = c.optional_in(3);

@@ -1,5 +1,5 @@
-// Loop: carried values and stacked rows; the step number is one more carried value, the condition's
-// formal is true in every step that is executed.
+// Loop: carried values and stacked rows. The step number becomes one more carried value; the formal
+// for the condition is true in every step that runs.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"
@@ -33,9 +33,9 @@ class OpenLoop : public OpenNode {
   Expected<ValueId> next_step(BodyResult& body) const;
 
   ir::NodeId loop_;
-  std::size_t carried_;  // those of the model
-  bool has_condition_;   // the node has one, so that the body's counts
-  ValueId step_;         // the argument that counts steps; invalid: nobody reads it
+  std::size_t carried_;  // those declared in the model
+  bool has_condition_;   // the node has a condition operand, so the one of the body counts
+  ValueId step_;         // the argument that counts steps; invalid if nothing reads it
 };
 
 Expected<void> check_single(const std::string& what, const Type& type, DType dtype) {
@@ -45,7 +45,7 @@ Expected<void> check_single(const std::string& what, const Type& type, DType dty
   return check_one_element(what, type);
 }
 
-/// Whether a state that starts as an optional goes on as what one holds: the element of its type.
+/// Whether a state starts as an optional but is yielded as the element it holds.
 bool is_optional_of(const Type& initial, const Type& next) {
   if (initial.is_tensor() || initial.wraps.front() != tensor::Wrap::optional) return false;
   return initial.dtype == next.dtype && std::equal(initial.wraps.begin() + 1, initial.wraps.end(),
@@ -56,7 +56,7 @@ Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
                                           std::vector<ValueId>& yields) {
   if (ir::is_true(body.outputs[0].constant.get())) return {};
   if (!has_condition_) {
-    // Others obey it all the same: who compares results should learn why they differ.
+    // Warns because other implementations obey the condition, so results may differ.
     ctx.reading().diagnostics.warning(
         fmt::format("onnx: {}: it has no condition operand, so the condition that its body makes, "
                     "body output 0, is ignored",
@@ -80,7 +80,7 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
   ir::Module& module = ctx.module();
   BodyResult& body = results[0];
   std::vector<ValueId> yields;
-  std::vector<std::pair<int, ValueId>> held;  // outputs that are what an optional state holds
+  std::vector<std::pair<int, ValueId>> held;  // outputs that are the element of an optional state
   SCANLOOM_CHECK_OK(finish_condition(ctx, body, yields));
   const std::size_t first_input = module.node(loop_).loop->first_carried_input();
   for (std::size_t i = 0; i < carried_; ++i) {
@@ -96,7 +96,7 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
                            ir::describe_carried(module, loop_, i), describe_elements(initial),
                            describe_elements(type));
     yields.push_back(next);
-    // Sizes may change from step to step.
+    // Sizes may change between steps.
     Type final_type = type.ranked && initial.ranked && type.rank() == initial.rank()
                           ? initial
                           : Type::unranked(initial.dtype);
@@ -130,7 +130,7 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
   return {};
 }
 
-/// The operands before the first step: [trip count] [condition].
+/// Returns the leading operands: [trip count] [condition].
 Expected<std::vector<ValueId>> control_operands(NodeCtx& ctx, ir::LoopPorts& ports) {
   std::vector<ValueId> operands;
   if (ctx.has(0)) {
@@ -155,8 +155,8 @@ Expected<std::vector<ValueId>> control_operands(NodeCtx& ctx, ir::LoopPorts& por
   return operands;
 }
 
-/// The shape of the step number or the condition inside the body: a scalar, unless the formal is
-/// declared with one axis.
+/// Returns the shape of the step number or condition inside the body: a scalar, unless the formal
+/// is declared with one axis.
 Expected<tensor::Shape> single_shape(NodeCtx& ctx, const Body& body, std::size_t formal,
                                      DType dtype) {
   SCANLOOM_TRY(const std::optional<Type> declared, body.declared_input(ctx, formal));
@@ -165,7 +165,8 @@ Expected<tensor::Shape> single_shape(NodeCtx& ctx, const Body& body, std::size_t
   return declared->ranked && declared->rank() == 1 ? tensor::Shape{1} : tensor::Shape{};
 }
 
-/// What a body may assume of a carried value: its element type and number of axes, not its sizes.
+/// Returns the type of a carried value inside the body: its element type and rank, but not its
+/// sizes.
 Expected<Type> carried_type(NodeCtx& ctx, const Body& body, std::size_t formal,
                             const Type& initial) {
   SCANLOOM_TRY(Type type, body.formal_type(ctx, formal, initial));

@@ -1,4 +1,4 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Axis 1 of the scores are the classes; the
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Axis 1 of the scores is the class; the
 // target has the other axes.
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
@@ -9,23 +9,23 @@ using ir::ValueId;
 
 namespace {
 
-/// The score of the target's class; where the target is ignored, that of class 0.
+/// The class to look up for each target; class 0 where the target is ignored.
 struct Picked {
-  ValueId classes;  // what may be looked up
-  ValueId ignored;  // invalid: none is
+  ValueId classes;  // classes that are safe to look up
+  ValueId ignored;  // invalid if none is ignored
 };
 
 Picked pick_classes(Composer& c, ValueId target) {
   if (!c.ctx().has_attribute("ignore_index")) return {target, {}};
   const std::int64_t number = c.integer("ignore_index", 0);
-  // A number that the target's type cannot hold stands nowhere in it.
+  // A number outside the range of the target's type cannot occur in it.
   if (c.dtype(target) == DType::i32 && number != static_cast<std::int32_t>(number))
     return {target, {}};
   const ValueId ignored = c.equal(target, c.cast(c.number(number), c.dtype(target)));
   return {c.where(ignored, c.like(0, target), target), ignored};
 }
 
-/// The factor of each sample, 0 of ignored ones; invalid: 1 of all.
+/// Returns the weight of each sample, 0 for ignored ones; invalid if all are 1.
 ValueId factors(Composer& c, const Picked& picked, ValueId weight, DType dtype) {
   ValueId factor;
   if (weight.valid()) factor = c.gather(weight, picked.classes, 0);
@@ -43,7 +43,7 @@ ValueId likelihood_loss(Composer& c, ValueId log_prob, ValueId target, ValueId w
   ValueId loss = c.neg(c.squeeze(found, {1}));
   const ValueId factor = factors(c, picked, weight, c.dtype(log_prob));
   if (weight.valid()) loss = c.mul(loss, factor);
-  // Not a product with 0: the score of class 0 may be infinite.
+  // A product with 0 would not do: the score of class 0 may be infinite.
   if (picked.ignored.valid()) loss = c.where(picked.ignored, c.like(0, loss), loss);
   if (reduction == "none") return loss;
   if (reduction == "sum") return c.reduce_all(loss, "sum");

@@ -1,5 +1,4 @@
-// Operators of ai.onnx.ml that are arithmetic: Binarizer, Imputer, LinearRegressor, Normalizer,
-// Scaler.
+// Arithmetic operators of ai.onnx.ml: Binarizer, Imputer, LinearRegressor, Normalizer, Scaler.
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
 
@@ -11,7 +10,7 @@ using tensor::Tensor;
 
 namespace {
 
-/// A list of reals as a tensor of f32.
+/// Returns a list of floating-point numbers as an f32 tensor.
 ValueId floats_value(Composer& c, const std::vector<double>& values) {
   const std::vector<float> narrow(values.begin(), values.end());
   const Shape shape = {static_cast<std::int64_t>(narrow.size())};
@@ -19,7 +18,7 @@ ValueId floats_value(Composer& c, const std::vector<double>& values) {
   return c.ok() ? c.ctx().builder().constant(std::move(made)) : ValueId{};
 }
 
-/// What is computed in: f32 for f32, f64 for whatever f32 does not hold exactly.
+/// Returns the type used for computing: f32 for f32, f64 for types f32 does not represent exactly.
 DType wide_enough(DType dtype) { return dtype == DType::f32 ? DType::f32 : DType::f64; }
 
 }  // namespace
@@ -44,7 +43,7 @@ Expected<void> convert_scaler(NodeCtx& ctx) {
   return c.emit(c.cast(y, DType::f32));
 }
 
-// Where the divisor is 0, the elements stay.
+// If the divisor is 0, elements are left unchanged.
 Expected<void> convert_normalizer(NodeCtx& ctx) {
   Composer c(ctx);
   const std::string norm = c.text("norm", "MAX");

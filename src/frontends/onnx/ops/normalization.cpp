@@ -1,4 +1,4 @@
-// Normalizations and global pooling, out of reductions and arithmetic.
+// Normalizations and global pooling, composed of reductions and arithmetic.
 #include <numeric>
 
 #include "frontends/onnx/ops/converters.h"
@@ -29,21 +29,21 @@ Expected<ValueId> inverse_root(NodeCtx& ctx, ValueId x, double epsilon) {
 
 namespace {
 
-/// What BatchNormalization works on. The statistics are one number per channel (axis 1), or, where
-/// an old version says that it is not spatial, one per place of a sample.
+/// The inputs of BatchNormalization. Statistics are per channel (axis 1) or, if an old version says
+/// it is not spatial, per position in a sample.
 struct Batch {
   ValueId x;
   int rank = 0;
   bool spatial = true, training = false;
-  DType dtype = DType::f32;  // computed in
+  DType dtype = DType::f32;  // type used for computing
 
-  /// The axes over which batch statistics are taken.
+  /// Returns the axes over which batch statistics are computed.
   [[nodiscard]] std::vector<std::int64_t> axes() const {
     std::vector<std::int64_t> axes = {0};
     for (int axis = 2; axis < rank && spatial; ++axis) axes.push_back(axis);
     return axes;
   }
-  /// A list of one number per channel or place, as it is broadcast against x.
+  /// Returns a list with one number per channel or position, reshaped to broadcast against x.
   Expected<ValueId> spread(NodeCtx& ctx, ValueId list) const {
     SCANLOOM_TRY(const ValueId same, ctx.cast(list, dtype));
     if (rank <= 2) return same;
@@ -57,8 +57,8 @@ struct Batch {
   }
 };
 
-/// From version 14 on an attribute says so; before that further outputs do, and up to version 6
-/// attribute is_test, which exporters of models to be run left out.
+/// Since version 14 an attribute selects training. Before that, additional outputs do, and up to
+/// version 6 attribute is_test, which exporters for inference left out.
 Expected<bool> is_training(NodeCtx& ctx) {
   bool wants_more = false;
   for (int i = 1; i < ctx.output_count(); ++i) wants_more = wants_more || ctx.wants(i);
@@ -81,13 +81,13 @@ Expected<Batch> batch_of(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t spatial, ctx.version() < 9 ? ctx.integer("spatial", 1) : 1);
   batch.spatial = spatial != 0;
   batch.dtype = ctx.type(batch.x).dtype;
-  // Sums of many narrow numbers.
+  // Sums of many narrow numbers need a wider type.
   if (batch.training && dtype_bytes(batch.dtype) < dtype_bytes(DType::f32))
     batch.dtype = DType::f32;
   return batch;
 }
 
-/// Mean and variance of the batch in place of those given, whose running means become outputs.
+/// Replaces the given mean and variance by those of the batch. The running means become outputs.
 Expected<void> take_statistics(NodeCtx& ctx, const Batch& batch, ValueId x, ValueId& mean,
                                ValueId& variance) {
   SCANLOOM_TRY(const double momentum, ctx.real("momentum", static_cast<double>(0.9f)));
@@ -142,11 +142,11 @@ Expected<void> convert_batch_normalization(NodeCtx& ctx) {
 namespace {
 
 struct Normalised {
-  ValueId input;  // in the type that is computed in
+  ValueId input;  // in the type used for computing
   std::vector<std::int64_t> axes;
 };
 
-/// The axes from attribute `axis` on, and the input in the type that stash_type asks for.
+/// Returns the axes from attribute `axis` on, and the input in the type given by stash_type.
 Expected<Normalised> normalised_input(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", -1));
   SCANLOOM_TRY(const std::int64_t stash, ctx.integer("stash_type", 1));
@@ -156,7 +156,7 @@ Expected<Normalised> normalised_input(NodeCtx& ctx, ValueId x) {
   Normalised result;
   for (int i = *first; i < rank; ++i) result.axes.push_back(i);
   SCANLOOM_TRY(const DType wide, dtype_of_number(stash));
-  // A wider input stays as it is.
+  // A wider input keeps its type.
   const bool narrow = dtype_bytes(ctx.type(x).dtype) < dtype_bytes(wide);
   SCANLOOM_TRY(result.input, ctx.cast(x, narrow ? wide : ctx.type(x).dtype));
   return result;

@@ -1,5 +1,5 @@
-// Optional, OptionalHasElement, OptionalGetElement. Since version 18 the last two take tensors and
-// sequences as well, which are what they hold.
+// Optional, OptionalHasElement, OptionalGetElement. Since version 18 the last two also accept
+// tensors and sequences, which count as their own element.
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/types.h"
 #include "ops/ops.h"
@@ -16,7 +16,7 @@ bool is_optional(const Type& type) {
   return !type.is_tensor() && type.wraps.front() == Wrap::optional;
 }
 
-/// An empty optional of the type that the attribute gives.
+/// Emits an empty optional of the type given by the attribute.
 Expected<void> emit_empty(NodeCtx& ctx) {
   SCANLOOM_TRY(const AttributeProto* const attribute, ctx.attribute("type", AttributeKind::type));
   if (attribute == nullptr || attribute->types.empty())

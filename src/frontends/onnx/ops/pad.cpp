@@ -1,4 +1,4 @@
-// Pad: the amounts and the value are attributes up to version 2, operands from 11 on.
+// Pad. The amounts and the value are attributes up to version 2, operands since 11.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 

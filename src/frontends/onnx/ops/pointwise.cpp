@@ -1,4 +1,4 @@
-// Operators that mean the same in the IR: operand for operand, without attributes.
+// Operators with an identical operator in the IR, with the same operands and no attributes.
 #include <algorithm>
 
 #include "frontends/onnx/old_broadcast.h"

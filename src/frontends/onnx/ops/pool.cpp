@@ -1,4 +1,4 @@
-// AveragePool, GlobalLpPool, LpPool and MaxPool. Global pools of other kinds are reductions.
+// AveragePool, GlobalLpPool, LpPool and MaxPool. Other global pools are reductions.
 #include <numeric>
 
 #include "frontends/onnx/ops/converters.h"
@@ -11,7 +11,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Without attribute kernel_shape, as version 1 allows, a window has one element.
+/// Version 1 allows attribute kernel_shape to be missing; the window then has one element.
 Expected<std::vector<std::int64_t>> kernel_of(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(auto kernel, ctx.integers("kernel_shape"));
   const tensor::Type& type = ctx.type(x);
@@ -41,7 +41,7 @@ Expected<std::vector<ir::NamedAttr>> pool_attributes(NodeCtx& ctx, ValueId x) {
   return attrs;
 }
 
-/// The order of the norm: a real in version 1, an integer after that.
+/// Returns the order of the norm: a float in version 1, an integer since version 2.
 Expected<double> norm_order(NodeCtx& ctx) {
   double p = 2;
   if (ctx.version() < 2) {
@@ -84,7 +84,7 @@ Expected<void> convert_max_pool(NodeCtx& ctx) {
   return {};
 }
 
-// (sum |x|^p)^(1/p) over all axes but the first two.
+// (sum |x|^p)^(1/p) over all axes except the first two.
 Expected<void> convert_global_lp_pool(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const double p, norm_order(ctx));

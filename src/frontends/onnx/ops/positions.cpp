@@ -1,4 +1,4 @@
-// Range, and operators that compare the positions of elements: EyeLike, Hardmax, OneHot, Trilu.
+// Range, and operators based on the positions of elements: EyeLike, Hardmax, OneHot, Trilu.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 #include "tensor/axis_words.h"
@@ -11,12 +11,12 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-/// 0, 1, ... before `limit`, a scalar i64.
+/// Returns 0, 1, ..., limit - 1; `limit` is an i64 scalar.
 Expected<ValueId> numbers_below(NodeCtx& ctx, ValueId limit) {
   return ctx.op(ops::range_op, {ctx.integer_value(0), limit, ctx.integer_value(1)});
 }
 
-/// A list as a column of `rank` axes: its elements along `axis`.
+/// Reshapes a list to `rank` axes, with its elements along `axis`.
 Expected<ValueId> along_axis(NodeCtx& ctx, ValueId list, int axis, int rank) {
   Axes axes;
   for (int i = 0; i < rank; ++i)
@@ -24,7 +24,7 @@ Expected<ValueId> along_axis(NodeCtx& ctx, ValueId list, int axis, int rank) {
   return ctx.op(ops::unsqueeze_op, {list}, {{"axes", std::move(axes)}});
 }
 
-/// 0, 1, ... before the size of the axis.
+/// Returns the positions along an axis: 0, 1, ..., size - 1.
 Expected<ValueId> positions(NodeCtx& ctx, ValueId x, std::int64_t axis) {
   SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", axis}}));
   return numbers_below(ctx, size);
@@ -32,7 +32,7 @@ Expected<ValueId> positions(NodeCtx& ctx, ValueId x, std::int64_t axis) {
 
 }  // namespace
 
-// Row i has its 1 in column i + k.
+// Row i has a 1 in column i + k.
 Expected<void> convert_eye_like(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));
@@ -55,7 +55,7 @@ Expected<void> convert_eye_like(NodeCtx& ctx) {
 
 namespace {
 
-/// 1 at the greatest element along the axis, the first among equals, 0 elsewhere.
+/// Returns 1 at the largest element along the axis (the first of equal ones), 0 elsewhere.
 Expected<ValueId> hardmax(NodeCtx& ctx, ValueId x, std::int64_t given, int rank) {
   const auto axis = tensor::normalise_axis(given, rank);
   if (!axis) return invalid_model("attribute 'axis' is {}, {}", given, tensor::outside_axes(rank));
@@ -70,7 +70,7 @@ Expected<ValueId> hardmax(NodeCtx& ctx, ValueId x, std::int64_t given, int rank)
 
 }  // namespace
 
-// As Softmax: before version 13 over all axes from `axis` on, as if they were one.
+// Like Softmax, before version 13 all axes from `axis` on are treated as one.
 Expected<void> convert_hardmax(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   const bool one_axis = ctx.version() >= 13;
@@ -87,7 +87,7 @@ Expected<void> convert_hardmax(NodeCtx& ctx) {
   return ctx.emit(ops::reshape_op, {y, shape}, {{"allowzero", 1}});
 }
 
-// Negative indices count from the end from version 11 on; those outside select nothing.
+// Since version 11 negative indices count from the end. Indices out of range select nothing.
 Expected<void> convert_one_hot(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId indices, ctx.in(0));
   SCANLOOM_TRY(ValueId depth, ctx.in(1));
@@ -125,7 +125,7 @@ Expected<void> convert_range(NodeCtx& ctx) {
   return ctx.emit(ops::range_op, {start, limit, delta});
 }
 
-// The upper part keeps column >= row + k, the lower one column <= row + k.
+// The upper part keeps column >= row + k, the lower part column <= row + k.
 Expected<void> convert_trilu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(ValueId k, ctx.optional_in(1));

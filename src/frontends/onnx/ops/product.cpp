@@ -1,4 +1,4 @@
-// Det, MatMul, Gemm and Einsum: products of two tensors become `contract`.
+// Det, MatMul, Gemm and Einsum. Products of two tensors become `contract`.
 #include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
@@ -27,7 +27,7 @@ Expected<ValueId> scaled(NodeCtx& ctx, ValueId value, double factor) {
 
 namespace {
 
-/// Up to version 6 the addend is broadcast only where attribute `broadcast` says so.
+/// Up to version 6 the addend is broadcast only if attribute `broadcast` is set.
 Expected<void> check_old_addend(NodeCtx& ctx, ValueId product, ValueId addend) {
   if (ctx.version() >= 7) return {};
   SCANLOOM_TRY(const std::int64_t broadcast, ctx.integer("broadcast", 0));
@@ -68,7 +68,7 @@ Expected<void> convert_einsum(NodeCtx& ctx) {
   return c.emit(ops::einsum(c, operands, c.text("equation", "")));
 }
 
-/// Of f16 and bf16 computed in f32.
+/// f16 and bf16 are computed in f32.
 Expected<void> convert_det(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   const DType dtype = ctx.type(x).dtype;

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear. Where the scales are those of blocks, they are spread over
-// the elements and the arithmetic is written out.
+// QuantizeLinear and DequantizeLinear. Block-wise scales are expanded to every element, and the
+// arithmetic is written out.
 #include <cmath>
 
 #include "frontends/onnx/ops/converters.h"
@@ -11,9 +11,10 @@ using ir::ValueId;
 
 namespace {
 
-/// Along which axis scales and zero points change, and after how many elements; 0: after each.
+/// The axis along which scales and zero points vary, and after how many elements they change; 0
+/// means after each one.
 struct QuantizeParameters {
-  std::int64_t axis = 1;  // before version 13 there is one scale for all
+  std::int64_t axis = 1;  // before version 13 there is a single scale
   std::int64_t block = 0;
 };
 
@@ -26,7 +27,7 @@ Expected<QuantizeParameters> parameters(NodeCtx& ctx) {
   return result;
 }
 
-/// A scale or zero point of blocks, for every element of x.
+/// Expands block-wise scales or zero points to every element of x.
 Expected<ValueId> spread_blocks(NodeCtx& ctx, ValueId x, ValueId of_blocks,
                                 const QuantizeParameters& parameters) {
   SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", parameters.axis}}));
@@ -54,8 +55,8 @@ Expected<ValueId> dequantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, Valu
   return ctx.cast(value, ctx.type(scale).dtype);
 }
 
-/// round(x / scale) + zero, limited to the range of the type. Sums of whole numbers in f64 are
-/// exact, so only the division and the rounding lose anything.
+/// round(x / scale) + zero, clamped to the range of the type. Sums of integers are exact in f64, so
+/// only the division and the rounding lose precision.
 Expected<ValueId> quantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero,
                                   const QuantizeParameters& parameters) {
   const DType to = zero.valid() ? ctx.type(zero).dtype : DType::u8;
@@ -79,7 +80,7 @@ Expected<ValueId> quantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueI
   return ctx.cast(value, to);
 }
 
-/// The element type that attribute output_dtype asks for; nullopt: none.
+/// Returns the element type given by attribute output_dtype; nullopt if none is.
 Expected<std::optional<DType>> output_dtype(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t number, ctx.integer("output_dtype", 0));
   if (number == 0) return std::optional<DType>();

@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear, MatMulInteger, QLinearMatMul, out of products and arithmetic.
+// DynamicQuantizeLinear, MatMulInteger and QLinearMatMul, composed of products and arithmetic.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -8,8 +8,8 @@ using ir::ValueId;
 
 namespace {
 
-/// A scale or zero point of rows (of a) or columns (of b) so that it broadcasts against a product
-/// of matrices; single ones and those with as many axes as the operand do so as they are.
+/// Reshapes a scale or zero point per row (of a) or column (of b) to broadcast against a matrix
+/// product. Single ones, and those with as many axes as the operand, already do.
 Expected<ValueId> aligned(NodeCtx& ctx, ValueId parameter, bool per_row) {
   const tensor::Type& type = ctx.type(parameter);
   if (!type.ranked || type.rank() != 1) return parameter;
@@ -19,14 +19,14 @@ Expected<ValueId> aligned(NodeCtx& ctx, ValueId parameter, bool per_row) {
   return ctx.op(ops::unsqueeze_op, {parameter}, {{"axes", std::vector<std::int64_t>{1}}});
 }
 
-/// The matrix minus its zero point, in `dtype`; input `zero` may be absent.
+/// Returns the matrix minus its zero point, in `dtype`. Input `zero` may be absent.
 Expected<ValueId> centred(NodeCtx& ctx, int matrix, int zero, bool per_row, DType dtype) {
   SCANLOOM_TRY(const ValueId given, ctx.in(matrix));
   SCANLOOM_TRY(const ValueId value, ctx.cast(given, dtype));
   SCANLOOM_TRY(ValueId offset, ctx.optional_in(zero));
   if (!offset.valid()) return value;
   SCANLOOM_TRY(offset, ctx.cast(offset, dtype));
-  // For a vector of either kind there is only one parameter.
+  // A vector has only one parameter, on either side.
   const bool is_vector = ctx.type(given).ranked && ctx.type(given).rank() == 1;
   SCANLOOM_TRY(offset, aligned(ctx, offset, per_row && !is_vector));
   return ctx.op(ops::sub_op, {value, offset});
@@ -42,8 +42,8 @@ Expected<void> convert_matmul_integer(NodeCtx& ctx) {
 
 namespace {
 
-/// round(x / scale) + zero, limited to the range of zero's type, which 8-bit reals do by
-/// themselves.
+/// round(x / scale) + zero, clamped to the range of zero's type. A cast to 8-bit floats clamps by
+/// itself.
 Expected<ValueId> quantized(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero) {
   const DType dtype = ctx.type(zero).dtype;
   SCANLOOM_TRY(ValueId y, ctx.op(ops::div_op, {x, scale}));
@@ -58,7 +58,7 @@ Expected<ValueId> quantized(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero
   return ctx.cast(y, dtype);
 }
 
-/// Input i as f32, aligned with the rows or columns of the product.
+/// Returns input i as f32, aligned with the rows or columns of the product.
 Expected<ValueId> scale_in(NodeCtx& ctx, int i, bool per_row) {
   SCANLOOM_TRY(ValueId scale, ctx.in(i));
   SCANLOOM_TRY(scale, ctx.cast(scale, DType::f32));
@@ -67,7 +67,7 @@ Expected<ValueId> scale_in(NodeCtx& ctx, int i, bool per_row) {
 
 }  // namespace
 
-// Bytes are multiplied in whole numbers, 8-bit reals in f32; scales in f32.
+// Bytes are multiplied as integers, 8-bit floats in f32; scales are applied in f32.
 Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   const DType dtype = ctx.type(given).dtype;
@@ -91,8 +91,8 @@ Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   return {};
 }
 
-// Where x is all zeros, the scale is 1, as in ONNX Runtime: the formula says 0, which nothing can
-// be divided by.
+// If x is all zeros, the scale is 1, as in ONNX Runtime: the formula gives 0, by which nothing can
+// be divided.
 Expected<void> convert_dynamic_quantize_linear(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   if (ctx.type(x).dtype != DType::f32)

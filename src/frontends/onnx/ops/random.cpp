@@ -1,6 +1,5 @@
 // RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial. A node with a seed
-// draws by that alone; without one it draws by its place in the model
-// and the seed of the reading.
+// depends only on that; one without depends on its position in the model and on ReadOptions::seed.
 #include <bit>
 
 #include "frontends/onnx/ops/composer.h"
@@ -13,10 +12,10 @@ using ir::ValueId;
 
 namespace {
 
-/// Random numbers of that shape, in f32 or f64, whichever holds `dtype`.
+/// Returns random numbers with the given shape, in f32 or f64, whichever can represent `dtype`.
 ValueId draw(Composer& c, const char* kind, ValueId shape, DType dtype) {
   std::int64_t seed = c.ctx().reading().options.seed;
-  // Nodes are numbered as the model is read: the same model has the same numbers.
+  // Nodes are numbered in reading order, so the same model gives the same numbers.
   std::int64_t stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
   if (c.ctx().has_attribute("seed")) {
     seed = std::bit_cast<std::int32_t>(static_cast<float>(c.real("seed", 0)));
@@ -34,7 +33,7 @@ ValueId given_shape(Composer& c) {
   return c.list(sizes);
 }
 
-/// The element type that attribute dtype asks for, a real one.
+/// Returns the element type given by attribute dtype, which must be floating point.
 DType real_dtype(Composer& c, DType fallback) {
   const DType dtype = c.dtype_attribute("dtype", fallback);
   if (c.ok() && !is_floating_point(dtype))
@@ -78,7 +77,7 @@ Expected<void> convert_random_like(NodeCtx& ctx) {
   return normal ? emit_normal(c, shape, dtype) : emit_uniform(c, shape, dtype);
 }
 
-// 1 where a uniform number lies below the probability, so surely where that is 1.
+// 1 where a uniform number in [0, 1) is less than the probability, so always if that is 1.
 Expected<void> convert_bernoulli(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId p = c.in(0);
@@ -87,7 +86,7 @@ Expected<void> convert_bernoulli(NodeCtx& ctx) {
   return c.emit(c.cast(c.less(random, c.cast(p, c.dtype(random))), dtype));
 }
 
-// The inputs are logarithms, up to a constant.
+// The inputs are log-probabilities, up to an additive constant.
 Expected<void> convert_multinomial(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);

@@ -1,4 +1,4 @@
-// GRU, LSTM and RNN: they stay whole, the IR has the same operators.
+// GRU, LSTM and RNN, each converted to the IR operator of the same name.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent_activations.h"
@@ -9,13 +9,13 @@ using ir::ValueId;
 
 namespace {
 
-constexpr std::size_t kRecurrence = 2;  // the operand R
+constexpr std::size_t kRecurrence = 2;  // index of operand R
 
-/// Each list of parameters holds those of the activations that take one, in order.
+/// A list of parameters, consumed in order by the activations that take one.
 class Parameters {
  public:
   explicit Parameters(std::vector<double> values) : values_(std::move(values)) {}
-  /// ":" and the next number, or nothing where the list has ended.
+  /// Returns ":" and the next number, or nothing at the end of the list.
   std::string next() {
     return used_ < values_.size() ? fmt::format(":{}", values_[used_++]) : std::string();
   }
@@ -25,7 +25,8 @@ class Parameters {
   std::size_t used_ = 0;
 };
 
-/// Without attribute hidden_size, the recurrence weights [directions, gates * size, size] say it.
+/// Without attribute hidden_size, the size is taken from the recurrence weights [directions, gates
+/// * size, size].
 Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
   if (ctx.has_attribute("hidden_size")) return ctx.integer("hidden_size", 0);
   const tensor::Type& type = ctx.type(recurrence);
@@ -34,9 +35,9 @@ Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
   return type.dims[2].value();
 }
 
-/// Attribute activations: `count` names joined by commas, with the parameters of activation_alpha
-/// and activation_beta behind colons, each in the order of the activations that take one. Empty:
-/// there are none.
+/// Returns `count` names from attribute activations, joined by commas. Each is followed by its
+/// parameters from activation_alpha and activation_beta after colons, assigned in order to the
+/// activations that take one. Empty if there are none.
 Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   SCANLOOM_TRY(const auto names, ctx.texts("activations"));
   SCANLOOM_TRY(auto alpha, ctx.floats("activation_alpha"));
@@ -101,8 +102,8 @@ Expected<void> finish(NodeCtx& ctx, const ir::OpDef& op, std::vector<ValueId> op
 
 }  // namespace
 
-// Up to version 3 GRU and RNN have the attribute output_sequence, LSTM up to version 6: which
-// results the node has says the same.
+// Attribute output_sequence (GRU and RNN up to version 3, LSTM up to version 6) repeats which
+// results the node has.
 
 Expected<void> convert_gru(NodeCtx& ctx) {
   ctx.ignore("output_sequence");

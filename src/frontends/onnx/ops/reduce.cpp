@@ -1,5 +1,5 @@
-// ReduceSum and its family: the axes are an attribute up to version 11 (ReduceSum) or 13, and an
-// operand after that; ArgMax and ArgMin.
+// ReduceSum and its family, ArgMax and ArgMin. The axes are an attribute up to version 11
+// (ReduceSum) or 13, then an operand.
 #include <algorithm>
 
 #include "frontends/onnx/ops/converters.h"
@@ -19,8 +19,8 @@ constexpr std::pair<std::string_view, const char*> kKinds[] = {
     {"ReduceSum", "sum"},        {"ReduceSumSquare", "sum_square"},
 };
 
-/// Which axes the reduction takes: an attribute of the IR's operator where they are known, neither
-/// for all of them, or else an operand.
+/// The reduced axes: an attribute of the IR's operator if they are known, an operand if not, and
+/// neither for all axes.
 struct ReducedAxes {
   ir::Attr attribute;
   ValueId operand;
@@ -45,7 +45,7 @@ Expected<ReducedAxes> reduced_axes(NodeCtx& ctx) {
   if (axes && !axes->empty())
     reduced.attribute = *std::move(axes);
   else if (noop != 0)
-    reduced.attribute = std::vector<std::int64_t>();  // each element is reduced alone
+    reduced.attribute = std::vector<std::int64_t>();  // each element is reduced by itself
   return reduced;
 }
 

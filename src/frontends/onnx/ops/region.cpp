@@ -15,7 +15,7 @@ Expected<void> finish(NodeCtx& ctx, ValueId y, DType dtype) {
   return {};
 }
 
-/// Input i in the type to compute in.
+/// Returns input i in the type used for computing.
 Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId value, ctx.in(i));
   return ctx.cast(value, ops::at_least_f32(ctx.type(value).dtype));
@@ -52,7 +52,7 @@ Expected<void> convert_max_roi_pool(NodeCtx& ctx) {
   return finish(ctx, y, ctx.type(given).dtype);
 }
 
-// Version 10 does not move the corners.
+// Version 10 has no half-pixel shift of the corners.
 Expected<void> convert_roi_align(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_TRY(const ValueId x, wide_in(ctx, 0));

@@ -1,5 +1,5 @@
-// Resize and Upsample: one `resample` per axis that changes. Reals and small integers are computed
-// in f32, others in f64; the results for integers are rounded to the nearest even.
+// Resize and Upsample, as one `resample` per axis that changes. Floats and small integers are
+// computed in f32, others in f64. Integer results are rounded to nearest even.
 #include <algorithm>
 #include <cmath>
 
@@ -16,23 +16,23 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-/// What does not depend on the axis.
+/// Settings common to all axes.
 struct Settings {
   std::string mode = "nearest_floor", coordinates = "asymmetric";
   double cubic_a = -0.75, extrapolation = 0;
   bool antialias = false, exclude_outside = false;
-  /// Where the result is smaller, versions up to 10 take the next element instead of the last one.
+  /// When downsampling, versions up to 10 take the next element instead of the last one.
   bool old_nearest = false;
 };
 
-/// One axis: its new size, and the factor as f64 scalars; the part of it that is resized, or none.
+/// One axis: its new size and its factor, an f64 scalar, and the part of it to resize, if any.
 struct AxisPlan {
   ValueId size, scale, region;
   bool is_same = false;
-  std::optional<double> factor;  ///< when it is known
+  std::optional<double> factor;  ///< if known
 };
 
-/// A list that is absent, or has no elements.
+/// Whether a list is absent or has no elements.
 bool is_missing(NodeCtx& ctx, int i) {
   if (!ctx.has(i)) return true;
   if (const tensor::Tensor* const known = ctx.constant(i)) return known->elements() == 0;
@@ -53,7 +53,7 @@ std::optional<std::vector<double>> known_floats(const tensor::Tensor* tensor) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-/// size * factor in f32, rounded down, which is a size again. Whole factors keep sizes symbolic.
+/// Returns size * factor in f32, rounded down to a size. Integral factors keep sizes symbolic.
 Expected<ValueId> scaled_size(NodeCtx& ctx, ValueId x, std::int64_t axis, ValueId factor,
                               std::optional<double> known) {
   SCANLOOM_TRY(const ValueId size, size_of(ctx, x, axis));
@@ -102,7 +102,7 @@ Expected<std::vector<AxisPlan>> plans_of_factors(NodeCtx& ctx, ValueId x, const 
   return plans;
 }
 
-/// With a policy that keeps the aspect ratio, one factor serves all axes, and sizes are rounded.
+/// To keep the aspect ratio, uses one factor for all axes and rounds the sizes.
 Expected<void> keep_aspect_ratio(NodeCtx& ctx, ValueId x, const Axes& axes, bool smallest,
                                  std::vector<AxisPlan>& plans) {
   ValueId factor = plans.front().scale;
@@ -149,7 +149,7 @@ Expected<std::vector<AxisPlan>> plans_of_sizes(NodeCtx& ctx, ValueId x, const Ax
   return plans;
 }
 
-/// The starts of all axes, then the ends.
+/// The operand lists the starts of all axes, then the ends.
 Expected<void> add_regions(NodeCtx& ctx, std::size_t axes, std::vector<AxisPlan>& plans) {
   SCANLOOM_TRY(ValueId regions, ctx.in(1));
   if (is_missing(ctx, 1)) return invalid_model("{} has no elements", ctx.describe_input(1));
@@ -240,7 +240,7 @@ Expected<Settings> settings_of(NodeCtx& ctx) {
   return settings;
 }
 
-/// Attribute axes counted from 0; absent: all of them.
+/// Returns attribute axes, counted from 0; all axes if it is absent.
 Expected<Axes> resized_axes(NodeCtx& ctx, int rank) {
   SCANLOOM_TRY(const auto given, ctx.integers("axes"));
   Axes axes;
@@ -279,7 +279,7 @@ Expected<void> convert_resize(NodeCtx& ctx) {
   return resample_axes(ctx, x, axes, plans, settings);
 }
 
-// The scales are attributes of their own in version 1, a list in 7, an operand in 9.
+// The scales are separate attributes in version 1, a list in 7, an operand in 9.
 Expected<void> convert_upsample(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));

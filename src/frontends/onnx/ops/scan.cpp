@@ -1,5 +1,5 @@
-// Scan from version 9 on: carried states, scanned inputs, stacked outputs. The trip count is the
-// length of the scan inputs, which must agree.
+// Scan since version 9: carried states, scanned inputs, stacked outputs. The trip count is the
+// common length of the scan inputs.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/scan_parts.h"
@@ -15,12 +15,13 @@ using tensor::Type;
 
 namespace {
 
-/// The lists of the node's attributes, complete and checked; axes are as written.
+/// The list attributes of the node, complete and checked. Axes are as written.
 struct ScanLists {
   std::vector<std::int64_t> input_axes, input_directions, output_axes, output_directions;
 };
 
-/// One for each operand; what no tensor can have is refused before the number of axes is known.
+/// Returns one axis per operand. Axes that no tensor can have are refused even before the rank is
+/// known.
 Expected<std::vector<std::int64_t>> scan_axes(NodeCtx& ctx, const char* name, std::size_t count,
                                               const char* of) {
   SCANLOOM_TRY(auto axes, scan_list(ctx, name, count, of));
@@ -156,7 +157,7 @@ Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t st
   return input;
 }
 
-/// The length of the scan inputs, checked to be the same.
+/// Returns the common length of the scan inputs, which is checked.
 Expected<ValueId> trip_count(NodeCtx& ctx, const std::vector<ScanInput>& inputs) {
   std::vector<MeasuredAxis> axes;
   for (const ScanInput& input : inputs) axes.push_back({input.value, input.axis, input.words});

@@ -69,7 +69,7 @@ Expected<ValueId> common_size(NodeCtx& ctx, const std::vector<MeasuredAxis>& axe
     const auto other_size = known_size(ctx, other.value, other.axis);
     if (first_size && other_size) {
       if (*first_size == *other_size) continue;
-      // Elsewhere the node may never run.
+      // In other regions the node may never run.
       const bool always_runs = ctx.builder().region() == ctx.module().top();
       if (always_runs && first_size->is_constant() && other_size->is_constant())
         return invalid_model("{} has {} {} on axis {}, {} has {}", other.words, other_size->value(),

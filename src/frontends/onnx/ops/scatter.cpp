@@ -13,7 +13,7 @@ Expected<void> convert_gather_nd(NodeCtx& ctx) {
   return ctx.emit(ops::gather_nd_op, {data, indices}, {{"batch_dims", batch_dims}});
 }
 
-// Scatter is the older name of ScatterElements, without a reduction.
+// Scatter is the old name of ScatterElements and has no reduction.
 Expected<void> convert_scatter_elements(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
   SCANLOOM_TRY(const ValueId indices, ctx.in(1));

@@ -1,4 +1,4 @@
-// Operators that pick, order or join parts: ArrayFeatureExtractor, Compress, Concat, Gather,
+// Operators that select, order or join parts: ArrayFeatureExtractor, Compress, Concat, Gather,
 // GatherElements, NonMaxSuppression, NonZero, ReverseSequence, Slice, Split, TopK, Unique.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
@@ -33,7 +33,7 @@ Expected<void> convert_gather_elements(NodeCtx& ctx) {
   return ctx.emit(ops::gather_elements_op, {data, indices}, {{"axis", axis}});
 }
 
-// The columns named by the indices, whatever their shape; one row stays a matrix of one row.
+// Selects columns by index, whatever the shape of the indices. One row stays a matrix with one row.
 Expected<void> convert_array_feature_extractor(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId indices, ctx.in(1));
@@ -68,7 +68,7 @@ Expected<void> convert_slice_1(NodeCtx& ctx, ValueId x) {
 
 }  // namespace
 
-// Up to version 9 the window is given by attributes, and there are no steps.
+// Up to version 9 attributes give the window, and there are no steps.
 Expected<void> convert_slice(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   if (ctx.version() < 10) return convert_slice_1(ctx, x);
@@ -79,9 +79,9 @@ Expected<void> convert_slice(NodeCtx& ctx) {
   return ctx.emit(ops::slice_op, {x, starts, ends, axes, steps});
 }
 
-// The sizes are an attribute up to version 11, an operand from 13 on, and either in version 1,
-// where the operand has the type of x; without them the parts are equal, the last one being smaller
-// from version 18 on.
+// The sizes are an attribute up to version 11 and an operand since 13. Version 1 allows either, and
+// the operand has the type of x. Without sizes the parts are equal; since version 18 the last one
+// may be smaller.
 Expected<void> convert_split(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", 0));
@@ -109,7 +109,7 @@ Expected<void> convert_split(NodeCtx& ctx) {
   return {};
 }
 
-// k is an attribute in version 1, an operand from 10 on.
+// k is an attribute in version 1, an operand since 10.
 Expected<void> convert_topk(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   ValueId k;

@@ -1,4 +1,4 @@
-// The Sequence* operators, which are the IR's, and SplitToSequence.
+// The Sequence* operators, which exist in the IR, and SplitToSequence.
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ops/ops.h"
@@ -9,7 +9,7 @@ using ir::ValueId;
 
 namespace {
 
-/// All inputs; those at the end may be absent.
+/// Returns all inputs; those from `needed` on may be absent.
 Expected<std::vector<ValueId>> operands(NodeCtx& ctx, int needed) {
   std::vector<ValueId> values;
   for (int i = 0; i < ctx.input_count(); ++i) {

@@ -1,6 +1,6 @@
-// SequenceMap: a loop over the items of its sequences, which must be equally many; the results are
-// carried sequences that grow by one item per step. Other inputs are the same in every step. Steps
-// of such loops may be taken in parallel: plan/bind/parallel_steps.h.
+// SequenceMap: a loop over the items of its sequences, which must have equal lengths. Results are
+// carried sequences that grow by one item per step; other inputs are the same in every step. Such
+// loops may run steps in parallel: plan/bind/independent_steps.h.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"
@@ -34,8 +34,8 @@ class OpenSequenceMap : public OpenNode {
   ValueId step_;
 };
 
-/// One more carried value: the items that output i of the body has made so far. Returns what the
-/// body yields for it.
+/// Adds a carried value: the items of output i made so far. Returns the value the body yields for
+/// it.
 Expected<ValueId> OpenSequenceMap::add_result(NodeCtx& ctx, BodyResult& body, std::size_t i) {
   ir::Module& module = ctx.module();
   const ValueId item = body.value(i);
@@ -63,13 +63,14 @@ Expected<void> OpenSequenceMap::finish(NodeCtx& ctx, std::vector<BodyResult> res
     yields.push_back(grown);
   }
   module.region(body.builder->region()).yields = std::move(yields);
-  // The empty sequences were made after the loop, which reads them.
+  // The empty sequences were created after the loop that reads them, so the loop is moved after
+  // them.
   std::vector<ir::NodeId>& nodes = module.region(ctx.builder().region()).nodes;
   std::rotate(std::ranges::find(nodes, loop_), std::ranges::find(nodes, loop_) + 1, nodes.end());
   return {};
 }
 
-/// How many items all sequences have.
+/// Returns the common length of all sequences.
 Expected<ValueId> common_length(NodeCtx& ctx, const std::vector<ValueId>& inputs) {
   SCANLOOM_TRY(ValueId length, ctx.op(ops::sequence_length_op, {inputs[0]}));
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -82,7 +83,7 @@ Expected<ValueId> common_length(NodeCtx& ctx, const std::vector<ValueId>& inputs
   return length;
 }
 
-/// Formal i of the body: an item where the input is a sequence, otherwise the input itself.
+/// Binds formal i of the body to an item if the input is a sequence, otherwise to the input itself.
 Expected<void> bind_formal(NodeCtx& ctx, const Body& body, BodyRequest& request, std::size_t i,
                            ValueId argument, ValueId step) {
   Type type = ctx.type(argument);

@@ -1,5 +1,4 @@
-// Operators about shapes: Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose,
-// Unsqueeze.
+// Shape operators: Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze.
 #include <numeric>
 
 #include "frontends/onnx/ops/converters.h"
@@ -52,7 +51,7 @@ Expected<void> convert_size(NodeCtx& ctx) {
 
 namespace {
 
-/// Version 1 repeats along one axis; both numbers have the type of x.
+/// Version 1 repeats along one axis; both operands have the type of x.
 Expected<void> convert_tile_1(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(ValueId tiles, ctx.in(1));
   SCANLOOM_TRY(ValueId axis, ctx.in(2));
@@ -85,8 +84,8 @@ Expected<void> convert_transpose(NodeCtx& ctx) {
 
 namespace {
 
-/// The axes of Squeeze and Unsqueeze: an attribute up to version 11, an operand from 13 on, which
-/// is an attribute of the IR's operators where it is constant.
+/// The axes of Squeeze and Unsqueeze are an attribute up to version 11 and an operand since 13. A
+/// constant operand becomes the attribute of the IR's operators.
 Expected<void> emit_with_axes(NodeCtx& ctx, const ir::OpDef& op, ValueId x) {
   if (ctx.version() < 13) {
     if (!ctx.has_attribute("axes")) return ctx.emit(op, {x});

@@ -1,5 +1,5 @@
-// DFT, STFT, windows and MelWeightMatrix, as products with matrices that are computed from the
-// sizes: what does not depend on data is computed once, when the sizes are bound or folded.
+// DFT, STFT, windows and MelWeightMatrix, as products with matrices computed from the sizes.
+// Anything that does not depend on data is computed once, when sizes are bound or folded.
 #include <cmath>
 #include <optional>
 
@@ -16,12 +16,12 @@ namespace {
 using ops::kPi;
 using ops::Transform;
 
-/// A scalar operand as an i64.
+/// Returns a scalar operand as i64.
 ValueId scalar_operand(Composer& c, ValueId x) {
   return c.reshape(c.cast(x, DType::i64), c.list({}));
 }
 
-/// As scalar_operand of input i, which must not be a constant below 1.
+/// Like scalar_operand() for input i, with an error if it is a constant below 1.
 ValueId positive_operand(Composer& c, int i) {
   const tensor::Tensor* const known = c.ctx().constant(i);
   const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
@@ -31,7 +31,7 @@ ValueId positive_operand(Composer& c, int i) {
   return scalar_operand(c, c.in(i));
 }
 
-/// 1 or 2: whether the last axis holds real numbers or also imaginary parts.
+/// Returns the size of the last axis: 1 for real numbers, 2 for real and imaginary parts.
 int parts_of(Composer& c, ValueId x, int rank) {
   const std::int64_t parts = c.known_size(x, rank - 1);
   if (c.ok() && parts < 0)
@@ -43,8 +43,8 @@ int parts_of(Composer& c, ValueId x, int rank) {
   return parts == 2 ? 2 : 1;
 }
 
-/// The axis where it is known when reading: an attribute in version 17, an operand from 20 on;
-/// nullopt: it is computed.
+/// Returns the axis if it is known: an attribute in version 17, an operand since 20. nullopt if it
+/// is computed.
 Expected<std::optional<int>> known_axis(NodeCtx& ctx, int rank) {
   std::int64_t axis = -2;
   if (ctx.version() < 20) {
@@ -63,7 +63,7 @@ Expected<std::optional<int>> known_axis(NodeCtx& ctx, int rank) {
   return std::optional<int>(*normal);
 }
 
-/// The signal as [before, along, after, parts] for an axis that only the run knows.
+/// The signal as [before, along, after, parts], for an axis known only at run time.
 struct Regrouped {
   ValueId signal;
   ValueId before, after;  ///< the sizes of the axes, as lists
@@ -76,7 +76,7 @@ Regrouped regroup(Composer& c, ValueId x, int rank) {
   Regrouped result;
   result.before = c.slice(shape, 0, zero, axis);
   result.after = c.slice(shape, 0, c.add(axis, c.number(1)), last);
-  // The last axis, and any beyond it, is refused.
+  // The last axis, and any after it, is refused.
   const ValueId along = c.gather(c.slice(shape, 0, zero, last), axis, 0);
   result.signal = c.reshape(x, c.join({c.reduce_all(result.before, "prod"), along,
                                        c.reduce_all(result.after, "prod"), c.dim(x, rank - 1)}));
@@ -120,7 +120,7 @@ Expected<void> convert_dft(NodeCtx& ctx) {
   return c.emit(c.reshape(y, c.join({groups.before, t.outputs, groups.after, parts})));
 }
 
-// Frames are gathered, weighted and transformed all at once.
+// All frames are gathered, weighted and transformed at once.
 Expected<void> convert_stft(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId signal = c.in(0), window = c.optional_in(2);
@@ -150,15 +150,15 @@ Expected<void> convert_stft(NodeCtx& ctx) {
 
 namespace {
 
-/// The cosine of 2 pi n harmonic / count, in f64.
+/// cos(2 pi n harmonic / count), in f64.
 ValueId window_cosine(Composer& c, ValueId n, ValueId count, double harmonic) {
   return c.cos(c.div(c.mul(n, c.scalar(2 * kPi * harmonic, DType::f64)), count));
 }
 
 }  // namespace
 
-// offset - first * cos(2 pi n / N) + second * cos(4 pi n / N); N is the size, or one less where the
-// window is symmetric.
+// offset - first * cos(2 pi n / N) + second * cos(4 pi n / N), where N is the size, or size - 1 for
+// a symmetric window.
 Expected<void> convert_cosine_window(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId size = scalar_operand(c, c.in(0));
@@ -198,7 +198,7 @@ ValueId hertz_operand(Composer& c, int i) {
   return c.reshape(c.cast(c.in(i), DType::f64), c.list({}));
 }
 
-/// The bins at which the triangles begin, culminate and end: count + 2 of them.
+/// Returns the bins at which the triangles start, peak and end: count + 2 of them.
 ValueId mel_edges(Composer& c, ValueId bands, ValueId dft_length) {
   const ValueId rate = c.cast(scalar_operand(c, c.in(2)), DType::f64);
   const ValueId low = mel_of(c, hertz_operand(c, 3)), high = mel_of(c, hertz_operand(c, 4));
@@ -212,8 +212,7 @@ ValueId mel_edges(Composer& c, ValueId bands, ValueId dft_length) {
 
 }  // namespace
 
-// Column i is a triangle over the bins: up from edge i to edge i + 1, down from there to edge i +
-// 2.
+// Column i is a triangle over the bins: rising from edge i to edge i + 1, falling to edge i + 2.
 Expected<void> convert_mel_weight_matrix(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId bands = scalar_operand(c, c.in(0)), dft_length = scalar_operand(c, c.in(1));

@@ -1,5 +1,5 @@
-// Softmax and LogSoftmax: along one axis from version 13 on; before that over all axes from `axis`
-// on, as if they were one.
+// Softmax and LogSoftmax: along one axis since version 13. Before that, all axes from `axis` on are
+// treated as one.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 

@@ -1,5 +1,5 @@
-// Operators over strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, and those of
-// classic text models, TfIdfVectorizer and LabelEncoder.
+// Operators on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, and the
+// classic text models TfIdfVectorizer and LabelEncoder.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -34,14 +34,14 @@ Expected<Tensor> integer_list(NodeCtx& ctx, std::string_view name) {
 
 Expected<Tensor> text_scalar(const std::string& text) { return Tensor::of_strings({}, {{text}}); }
 
-/// The tensor attribute of that name; not defined when it is absent.
+/// Returns the tensor attribute with that name; undefined if absent.
 Expected<Tensor> tensor_attribute(NodeCtx& ctx, std::string_view name) {
   SCANLOOM_TRY(const AttributeProto* const found, ctx.attribute(name, AttributeKind::tensor));
   if (found == nullptr || found->tensors.empty()) return Tensor();
   return ctx.reading().tensors.read(found->tensors.front());
 }
 
-/// One of the lists that LabelEncoder may have: <what>_strings, _int64s, _floats, _tensor.
+/// Returns one of the lists of LabelEncoder: <what>_strings, _int64s, _floats or _tensor.
 Expected<Tensor> label_list(NodeCtx& ctx, const std::string& what) {
   if (ctx.has_attribute(what + "_tensor")) return tensor_attribute(ctx, what + "_tensor");
   if (ctx.has_attribute(what + "_strings")) return text_list(ctx, what + "_strings");
@@ -68,7 +68,7 @@ Expected<Tensor> default_label(NodeCtx& ctx, DType dtype) {
                        dtype_onnx_name(dtype));
 }
 
-/// Version 1: strings stand for their places in a list, and the other way round.
+/// Version 1 maps strings to their positions in a list, and back.
 Expected<void> convert_classes(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(Tensor classes, text_list(ctx, "classes_strings"));
   std::vector<std::int64_t> numbers;

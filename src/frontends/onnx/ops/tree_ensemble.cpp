@@ -1,5 +1,5 @@
-// TreeEnsemble (ai.onnx.ml 5): every row walks down every tree at once, by one loop over the depth
-// whose state is the node at which each pair of row and tree stands. Leaves lead to themselves.
+// TreeEnsemble (ai.onnx.ml 5): all rows descend all trees at once, in one loop over the depth. Its
+// state is the current node of each pair of row and tree. Leaves lead to themselves.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,7 +20,7 @@ using Ints = std::vector<std::int64_t>;
 
 enum Mode : std::int64_t { kLeq, kLt, kGte, kGt, kEq, kNeq, kMember };
 
-/// By node: first the inner ones, then the leaves.
+/// Indexed by node: inner nodes first, then leaves.
 struct Trees {
   Ints roots, features, modes, when_true, when_false, missing;
   std::vector<double> splits;
@@ -29,7 +29,7 @@ struct Trees {
   std::int64_t inner = 0;
 };
 
-/// The numbers of a tensor attribute.
+/// Returns the numbers of a tensor attribute.
 Expected<std::vector<double>> tensor_floats(NodeCtx& ctx, std::string_view name) {
   SCANLOOM_TRY(const AttributeProto* const found, ctx.attribute(name, AttributeKind::tensor));
   std::vector<double> values;
@@ -55,7 +55,7 @@ Expected<void> check_count(std::string_view name, std::size_t count, std::size_t
   return invalid_model("attribute '{}' has {} entries, there are {}", name, count, wanted);
 }
 
-/// Where a branch leads: inner nodes keep their numbers, leaves come behind `inner`.
+/// Returns where a branch leads: inner nodes keep their number, leaves become -1 - id.
 Expected<std::int64_t> target_of(std::int64_t id, bool leaf, std::int64_t inner,
                                  std::int64_t leaves) {
   const std::int64_t count = leaf ? leaves : inner;
@@ -76,7 +76,7 @@ Expected<void> read_branches(NodeCtx& ctx, const char* ids, const char* leafs, s
   return {};
 }
 
-/// A test for one of several members becomes a chain of tests for equality.
+/// Expands tests for membership in a set into chains of equality tests.
 Expected<void> expand_members(Trees& trees, const std::vector<double>& members) {
   std::size_t next = 0;
   const std::size_t given = trees.modes.size();
@@ -106,7 +106,7 @@ Expected<void> expand_members(Trees& trees, const std::vector<double>& members) 
   return {};
 }
 
-/// Leaves get numbers behind the inner nodes and lead to themselves.
+/// Numbers leaves after the inner nodes and makes them lead to themselves.
 void append_leaves(Trees& trees) {
   trees.inner = static_cast<std::int64_t>(trees.modes.size());
   for (Ints* const branches : {&trees.when_true, &trees.when_false})
@@ -123,8 +123,7 @@ void append_leaves(Trees& trees) {
   }
 }
 
-/// The greatest number of branches from a root to a leaf. Error: nodes that lead back to
-/// themselves.
+/// Returns the longest path from a root to a leaf, in branches. Error: a cycle.
 Expected<std::int64_t> depth_of(const Trees& trees) {
   constexpr std::int64_t kUnknown = -1, kOpen = -2;
   Ints height(trees.modes.size(), kUnknown);
@@ -201,7 +200,7 @@ ValueId floats_of(Composer& c, const std::vector<double>& values, DType dtype) {
   return c.ok() ? c.cast(c.ctx().builder().constant(std::move(made)), dtype) : ValueId{};
 }
 
-/// The leaf, as a number of a node, that every row reaches in every tree.
+/// Returns the leaf, as a node number, that each row reaches in each tree.
 ValueId reached_leaves(Composer& c, const Trees& trees, ValueId x, std::int64_t depth) {
   const auto count = static_cast<std::int64_t>(trees.roots.size());
   const ValueId start = c.expand(c.list(trees.roots), c.join({c.dim(x, 0), c.number(count)}));
@@ -241,7 +240,7 @@ ValueId reached_leaves(Composer& c, const Trees& trees, ValueId x, std::int64_t 
   return c.ok() ? results[0] : ValueId{};
 }
 
-/// [rows, targets] from the leaves that were reached, [rows, trees].
+/// Returns [rows, targets] from the reached leaves, [rows, trees].
 Expected<ValueId> aggregate(Composer& c, const Trees& trees, ValueId leaves, std::int64_t targets,
                             DType dtype) {
   const std::int64_t how = c.integer("aggregate_function", 1);

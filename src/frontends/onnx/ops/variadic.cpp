@@ -1,4 +1,4 @@
-// Max, Mean, Min, Sum: chains of the binary operator, from the first operand on.
+// Max, Mean, Min, Sum: chains of the binary operator, starting with the first operand.
 #include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"

@@ -1,14 +1,14 @@
-// Attributes that convolutions and pools share.
+// Attributes shared by convolutions and pools.
 #pragma once
 
 #include "frontends/onnx/node_ctx.h"
 
 namespace scanloom::onnx {
 
-/// How the attribute `auto_pad` says to pad, in the words of our operators.
+/// Returns the padding mode of attribute `auto_pad`, in the words of our operators.
 Expected<const char*> auto_pad(NodeCtx& ctx);
 
-/// Error: the attribute `kernel_shape`, which repeats what the weights say, says something else.
+/// Error: attribute `kernel_shape`, which repeats the sizes of the weights, contradicts them.
 Expected<void> check_kernel_shape(NodeCtx& ctx, ir::ValueId weights);
 
 }  // namespace scanloom::onnx

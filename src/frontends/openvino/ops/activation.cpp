@@ -1,4 +1,4 @@
-// Activations and other functions of one element that are formulas over operators of the IR.
+// Activations and other element-wise functions that are formulas over operators of the IR.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ using ops::Composer;
 
 namespace {
 
-/// Further inputs and attributes of the layer, in the element type that x is computed in.
+/// Further inputs and attributes of the layer, in the element type used for computing.
 struct Parameters {
   LayerCtx& ctx;
   Composer& c;
@@ -61,7 +61,7 @@ ValueId mish(Composer& c, ValueId x, Parameters) {
   return c.mul(x, c.op(ops::tanh_op, {c.op(ops::softplus_op, {x})}));
 }
 
-// lambda * (x above 0, alpha * (exp(x) - 1) below).
+// lambda * x above 0, lambda * alpha * (exp(x) - 1) below.
 ValueId selu(Composer& c, ValueId x, Parameters parameters) {
   const ValueId curve = c.mul(parameters.input(1), c.op(ops::expm1_op, {x}));
   const ValueId is_above = c.less(c.like(0, x), x);
@@ -78,7 +78,7 @@ ValueId swish(Composer& c, ValueId x, Parameters parameters) {
 
 ValueId tangent(Composer& c, ValueId x, Parameters) { return c.tan(x); }
 
-// To the even neighbour, or away from zero, of what lies in the middle of two.
+// Rounds halves to even, or away from zero.
 ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
   const std::string mode = c.take(parameters.ctx.attributes.choice(
       "mode", "half_to_even", {"half_to_even", "half_away_from_zero"}));
@@ -89,7 +89,7 @@ ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
   return c.where(c.less(x, c.like(0, x)), c.neg(result), result);
 }
 
-// A list of one slope for each channel stands on axis 1; other slopes are broadcast.
+// A list with one slope per channel belongs to axis 1; other slopes are broadcast.
 ValueId prelu(Composer& c, ValueId x, Parameters parameters) {
   ValueId slope = parameters.input(1);
   if (!c.ok()) return {};
@@ -127,7 +127,7 @@ constexpr Activation kActivations[] = {
 
 }  // namespace
 
-// Computed in f32 at least and rounded once, of integers to the nearest whole number.
+// Computed in at least f32 and rounded once; for integers, to the nearest integer.
 Expected<void> convert_activation(LayerCtx& ctx) {
   const auto* const found = std::ranges::find(kActivations, operation(ctx), &Activation::type);
   if (found == std::end(kActivations))
@@ -143,7 +143,7 @@ Expected<void> convert_activation(LayerCtx& ctx) {
 
 namespace {
 
-/// Whether a limit is none to numbers of that type.
+/// Whether a limit has no effect on numbers of that type.
 bool is_open(DType dtype, double limit, bool is_low) {
   if (!is_integer(dtype)) return std::isinf(limit) && (limit < 0) == is_low;
   const int bits = dtype_file_bits(dtype);
@@ -154,7 +154,7 @@ bool is_open(DType dtype, double limit, bool is_low) {
 
 }  // namespace
 
-// Integers are limited by the whole numbers between the limits.
+// Integers are clamped to the integers between the limits.
 Expected<void> convert_clamp(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(double low, ctx.attributes.real("min"));
@@ -182,7 +182,7 @@ Expected<void> convert_is_inf(LayerCtx& ctx) {
                           {{"detect_negative", negative}, {"detect_positive", positive}}));
 }
 
-// NaN is less than nothing.
+// A comparison with NaN is false.
 Expected<void> convert_is_finite(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   Composer c(ctx.builder());

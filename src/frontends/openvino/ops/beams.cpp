@@ -1,4 +1,4 @@
-// GatherTree: the sequences that the beams of a search have taken, by a loop backwards over time.
+// GatherTree: traces the sequences of a beam search in a loop backwards over time.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 
@@ -9,14 +9,14 @@ using tensor::Type;
 
 namespace {
 
-/// A loop over the steps of both [time, batch, beam] operands from the last one on. It carries
-/// where each sequence is; steps behind the end of a sequence leave that alone and stack end
-/// tokens.
+/// A loop over the steps of both [time, batch, beam] operands, starting from the last one. It
+/// carries the current beam of each sequence. Steps after the end of a sequence leave that
+/// unchanged and stack end tokens.
 class Backtrace {
  public:
   explicit Backtrace(LayerComposer& c) : c_(c) {}
 
-  /// `lengths` [batch, 1], `end` a scalar.
+  /// `lengths` is [batch, 1], `end` a scalar.
   ValueId made(ValueId tokens, ValueId parents, ValueId lengths, ValueId end);
 
  private:
@@ -68,7 +68,7 @@ ValueId Backtrace::made(ValueId tokens, ValueId parents, ValueId lengths, ValueI
 
 }  // namespace
 
-// Everything behind the first end token is end tokens.
+// All tokens after the first end token become end tokens.
 Expected<void> convert_gather_tree(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId tokens = c.in(0), parents = c.in(1);

@@ -1,5 +1,5 @@
 // Operations that move blocks of elements between axes: BatchToSpace, DepthToSpace,
-// ShuffleChannels, SpaceToBatch, SpaceToDepth. Each is a reshape, a transpose and a reshape.
+// ShuffleChannels, SpaceToBatch, SpaceToDepth. Each becomes a reshape, a transpose and a reshape.
 #include <algorithm>
 
 #include "frontends/openvino/ops/converters.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// Sizes of a reshape of x, known or computed.
+/// The sizes of a reshape of x, known or computed.
 class Sizes {
  public:
   Sizes(Composer& c, ValueId x) : c_(c), x_(x) {}
@@ -35,7 +35,7 @@ class Sizes {
   std::vector<ValueId> parts_;
 };
 
-/// Error: the size is known, and `divisor` does not divide it.
+/// Error: the size is known and not a multiple of `divisor`.
 Expected<void> check_divides(LayerCtx& ctx, ValueId x, int axis, std::int64_t divisor) {
   const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
   if (!size.is_constant() || size.value() % divisor == 0) return {};
@@ -43,11 +43,12 @@ Expected<void> check_divides(LayerCtx& ctx, ValueId x, int axis, std::int64_t di
                        axis, divisor);
 }
 
-/// x of a batch, channels and `spatial` further axes, each of which has blocks of `block`.
+/// x with a batch axis, a channel axis and `spatial` further axes, each split into blocks of
+/// `block`.
 struct Blocks {
   ValueId x;
   int spatial = 0;
-  std::int64_t block = 1, all = 1;  // in a block of all axes
+  std::int64_t block = 1, all = 1;  // all: elements of a block over all axes
   bool blocks_first = true;
 
   static Expected<Blocks> of(LayerCtx& ctx);
@@ -71,7 +72,7 @@ Expected<Blocks> Blocks::of(LayerCtx& ctx) {
 
 }  // namespace
 
-// [n, b.., c, d..], or with depth first [n, c, b.., d..], to [n, c, d, b, d, b, ..].
+// Turns [n, b.., c, d..], or [n, c, b.., d..] with depth first, into [n, c, d, b, d, b, ..].
 Expected<void> convert_depth_to_space(LayerCtx& ctx) {
   SCANLOOM_TRY(const Blocks from, Blocks::of(ctx));
   SCANLOOM_CHECK_OK(check_divides(ctx, from.x, 1, from.all));
@@ -94,7 +95,7 @@ Expected<void> convert_depth_to_space(LayerCtx& ctx) {
   return ctx.emit(c, joined.reshape(c.transpose(split.reshape(from.x), perm)));
 }
 
-// [n, c, d, b, d, b, ..] to [n, b.., c, d..], or with depth first to [n, c, b.., d..].
+// Turns [n, c, d, b, d, b, ..] into [n, b.., c, d..], or [n, c, b.., d..] with depth first.
 Expected<void> convert_space_to_depth(LayerCtx& ctx) {
   SCANLOOM_TRY(const Blocks from, Blocks::of(ctx));
   Composer c(ctx.builder());
@@ -117,7 +118,7 @@ Expected<void> convert_space_to_depth(LayerCtx& ctx) {
   return ctx.emit(c, joined.reshape(c.transpose(split.reshape(from.x), perm)));
 }
 
-// The axis as [groups, rest] to [rest, groups].
+// Splits the axis into [groups, rest] and transposes to [rest, groups].
 Expected<void> convert_shuffle_channels(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
@@ -143,7 +144,7 @@ Expected<void> convert_shuffle_channels(LayerCtx& ctx) {
 
 namespace {
 
-/// The blocks of BatchToSpace and SpaceToBatch, one size for each axis, 1 for the batch.
+/// Returns the blocks of BatchToSpace and SpaceToBatch: one size per axis, 1 for the batch.
 Expected<Ints> block_shape(LayerCtx& ctx, int rank) {
   SCANLOOM_TRY(Ints sizes, ctx.constant_integers(1));
   if (static_cast<int>(sizes.size()) != rank)
@@ -159,7 +160,7 @@ Expected<Ints> block_shape(LayerCtx& ctx, int rank) {
   return sizes;
 }
 
-/// Input i, crops or pads at one end of each axis: none along the batch.
+/// Returns input i: the crops or pads at one end of each axis. The batch axis has none.
 Expected<ValueId> ends_of_axes(LayerCtx& ctx, int i, int rank) {
   constexpr std::int64_t kMax = std::int64_t{1} << 40;
   SCANLOOM_TRY(const ValueId list, index_list(ctx, i));
@@ -176,7 +177,7 @@ Expected<ValueId> ends_of_axes(LayerCtx& ctx, int i, int rank) {
   return list;
 }
 
-/// What is cropped is there, as far as sizes are known.
+/// Checks that no more is cropped than there is, as far as sizes are known.
 Expected<void> check_crops(LayerCtx& ctx, ValueId x, const Ints& blocks) {
   if (ctx.constant(2) == nullptr || ctx.constant(3) == nullptr) return {};
   SCANLOOM_TRY(const Ints begins, ctx.constant_integers(2));
@@ -201,7 +202,7 @@ Expected<std::int64_t> product(const Ints& sizes) {
 
 }  // namespace
 
-// [b.., n, d..] to [n, d, b, d, b, ..], without the crops.
+// Turns [b.., n, d..] into [n, d, b, d, b, ..], then crops.
 Expected<void> convert_batch_to_space(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 2));
@@ -227,7 +228,7 @@ Expected<void> convert_batch_to_space(LayerCtx& ctx) {
   return ctx.emit(c, c.op(ops::slice_op, {whole, begins, c.sub(c.shape(whole), ends)}));
 }
 
-// The padded [n, d, b, d, b, ..] to [b.., n, d..].
+// Turns the padded [n, d, b, d, b, ..] into [b.., n, d..].
 Expected<void> convert_space_to_batch(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 2));

@@ -9,7 +9,7 @@ Expected<ValueId> placed_at(LayerCtx& ctx, ValueId x, int i, int rank, std::int6
   if (!type.ranked)
     return fail(Code::unsupported, "pdpd: input {} has an unknown number of axes", i);
   const std::int64_t first = start == -1 ? rank - type.rank() : start;
-  // Axes of one element at its end need no place.
+  // Trailing axes of size 1 need no place.
   int axes = type.rank();
   while (axes > 0 && type.dims[static_cast<std::size_t>(axes) - 1] == tensor::Dim(1)) --axes;
   if (first < 0 || first > rank - axes)
@@ -33,7 +33,7 @@ Expected<std::string> broadcast_mode(LayerCtx& ctx) {
 Expected<ValueId> placed(LayerCtx& ctx, ValueId whole, ValueId part, int i) {
   SCANLOOM_TRY(const std::string mode, broadcast_mode(ctx));
   if (mode == "pdpd") {
-    // OpenVINO writes no axis, and reads 0.
+    // OpenVINO does not write the axis, and reads it as 0 if missing.
     SCANLOOM_TRY(const std::int64_t axis, ctx.attributes.integer("axis", 0));
     if (!ctx.type(whole).ranked)
       return fail(Code::unsupported, "pdpd: an operand has an unknown number of axes");

@@ -1,4 +1,5 @@
-// I420 and NV12 to RGB and BGR: planes of brightness and, at half the resolution, of two colours.
+// I420 and NV12 to RGB and BGR. The input is a plane of luma and, at half the resolution, two of
+// chroma.
 #include <utility>
 
 #include "frontends/openvino/ops/converters.h"
@@ -11,15 +12,15 @@ using ir::ValueId;
 
 namespace {
 
-/// Brightness [batch, height, width, 1] and two colours of half that height and width each.
+/// Luma [batch, height, width, 1], and two chroma planes with half that height and width.
 struct Planes {
   ValueId y, u, v;
 };
 
 ValueId channel(LayerComposer& c, ValueId x, std::int64_t i) { return c.slice(x, 3, i, i + 1); }
 
-/// A picture in one tensor has the colours behind two thirds of its rows: NV12 as pairs, I420 as
-/// one plane after the other.
+/// Splits a picture in a single tensor. Luma is the first two thirds of the rows; chroma follows,
+/// as pairs for NV12 and one plane after another for I420.
 Planes parts_of_one(LayerComposer& c, ValueId x, bool pairs) {
   const ValueId two = c.number(2), batch = c.dim(x, 0), width = c.dim(x, 2);
   const ValueId half = c.div(c.dim(x, 1), c.number(3)), height = c.mul(half, two);
@@ -45,7 +46,7 @@ Planes planes_of(LayerComposer& c, bool pairs) {
   return {x, c.in(1), c.in(2)};
 }
 
-/// Every element four times, in squares.
+/// Repeats every element in a square of 2 x 2.
 ValueId doubled(LayerComposer& c, ValueId x) {
   const ValueId batch = c.dim(x, 0), height = c.dim(x, 1), width = c.dim(x, 2);
   const ValueId one = c.number(1), two = c.number(2);
@@ -56,7 +57,7 @@ ValueId doubled(LayerComposer& c, ValueId x) {
 
 }  // namespace
 
-// Integers are rounded to the nearest.
+// Integers are rounded to nearest.
 Expected<void> convert_colours(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const std::string_view name = operation(ctx);

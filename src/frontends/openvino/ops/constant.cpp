@@ -1,4 +1,4 @@
-// Constant: a range of the weights.
+// Constant, which is a range of the weights.
 #include "frontends/openvino/ops/converters.h"
 
 namespace scanloom::openvino {

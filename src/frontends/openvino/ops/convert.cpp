@@ -1,4 +1,4 @@
-// Convert, ConvertLike, ConvertPromoteTypes and FakeConvert: element types.
+// Conversions of element types: Convert, ConvertLike, ConvertPromoteTypes and FakeConvert.
 #include <algorithm>
 
 #include "frontends/openvino/ops/converters.h"
@@ -32,12 +32,12 @@ Expected<void> convert_convert_like(LayerCtx& ctx) {
 
 namespace {
 
-/// Kinds in the order in which they win: booleans, integers, reals.
+/// Kinds in ascending priority: booleans, integers, floating point.
 int kind_order(DType dtype) { return is_floating_point(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
 bool is_signed_integer(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int; }
 
-/// One of the two operands whose types are brought together.
+/// One of the two operands converted to a common type.
 struct Promoted {
   DType dtype = DType::f32;
   bool is_scalar = false;
@@ -46,8 +46,9 @@ struct Promoted {
   [[nodiscard]] int bits() const { return dtype_file_bits(dtype); }
 };
 
-/// What holds both where neither is a scalar that yields. Two types of 16 bits become f32; integers
-/// with and without sign become signed ones with room for both, which 64 bits without sign lack.
+/// Returns a type that represents both, if neither is a scalar that yields. Two 16-bit float types
+/// become f32. Signed and unsigned integers become signed ones wide enough for both, which does not
+/// exist for u64.
 Expected<DType> common_type(LayerCtx& ctx, const Promoted& a, const Promoted& b) {
   if (a.order() != b.order()) return a.order() > b.order() ? a.dtype : b.dtype;
   const Promoted& wider = a.bits() > b.bits() ? a : b;
@@ -61,7 +62,7 @@ Expected<DType> common_type(LayerCtx& ctx, const Promoted& a, const Promoted& b)
   return bits <= 8 ? DType::i8 : bits <= 16 ? DType::i16 : bits <= 32 ? DType::i32 : DType::i64;
 }
 
-/// Whether OpenVINO counts the promotion as one that loses nothing.
+/// Whether OpenVINO considers the promotion lossless.
 bool is_safe(const Promoted& a, const Promoted& b, DType result, bool yields) {
   for (const Promoted& from : {a, b}) {
     if (is_floating_point(result) && is_integer(from.dtype) &&
@@ -111,7 +112,7 @@ Expected<void> convert_convert_promote_types(LayerCtx& ctx) {
   return {};
 }
 
-// What 8 bits keep of x * scale - shift, taken back.
+// Rounds x * scale - shift to 8 bits and converts it back.
 Expected<void> convert_fake_convert(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_TRY(const DType to, ctx.attributes.dtype("destination_type"));

@@ -1,4 +1,4 @@
-// The functions that list.inc names.
+// Declares the converters listed in list.inc.
 #pragma once
 
 #include "frontends/openvino/layer_ctx.h"

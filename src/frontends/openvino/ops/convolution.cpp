@@ -1,5 +1,5 @@
-// Convolution, ConvolutionBackpropData and their forms with groups, whose filters have an axis of
-// their own for the groups; DeformableConvolution.
+// Convolution, ConvolutionBackpropData and their grouped forms, whose filters have a separate axis
+// for the groups; DeformableConvolution.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "frontends/openvino/ops/windows.h"
@@ -10,7 +10,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Filters [groups, a, b, ...] as [groups * a, b, ...], and how many groups there are.
+/// Filters [groups, a, b, ...] reshaped to [groups * a, b, ...], and the number of groups.
 struct Filters {
   ValueId value;
   std::int64_t groups = 1;
@@ -38,7 +38,7 @@ Expected<void> convolve(LayerCtx& ctx, const Filters& filters) {
   return ctx.emit(ops::conv_op, {x, filters.value, ValueId()}, std::move(attrs));
 }
 
-/// y in those sizes: what is too much is cut off behind, or with `halves` on both sides.
+/// Cuts y to the given sizes: at the end or, with `halves`, on both sides.
 ValueId cut_to(LayerComposer& c, ValueId y, ValueId sizes, bool halves, bool upper) {
   const ValueId surplus = c.sub(c.shape(y, 2), c.cast(sizes, DType::i64));
   const ValueId cut = c.max(surplus, c.list({0})), half = c.div(cut, c.number(2));
@@ -48,9 +48,9 @@ ValueId cut_to(LayerComposer& c, ValueId y, ValueId sizes, bool halves, bool upp
   return c.op(ops::pad_op, {y, pads}, {{"mode", "constant"}});
 }
 
-/// Where the sizes of the result are an operand, pads at the end follow from them; and those at the
-/// beginning too unless padding is explicit: the greater half for same_upper, the smaller one for
-/// others. Without them padding that is not explicit is none.
+/// If the sizes of the result are an operand, they determine the pads at the end and, unless
+/// padding is explicit, those at the beginning: the larger half for same_upper, otherwise the
+/// smaller one. Without that operand, padding that is not explicit is 0.
 Expected<void> convolve_back(LayerCtx& ctx, const Filters& filters) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0), sizes = c.optional_in(2);
@@ -63,7 +63,7 @@ Expected<void> convolve_back(LayerCtx& ctx, const Filters& filters) {
   if (halves) windows.begin.clear();
   if (sizes.valid()) windows.end.assign(windows.begin.size(), 0);
   const bool known = halves && sizes.valid() && ctx.constant(2) != nullptr;
-  // The operator halves the other way round.
+  // The operator splits the halves the other way round.
   if (known) windows.padding = upper ? "same_lower" : "same_upper";
   auto attrs = windows.attributes();
   attrs.push_back({"group", filters.groups});
@@ -98,13 +98,13 @@ Expected<void> convert_group_convolution_backprop(LayerCtx& ctx) {
 
 namespace {
 
-/// One axis of a deformable convolution: where its windows look, before they are moved.
+/// One axis of a deformable convolution: the undeformed positions of its windows.
 struct DeformedAxis {
   std::int64_t stride = 1, dilation = 1, begin = 0;
   int axis = 2;  // of x and the filters
 };
 
-/// How many elements of padding come first, which may follow from the sizes.
+/// Returns the padding at the beginning, which may depend on the sizes.
 ValueId padding_before(ops::Composer& c, const DeformedAxis& along, const Windows& windows,
                        ValueId size, ValueId kernel, ValueId out) {
   if (windows.padding == "explicit") return c.number(along.begin);
@@ -116,8 +116,8 @@ ValueId padding_before(ops::Composer& c, const DeformedAxis& along, const Window
   return windows.padding == "same_upper" ? half : c.sub(missing, half);
 }
 
-/// Offsets along one axis, [batch, groups, positions, rows, columns], that lead to no place outside
-/// of x, and whether they did not before.
+/// Offsets along one axis, [batch, groups, positions, rows, columns], changed so that no sample is
+/// outside of x, and whether the sample was inside before.
 struct Kept {
   ValueId offset, inside;
 };
@@ -138,8 +138,8 @@ Kept kept_inside(LayerComposer& c, const DeformedAxis& along, const Windows& win
           c.both(c.less_equal(zero, coordinate), c.less(coordinate, limit))};
 }
 
-/// Without interpolation into the padding: what lies outside of x is 0, and between its last
-/// element and its end x is as at that element. `operands` are x, filters, offsets, bias, mask.
+/// Disables interpolation into the padding: samples outside of x are 0, and between the last
+/// element and its end x is constant. `operands` are x, filters, offsets, bias, mask.
 Expected<void> keep_inside(LayerComposer& c, const Windows& given, std::int64_t groups,
                            std::vector<ValueId>& operands) {
   Windows windows = given;
@@ -170,7 +170,7 @@ Expected<void> keep_inside(LayerComposer& c, const Windows& given, std::int64_t 
 
 }  // namespace
 
-// From opset 8 on there may be a mask, and samples that reach into the padding may count in part.
+// Since opset 8 there may be a mask, and samples that reach into the padding may count in part.
 Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);

@@ -1,5 +1,5 @@
-// CTCGreedyDecoder and CTCGreedyDecoderSeqLen: the best class of every step, without blanks and,
-// where they are merged, without those that repeat the step before.
+// CTCGreedyDecoder and CTCGreedyDecoderSeqLen: the best class of every step, without blanks and, if
+// merging, without repetitions of the previous step.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 
@@ -10,11 +10,11 @@ using ir::ValueId;
 namespace {
 
 struct Decoded {
-  ValueId classes;  // i64 [batch, steps], -1 behind the last one
+  ValueId classes;  // i64 [batch, steps], -1 after the last one
   ValueId counts;   // i64 [batch]
 };
 
-/// Scores are [batch, steps, classes]; lengths [batch] and blank are of i64.
+/// Scores are [batch, steps, classes]; lengths [batch] and blank are i64.
 Decoded decode(ops::Composer& c, ValueId scores, ValueId lengths, ValueId blank, bool merges) {
   const ValueId best =
       c.op(ops::argmax_op, {scores}, {{"axis", 2}, {"keepdims", 0}, {"select_last_index", 0}});
@@ -30,7 +30,7 @@ Decoded decode(ops::Composer& c, ValueId scores, ValueId lengths, ValueId blank,
   const ValueId ones = c.cast(kept, DType::i64);
   const ValueId sums =
       c.op(ops::cumsum_op, {ones, c.number(1)}, {{"exclusive", 1}, {"reverse", 0}});
-  // What is not kept is written behind the result.
+  // Dropped classes are written to an extra column after the result.
   const ValueId positions = c.where(kept, sums, steps);
   const ValueId room = c.expand(none, c.join({c.dim(best, 0), c.add(steps, c.number(1))}));
   const ValueId written =
@@ -40,8 +40,8 @@ Decoded decode(ops::Composer& c, ValueId scores, ValueId lengths, ValueId blank,
 
 }  // namespace
 
-// Scores are [steps, batch, classes], the last class being the blank; the mask tells how many steps
-// a row has. The result is of the scores' type.
+// Scores are [steps, batch, classes], and the last class is the blank. The mask gives the number of
+// steps of each row. The result has the scores' type.
 Expected<void> convert_ctc_greedy_decoder(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId scores = c.transpose(c.in(0), {1, 0, 2}), mask = c.in(1);

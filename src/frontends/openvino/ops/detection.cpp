@@ -1,4 +1,4 @@
-// Parts of detectors: grids of prior boxes, the cells of YOLO, the best regions.
+// Parts of detectors: grids of prior boxes, YOLO cells, top regions.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "frontends/openvino/ops/operands.h"
@@ -10,7 +10,7 @@ using Ints = ops::Composer::Ints;
 
 namespace {
 
-/// The first of the axes multiplied together up to the last one, both included.
+/// Merges axes `first` to `last`, inclusive, into one.
 ValueId merged_axes(LayerComposer& c, ValueId x, int first, int last, int rank) {
   const ValueId merged = c.reduce_all(c.shape(x, first, last + 1), "prod");
   return c.reshape(x, c.join({c.shape(x, 0, first), merged, c.shape(x, last + 1, rank)}));
@@ -18,8 +18,8 @@ ValueId merged_axes(LayerComposer& c, ValueId x, int first, int last, int rank) 
 
 }  // namespace
 
-// Each region has two places, the other `coords` less two, one score of being an object, and the
-// scores of the classes; all but the coordinates behind the second become probabilities.
+// Each region has two positions, `coords` - 2 other coordinates, an object score, and class scores.
+// All except the coordinates after the second become probabilities.
 Expected<void> convert_region_yolo(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0), x = c.wide_in(0);
@@ -59,7 +59,8 @@ Expected<void> convert_region_yolo(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(given)));
 }
 
-// The elements, taken for a picture of fewer and larger planes, by their places in squares of it.
+// Rearranges the elements, viewed as a picture with fewer and larger planes, by their position
+// within squares.
 Expected<void> convert_reorg_yolo(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -82,7 +83,7 @@ Expected<void> convert_reorg_yolo(LayerCtx& ctx) {
 
 namespace {
 
-/// How many cells a grid has along an axis of the image, and how far they are apart.
+/// The number of cells along an axis of the image, and the distance between them.
 struct GridAxis {
   ValueId cells, step;
 };
@@ -97,7 +98,7 @@ GridAxis grid_axis(LayerComposer& c, const char* count, const char* step, int ax
   return grid;
 }
 
-/// The middles of the cells.
+/// Returns the centres of the cells.
 ValueId middles(LayerComposer& c, const GridAxis& axis) {
   const DType dtype = c.dtype(axis.step);
   return c.mul(c.add(c.cast(c.count_up(axis.cells), dtype), c.scalar(0.5, dtype)), axis.step);
@@ -105,7 +106,7 @@ ValueId middles(LayerComposer& c, const GridAxis& axis) {
 
 }  // namespace
 
-// The prior boxes around the middle of each cell of a grid.
+// Prior boxes around the centre of each grid cell.
 Expected<void> convert_prior_grid(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId priors = c.in(0);
@@ -122,7 +123,7 @@ Expected<void> convert_prior_grid(LayerCtx& ctx) {
   return c.emit(c.flag("flatten", true) ? c.reshape(boxes, c.list({-1, 4})) : boxes);
 }
 
-// Rows of the greatest probabilities, of which there must be as many.
+// Selects the regions with the largest probabilities; there must be at least that many.
 Expected<void> convert_topk_rois(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId rois = c.in(0), scores = c.in(1);
@@ -143,7 +144,7 @@ ValueId floats_of(LayerComposer& c, const std::vector<double>& values) {
   return c.concat(std::move(parts), 0);
 }
 
-/// The variances of all boxes, by box and corner.
+/// Returns the variances of all boxes, by box and corner.
 ValueId variances(LayerComposer& c, ValueId shape) {
   std::vector<double> given = c.take(c.ctx().attributes.floats("variance"));
   if (given.empty()) given = {0.1};
@@ -154,7 +155,8 @@ ValueId variances(LayerComposer& c, ValueId shape) {
 
 }  // namespace
 
-// Boxes of given widths and heights around each cell, in parts of the image, and their variances.
+// Boxes with the given widths and heights around each cell, relative to the image, and their
+// variances.
 Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_TRY(const std::vector<double> widths, ctx.attributes.floats("width"));
@@ -166,7 +168,7 @@ Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
   limit_elements(c, c.join({cells, c.number(static_cast<std::int64_t>(widths.size()))}));
   const double step = c.real("step", 0), offset = c.real("offset", 0);
   const auto number = [&](double value) { return c.scalar(value, DType::f32); };
-  /// Low and high corners along an axis, [cell, box].
+  /// Returns the low and high corners along an axis, [cell, box].
   const auto corners = [&](std::int64_t axis, const char* name,
                            const std::vector<double>& lengths) {
     const ValueId count = c.gather(cells, c.number(axis), 0);

@@ -1,4 +1,4 @@
-// EmbeddingBag and EmbeddingSegments: sums or means of rows of a table.
+// EmbeddingBag and EmbeddingSegments: sums or means of table rows.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/operands.h"
 
@@ -9,7 +9,8 @@ using ops::Composer;
 
 namespace {
 
-/// The rows that input 1 names, times the weights that input `weights` may give, one for each.
+/// Returns the rows selected by input 1, each multiplied by its weight if input `weights` is
+/// present.
 ValueId weighted_rows(LayerCtx& ctx, Composer& c, ValueId table, ValueId indices, int weights) {
   const ValueId rows = c.gather(table, indices, 0);
   if (!ctx.has(weights)) return rows;
@@ -31,8 +32,8 @@ Expected<ValueId> table_operand(LayerCtx& ctx) {
   return table;
 }
 
-/// Rows that belong to segments: their sum or mean, by segment; an empty one is the row that input
-/// `fallback` names, zeros where that is missing or -1.
+/// Returns the sum or mean of the rows of each segment. An empty segment gets the row selected by
+/// input `fallback`, or zeros if that is missing or -1.
 Expected<ValueId> by_segment(LayerCtx& ctx, Composer& c, ValueId table, ValueId rows,
                              ValueId segments, ValueId count, int fallback, bool mean) {
   const DType dtype = c.dtype(table);
@@ -58,7 +59,7 @@ Expected<ValueId> by_segment(LayerCtx& ctx, Composer& c, ValueId table, ValueId 
 
 }  // namespace
 
-// Bags of equal size, one for each row of the indices.
+// Bags of equal size, one per row of the indices.
 Expected<void> convert_embedding_bag_packed(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId table, table_operand(ctx));
   SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
@@ -72,7 +73,7 @@ Expected<void> convert_embedding_bag_packed(LayerCtx& ctx) {
                            {"keepdims", 0}}));
 }
 
-// Offsets say where in the indices each bag begins.
+// Offsets give the start of each bag in the indices.
 Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId table, table_operand(ctx));
   SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
@@ -81,7 +82,8 @@ Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
   if (mean && ctx.has(4)) return invalid_model("input 4, weights, with reduction mean");
   Composer c(ctx.builder());
   const ValueId rows = weighted_rows(ctx, c, table, indices, 4);
-  // How many bags begin up to each index, less one; empty ones at the end begin behind the last.
+  // The number of bags that start at or before each index, minus one. Empty bags at the end start
+  // after the last index.
   const ValueId count = c.dim(indices, 0), bags = c.dim(offsets, 0), one = c.number(1);
   const ValueId nothing = c.expand(c.number(0), c.join({c.add(count, one)}));
   const ValueId begun =

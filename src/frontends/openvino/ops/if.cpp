@@ -1,4 +1,4 @@
-// If: a branch; what either side's port map takes from outside is handed to both.
+// Converts If to a branch. Both regions receive every outer value that either port map takes.
 #include <algorithm>
 #include <map>
 
@@ -14,7 +14,7 @@ using ir::ValueId;
 
 namespace {
 
-/// One side: the inputs of the layer that its Parameters stand for, and its Results by output.
+/// One region: its body, and its Results by output of the layer.
 struct BranchRegion {
   std::unique_ptr<Body> body;
   std::vector<const Layer*> results;  // by output of the layer
@@ -27,8 +27,8 @@ const BodyPart* find_part(const Layer& layer, std::string_view role) {
   return nullptr;
 }
 
-/// Which inputs of the layer either side takes, in their order, and as which operand of the branch.
-/// Constants are none: they are handed in as they are.
+/// Returns the inputs of the layer that either region takes, in their order, with their operand of
+/// the branch. Constants are not operands: they are passed as they are.
 Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx,
                                                              const LayerPorts& ports) {
   std::map<std::size_t, std::size_t> captured;
@@ -47,7 +47,8 @@ Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx,
   return captured;
 }
 
-/// Reads the side with the values of variables as further arguments. False: reported already.
+/// Reads the region, with the values of variables as additional arguments. False if an error was
+/// reported.
 bool run_region(LayerCtx& ctx, BranchRegion& region,
                 const std::vector<VariableUses::Use>& variables) {
   Reading& reading = ctx.reading();
@@ -63,7 +64,7 @@ bool run_region(LayerCtx& ctx, BranchRegion& region,
   return done;
 }
 
-/// What the side that runs has assigned, or left as it was, is assigned in the graph around.
+/// Assigns in the enclosing graph what the region that runs has assigned, or left unchanged.
 Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, BranchRegion (&regions)[2],
                                const std::vector<VariableUses::Use>& variables) {
   ir::Module& module = ctx.module();

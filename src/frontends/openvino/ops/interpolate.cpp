@@ -1,5 +1,5 @@
-// Interpolate: one `resample` per axis that changes. Reals and small integers are computed in f32,
-// others in f64; the results for integers are rounded to the nearest even.
+// Interpolate, as one `resample` per axis that changes. Floats and small integers are computed in
+// f32, others in f64. Integer results are rounded to nearest even.
 #include <algorithm>
 #include <cmath>
 
@@ -12,16 +12,16 @@ using ir::ValueId;
 
 namespace {
 
-/// What does not depend on the axis, in the words of `resample`.
+/// Settings common to all axes, in the words of `resample`.
 struct Sampling {
   std::string mode, coordinates = "half_pixel";
   double cubic_a = -0.75;
   bool antialias = false;
-  /// The next element where the result is smaller, the last one elsewhere.
+  /// Takes the next element when downsampling, otherwise the last one.
   bool simple_nearest = false;
 
   [[nodiscard]] std::vector<ir::NamedAttr> attributes(std::int64_t axis) const {
-    // What an antialiasing filter covers outside of x does not count.
+    // The part of an antialiasing filter outside of x does not count.
     return {{"axis", axis},        {"mode", mode},           {"coordinates", coordinates},
             {"cubic_a", cubic_a},  {"antialias", antialias}, {"exclude_outside", antialias},
             {"extrapolation", 0.0}};
@@ -75,7 +75,7 @@ LayerComposer::Ints resized_axes(LayerComposer& c, int rank) {
   return axes;
 }
 
-/// x with zeros around it where attributes pads_begin and pads_end, of the first axes, ask for it.
+/// Pads x with zeros as given by attributes pads_begin and pads_end for the first axes.
 ValueId padded(LayerComposer& c, ValueId x, int rank) {
   auto pads = c.take(c.ctx().attributes.integers("pads_begin"));
   auto end = c.take(c.ctx().attributes.integers("pads_end"));
@@ -92,7 +92,7 @@ ValueId padded(LayerComposer& c, ValueId x, int rank) {
   return c.op(ops::pad_op, {x, c.list(pads)}, {{"mode", "constant"}});
 }
 
-/// The sizes, or the factors, of the axes.
+/// The sizes or the factors of the axes.
 struct Targets {
   ValueId list;
   bool are_factors = false;
@@ -120,7 +120,7 @@ Targets targets_of(LayerComposer& c, std::size_t axes) {
   return targets;
 }
 
-/// One axis: its new size and the factor, an f64.
+/// One axis: its new size and its factor, an f64.
 struct AxisPlan {
   ValueId size, factor;
   bool is_same = false;
@@ -143,7 +143,7 @@ AxisPlan plan_of(LayerComposer& c, ValueId x, std::int64_t axis, const Targets& 
         targets.known == nullptr ? std::nullopt : tensor::to_integers(*targets.known);
     plan.is_same = sizes && (*sizes)[static_cast<std::size_t>(i)] == known_in;
   }
-  // The corners are those of the size that it has in the end.
+  // With align_corners the factor must be that of the final size.
   if (!targets.are_factors || sampling.coordinates == "align_corners")
     plan.factor = c.div(c.cast(plan.size, DType::f64), c.cast(in, DType::f64));
   return plan;

@@ -1,5 +1,5 @@
-// LayerComposer: the composer of ops/composer.h, which also reads the layer that it writes. After
-// an error operands are invalid and attributes 0; emit() hands it back.
+// LayerComposer: the composer of ops/composer.h, which can also read the layer being converted.
+// After an error operands are invalid and attributes 0; emit() returns the error.
 #pragma once
 
 #include "frontends/openvino/layer_ctx.h"
@@ -13,17 +13,17 @@ class LayerComposer : public ops::Composer {
   explicit LayerComposer(LayerCtx& ctx) : ops::Composer(ctx.builder()), ctx_(ctx) {}
 
   [[nodiscard]] LayerCtx& ctx() { return ctx_; }
-  /// Sets output 0 to `value`, and is done.
+  /// Sets output 0 to `value` and finishes.
   Expected<void> emit(ValueId value) { return ctx_.emit(*this, value); }
 
   ValueId in(int i) { return ok() ? take(ctx_.in(i)) : ValueId{}; }
   ValueId optional_in(int i) { return ok() ? take(ctx_.optional_in(i)) : ValueId{}; }
-  /// Input i, in the type that f16 and bf16 are computed in.
+  /// Returns input i, in the type in which f16 and bf16 are computed.
   ValueId wide_in(int i) {
     const ValueId value = in(i);
     return cast(value, ops::at_least_f32(dtype(value)));
   }
-  /// Input i, integers that say sizes, as i64.
+  /// Returns input i, integers that are sizes, as i64.
   ValueId sizes_in(int i) {
     const ValueId value = in(i);
     return ok() ? cast(widest(builder(), value), DType::i64) : ValueId{};
@@ -45,11 +45,11 @@ class LayerComposer : public ops::Composer {
                      std::initializer_list<std::string_view> choices) {
     return take(ctx_.attributes.choice(name, fallback, choices));
   }
-  /// The attribute as an axis of `rank` axes, from 0 on.
+  /// Returns the attribute as an axis in [0, rank).
   std::int64_t axis(std::string_view name, std::int64_t fallback, int rank) {
     return checked_axis(integer(name, fallback), rank);
   }
-  /// The constants of input i as axes of `rank` axes, from 0 on.
+  /// Returns the constants of input i as axes in [0, rank).
   Ints axes(int i, int rank) {
     Ints result;
     for (const std::int64_t one : constant_integers(i)) result.push_back(checked_axis(one, rank));

@@ -17,7 +17,7 @@ const BodyPart& body_of(const Layer& layer) {
   return *std::ranges::find(layer.bodies, "body", &BodyPart::role);
 }
 
-/// Without slices, the window of a concatenated output says how many steps there are.
+/// Without slices, the window of a concatenated output gives the number of steps.
 Expected<std::int64_t> steps_of_outputs(const BodyPart& part) {
   for (const PortEntry& port : part.outputs) {
     if (!port.axis || port.end < 0 || port.start < 0 || port.part_size < 1) continue;
@@ -40,8 +40,9 @@ Expected<void> check_single(LayerCtx& ctx, int input, ValueId value, bool is_con
                        type.shape().to_string());
 }
 
-/// The trip count as an i64, an endless one of which only the run knows being a number too large to
-/// be meant or, where there are slices, their number. Invalid: there is none.
+/// Returns the trip count as i64; invalid if it is a constant that means "endless". A negative
+/// count known only at run time, which means "endless" too, becomes the number of slices or,
+/// without slices, kEndlessTripCount.
 Expected<ValueId> trip_count_of(LayerCtx& ctx, LoopMap& map) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_CHECK_OK(check_single(ctx, 0, given, false));

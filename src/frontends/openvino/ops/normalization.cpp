@@ -12,7 +12,7 @@ namespace scanloom::openvino {
 
 using ir::ValueId;
 
-// x * factor + shift. In opset 1 x stands behind gamma and beta.
+// x * factor + shift. In opset 1 x comes after gamma and beta.
 Expected<void> convert_batch_norm(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const int at = ctx.version() >= 5 ? 0 : 2, gamma = ctx.version() >= 5 ? 1 : 0;
@@ -27,7 +27,7 @@ Expected<void> convert_batch_norm(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(c.in(at))));
 }
 
-// Version 1 takes all axes behind the first two, or behind the first one, or those of an attribute.
+// Version 1 reduces all axes after the first two, or after the first one, or those of an attribute.
 Expected<void> convert_mvn(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);
@@ -55,7 +55,7 @@ Expected<void> convert_mvn(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 
-// Without axes every element is normalised by itself.
+// Without axes each element is normalised by itself.
 Expected<void> convert_normalize_l2(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);
@@ -87,7 +87,7 @@ Expected<void> convert_group_normalization(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 
-// x / (bias + alpha / size ^ axes * the sum of the squares around it) ^ beta.
+// x / (bias + alpha / size ^ axes * sum of the squares of its neighbours) ^ beta.
 Expected<void> convert_lrn(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);
@@ -99,7 +99,7 @@ Expected<void> convert_lrn(LayerCtx& ctx) {
   if (size < 1) return invalid_model("attribute 'size' is {}, at least 1 is needed", size);
   ValueId sums = c.mul(x, x);
   for (const std::int64_t axis : axes) {
-    // More than all elements is no more than all.
+    // A window cannot cover more than all elements.
     const std::int64_t elements = c.known_size(x, static_cast<int>(axis));
     std::int64_t reach = (size - 1) / 2;
     if (elements > 0) reach = std::min(reach, elements - 1);
@@ -111,7 +111,7 @@ Expected<void> convert_lrn(LayerCtx& ctx) {
   return c.emit(c.cast(c.div(x, below), c.dtype(c.in(0))));
 }
 
-// x / sqrt(the sum of the squares over the channels + bias).
+// x / sqrt(sum of the squares over the channels + bias).
 Expected<void> convert_grn(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);
@@ -121,7 +121,8 @@ Expected<void> convert_grn(LayerCtx& ctx) {
   return c.emit(c.cast(c.div(x, c.sqrt(c.add(sum, c.like(bias, x)))), c.dtype(c.in(0))));
 }
 
-// The nearest of `levels` numbers from output low to output high, for x between input low and high.
+// Maps x between input low and high to the nearest of `levels` numbers from output low to output
+// high.
 Expected<void> convert_fake_quantize(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_TRY(const std::int64_t levels, ctx.attributes.integer("levels"));

@@ -104,9 +104,9 @@ Expected<void> set_indices(LayerCtx& ctx, ops::Composer& c, int i, ValueId value
 void limit_elements(ops::Composer& c, ValueId sizes) {
   if (!c.ok()) return;
   const auto known = c.builder().known(sizes);
-  if (known != nullptr && (known->integers || known->tensor)) return;  // binding knows them
+  if (known != nullptr && (known->integers || known->tensor)) return;  // checked by binding
   const ValueId least = c.max(sizes, c.number(0));
-  // As reals, which do not overflow.
+  // In floating point, which does not overflow.
   const ValueId product = c.reduce_all(c.cast(least, DType::f64), "prod");
   const ValueId total = c.cast(c.min(product, c.scalar(0x1p62, DType::f64)), DType::i64);
   c.op(ops::check_equal_op, {c.min(total, c.number(std::int64_t{1} << 40)), total},

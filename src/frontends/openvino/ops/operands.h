@@ -1,4 +1,4 @@
-// What converters ask of operands and attributes beyond what LayerCtx says.
+// Helpers with which converters read operands and attributes, beyond those of LayerCtx.
 #pragma once
 
 #include <optional>
@@ -9,35 +9,35 @@
 
 namespace scanloom::openvino {
 
-/// The layer's operation as list.inc writes it, however the layer does.
+/// Returns the layer's operation as spelled in list.inc, however the layer spells it.
 std::string_view operation(const LayerCtx& ctx);
 
-/// Input i, of integers of any type, as i64. A constant stays one. Error: no integers.
+/// Returns input i, integers of any type, as i64. A constant stays one. Error: not integers.
 Expected<ir::ValueId> index_operand(LayerCtx& ctx, int i);
-/// As index_operand(), of operators that take i32 too.
+/// Like index_operand(), for operators that also take i32.
 Expected<ir::ValueId> indices_operand(LayerCtx& ctx, int i);
-/// As index_operand(); a scalar becomes a list of one.
+/// Like index_operand(); a scalar becomes a list with one element.
 Expected<ir::ValueId> index_list(LayerCtx& ctx, int i);
-/// As index_operand(); a list of one becomes a scalar.
+/// Like index_operand(); a list with one element becomes a scalar.
 Expected<ir::ValueId> index_scalar(LayerCtx& ctx, int i);
 
-/// The axis that input i, a constant, names, from 0 on. Error: outside [-rank, rank).
+/// Returns the axis given by input i, a constant, in [0, rank). Error: outside [-rank, rank).
 Expected<int> axis_operand(LayerCtx& ctx, int i, int rank);
-/// As axis_operand(), of a list. Error: one of them is named twice.
+/// Like axis_operand(), for a list. Error: an axis occurs twice.
 Expected<std::vector<std::int64_t>> axes_operand(LayerCtx& ctx, int i, int rank);
-/// The axis that an attribute names; nullopt as fallback: it must be there.
+/// Returns the axis given by an attribute, which is required if the fallback is nullopt.
 Expected<int> axis_attribute(LayerCtx& ctx, std::string_view name,
                              std::optional<std::int64_t> fallback, int rank);
 
-/// Sets output i to integers in the element type that an attribute says, i64 where it is missing.
+/// Sets output i to integers in the element type given by an attribute, i64 if it is missing.
 Expected<void> set_indices(LayerCtx& ctx, ops::Composer& c, int i, ir::ValueId value,
                            std::string_view attribute);
 
-/// A run in which `sizes`, a list that only the run knows, make more than 2^40 elements fails here,
-/// before what the result is computed from has been made. Negative ones count as 0.
+/// Makes a run fail if `sizes`, a list known only at run time, give more than 2^40 elements, before
+/// the inputs of the result are computed. Negative sizes count as 0.
 void limit_elements(ops::Composer& c, ir::ValueId sizes);
 
-/// The number of elements of a list, input i. Error: not known (unsupported), no list.
+/// Returns the number of elements of input i, a list. Error: unknown (unsupported), not a list.
 Expected<std::int64_t> list_length(LayerCtx& ctx, int i);
 
 }  // namespace scanloom::openvino

@@ -24,7 +24,7 @@ Expected<Best> best_of(LayerComposer& c, ValueId x, ValueId count, std::int64_t 
 
 }  // namespace
 
-// Among equals the first index wins, which is more than attribute `stable` asks for.
+// Among equal elements the first index wins, a stronger guarantee than attribute `stable` requires.
 Expected<void> convert_topk(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -49,13 +49,13 @@ Expected<void> convert_topk(LayerCtx& ctx) {
 
 namespace {
 
-/// Input i as the scalar that the operator takes; invalid where it is absent.
+/// Returns input i as the scalar that the operator takes; invalid if it is absent.
 ValueId scalar_in(LayerComposer& c, int i, DType dtype) {
   if (!c.ctx().has(i)) return {};
   return c.reshape(c.cast(c.in(i), dtype), c.list({}));
 }
 
-/// Soft suppression lowers scores, which the operator does not. Error: it is asked for.
+/// Error: soft suppression is requested. It lowers scores, which the operator does not.
 Expected<void> check_hard(LayerCtx& ctx) {
   if (!ctx.has(5)) return {};
   const tensor::Tensor* const sigma = ctx.constant(5);
@@ -67,8 +67,8 @@ Expected<void> check_hard(LayerCtx& ctx) {
 
 }  // namespace
 
-// Rows of image, class and box; from version 5 on also rows with the score in the place of the box,
-// and how many rows there are. They are as many as are kept, in all versions.
+// Rows of image, class and box. Since version 5 also rows with the score instead of the box, and
+// the number of rows. In all versions there are as many rows as boxes kept.
 Expected<void> convert_non_max_suppression(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_CHECK_OK(check_hard(ctx));

@@ -1,4 +1,4 @@
-// Pad: constant, edge and reflect are modes of the IR's operator; symmetric picks by position.
+// Pad. Constant, edge and reflect are modes of the IR's operator; symmetric gathers by position.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/operands.h"
 
@@ -9,7 +9,7 @@ using ops::Composer;
 
 namespace {
 
-/// Mirrored at the edges, whose elements occur twice: position -1 is element 0.
+/// Mirrors x at the edges, repeating the edge elements: position -1 is element 0.
 ValueId mirrored(Composer& c, ValueId x, ValueId begin, ValueId end, int axis) {
   const ValueId size = c.dim(x, axis), zero = c.number(0), one = c.number(1);
   ValueId at = c.op(ops::range_op, {c.sub(zero, begin), c.add(size, end), one});

@@ -10,7 +10,7 @@ using ir::ValueId;
 
 namespace {
 
-/// What one axis of patches takes: `size` elements, `rate` apart, every `stride`.
+/// The patches along one axis: `size` elements at distance `rate`, every `stride`.
 struct Patches {
   std::int64_t size = 1, stride = 1, rate = 1;
   std::string padding;
@@ -18,8 +18,8 @@ struct Patches {
   [[nodiscard]] std::int64_t extent() const { return (size - 1) * rate + 1; }
 };
 
-/// The elements [patches, size] of an axis with `in` elements, counted from the first one of the
-/// padding, of which `begin` come first and `end` last.
+/// The elements [patches, size] taken from an axis with `in` elements. They count from the start of
+/// the padding, which is `begin` elements before the axis and `end` after it.
 struct Taken {
   ValueId elements, begin, end;
 };
@@ -68,7 +68,7 @@ Expected<Patches> patches_of(LayerCtx& ctx, std::size_t axis) {
 
 }  // namespace
 
-// [batch, channels, rows, columns] to [batch, size * size * channels, patches, patches].
+// Turns [batch, channels, rows, columns] into [batch, size * size * channels, patches, patches].
 Expected<void> convert_extract_image_patches(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -89,7 +89,7 @@ Expected<void> convert_extract_image_patches(LayerCtx& ctx) {
   return c.emit(c.reshape(ordered, c.join({c.dim(x, 0), depth, c.dim(parts, 2), c.dim(parts, 4)})));
 }
 
-// One image may come without a batch.
+// A single image may have no batch axis.
 Expected<void> convert_col2im(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0);
@@ -101,14 +101,14 @@ Expected<void> convert_col2im(LayerCtx& ctx) {
   if (rank == 2) x = c.unsqueeze(x, {0});
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   std::vector<ir::NamedAttr> attrs = windows.attributes();
-  attrs.erase(attrs.begin());  // auto_pad, which there is none of
+  attrs.erase(attrs.begin());  // auto_pad, which the operator lacks
   const ValueId image = c.sizes_in(1), block = c.sizes_in(2);
   ValueId y = c.op(ops::col2im_op, {x, image, block}, std::move(attrs));
   if (rank == 2) y = c.squeeze(y, {0});
   return c.emit(c.cast(y, dtype));
 }
 
-// With attribute adjoint that of the transposed matrices.
+// With attribute adjoint, inverts the transposed matrices.
 Expected<void> convert_inverse(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0);

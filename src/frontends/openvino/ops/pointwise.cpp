@@ -1,5 +1,5 @@
-// Operations element by element that are one operator of the IR each, and those with their
-// operands the other way round, or that divide.
+// Element-wise operations that are a single operator of the IR, those with swapped operands, and
+// those that divide.
 #include <algorithm>
 
 #include "frontends/openvino/ops/broadcast.h"
@@ -13,7 +13,7 @@ using ops::Composer;
 
 namespace {
 
-/// `of_booleans`: what it is of booleans where that is another operator.
+/// `of_booleans` is the operator for booleans, if it is a different one.
 struct SameOp {
   std::string_view type;
   const ir::OpDef* op;
@@ -79,8 +79,8 @@ Expected<const SameOp*> same_op(LayerCtx& ctx) {
 
 }  // namespace
 
-// Integers are whole already, which is all that Ceiling and Floor do; functions of real numbers
-// give the nearest whole one.
+// Ceiling and Floor do not change integers; floating-point functions of integers are rounded to the
+// nearest integer.
 Expected<void> convert_unary(LayerCtx& ctx) {
   SCANLOOM_TRY(const SameOp* const same, same_op(ctx));
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
@@ -100,7 +100,7 @@ Expected<void> convert_unary(LayerCtx& ctx) {
   return ctx.emit(c, c.cast(c.op(ops::round_op, {y}), dtype));
 }
 
-// Booleans are ordered as 0 and 1.
+// Booleans compare as 0 and 1.
 Expected<void> convert_binary(LayerCtx& ctx) {
   SCANLOOM_TRY(const SameOp* const same, same_op(ctx));
   SCANLOOM_TRY(Operands x, broadcast_operands(ctx));
@@ -124,7 +124,7 @@ Expected<void> convert_not_equal(LayerCtx& ctx) {
 
 namespace {
 
-/// Whether `a` is sizes that inference follows, and `b` positive numbers.
+/// Whether `a` holds sizes that inference tracks and `b` holds positive constants.
 bool parts_sizes(LayerCtx& ctx, ValueId a, ValueId b) {
   const auto sizes = ctx.builder().known(a), parts = ctx.builder().known(b);
   if (sizes == nullptr || !sizes->integers || parts == nullptr || !parts->tensor) return false;
@@ -134,15 +134,15 @@ bool parts_sizes(LayerCtx& ctx, ValueId a, ValueId b) {
 
 }  // namespace
 
-// Quotients of integers are rounded down, or with m_pythondiv false towards zero: one less where
-// the two kinds of remainder differ.
+// Integer quotients are rounded down or, if m_pythondiv is false, towards zero. Rounding down
+// subtracts one where the two kinds of remainder differ.
 Expected<void> convert_divide(LayerCtx& ctx) {
   SCANLOOM_TRY(const Operands x, broadcast_operands(ctx));
   SCANLOOM_TRY(const bool floors, ctx.attributes.boolean("m_pythondiv", true));
   Composer c(ctx.builder());
   const DType dtype = c.dtype(x.a);
-  // Inference follows this way to round down; near the least integer, where no size is, it is
-  // wrong.
+  // Inference can track this way of rounding down. It is wrong near the lowest integer, which no
+  // size reaches.
   if (floors && parts_sizes(ctx, x.a, x.b))
     return ctx.emit(c, c.div(c.sub(x.a, c.mod(x.a, x.b)), x.b));
   const ValueId quotient = c.div(x.a, x.b);
@@ -152,7 +152,7 @@ Expected<void> convert_divide(LayerCtx& ctx) {
   return ctx.emit(c, c.sub(quotient, c.cast(c.op(ops::logical_not_op, {same}), dtype)));
 }
 
-// Mod has the sign of the dividend, FloorMod that of the divisor.
+// Mod takes the sign of the dividend, FloorMod that of the divisor.
 Expected<void> convert_mod(LayerCtx& ctx) {
   SCANLOOM_TRY(const Operands x, broadcast_operands(ctx));
   return ctx.emit(ops::mod_op, {x.a, x.b}, {{"fmod", operation(ctx) == "Mod"}});

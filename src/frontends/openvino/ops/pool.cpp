@@ -37,25 +37,25 @@ Expected<Pool> pool_of(LayerCtx& ctx) {
   return pool;
 }
 
-/// Rounding up is rounding down with more padding behind. Rounding as torch does leaves out windows
-/// that would begin there, as the operators do by themselves.
+/// Mode ceil is rounding down with more padding at the end. Mode ceil_torch leaves out windows that
+/// would start in that padding, as the operators' own rounding up does.
 void round_up(Pool& pool) {
   if (pool.rounding != "ceil" || pool.windows.padding != "explicit") return;
   for (std::size_t i = 0; i < pool.kernel.size(); ++i)
     pool.windows.end[i] += pool.windows.strides[i] - 1;
 }
 
-/// Whether the elements of a window's kernel are counted, those outside of x too. OpenVINO counts
-/// none outside where no pads are given, although rounding up may make windows that reach there.
+/// Whether the divisor is the size of the kernel, including elements outside of x. Without pads
+/// OpenVINO counts no elements outside, although rounding up may make windows reach there.
 bool counts_kernel(const Pool& pool) {
   const auto is_given = [](std::int64_t pad) { return pad != 0; };
   return pool.windows.padding != "explicit" || std::ranges::any_of(pool.windows.begin, is_given) ||
          std::ranges::any_of(pool.windows.end, is_given);
 }
 
-/// Padding that whole windows of the last steps fit into: their divisors are what the kernel has,
-/// while the operator counts only pads that are given. With less padding than a window reaches
-/// over, none begins in it.
+/// Adds padding so that the last windows fit entirely: their divisor is the kernel size, while the
+/// operator counts only explicit pads. The padding is less than the reach of a window, so none
+/// starts in it.
 void round_up_as_torch(Pool& pool) {
   if (pool.rounding != "ceil_torch" || pool.windows.padding != "explicit") return;
   pool.rounding = "floor";
@@ -83,7 +83,7 @@ Expected<void> convert_avg_pool(LayerCtx& ctx) {
 
 namespace {
 
-/// Numbers of elements counted from `axis` on, of the type that index_element_type says.
+/// Returns element indices counted from `axis` on, in the type given by index_element_type.
 ValueId indices_of(LayerComposer& c, ValueId x, ValueId numbers, std::int64_t axis) {
   const DType dtype = c.take(c.ctx().attributes.dtype("index_element_type", DType::i64));
   if (axis > 0) numbers = c.mod(numbers, c.reduce_all(c.shape(x, axis), "prod"));
@@ -92,7 +92,7 @@ ValueId indices_of(LayerComposer& c, ValueId x, ValueId numbers, std::int64_t ax
 
 }  // namespace
 
-// From opset 8 on it also says which elements those are.
+// Since opset 8 it also returns the indices of the elements.
 Expected<void> convert_max_pool(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_TRY(Pool pool, pool_of(ctx));
@@ -115,11 +115,11 @@ Expected<void> convert_max_pool(LayerCtx& ctx) {
 
 namespace {
 
-/// The windows of one axis of an adaptive pool: window o has the elements from floor(o * in / out)
-/// to ceil((o + 1) * in / out).
+/// The windows along one axis of an adaptive pool. Window o covers the elements from floor(o * in /
+/// out) to ceil((o + 1) * in / out).
 struct AdaptiveAxis {
-  ValueId elements;  // [out, the most that a window has], the last one again where it has less
-  ValueId inside;    // whether the window has that many, as elements
+  ValueId elements;  // [out, largest window]; shorter windows repeat the last element
+  ValueId inside;    // whether the element is within the window; shaped as elements
   ValueId count;     // [out]
 };
 
@@ -127,19 +127,19 @@ AdaptiveAxis adaptive_axis(ops::Composer& c, ValueId in, ValueId out) {
   const ValueId one = c.number(1), window = c.unsqueeze(c.count_up(out), {1});
   const ValueId start = c.div(c.mul(window, in), out);
   const ValueId end = c.div(c.sub(c.add(c.mul(c.add(window, one), in), out), one), out);
-  // Windows that begin within an element of in / out may reach into one more.
+  // A window that starts within an element of in / out may reach one element further.
   const ValueId most = c.add(c.div(c.sub(c.add(in, out), one), out), one);
   const ValueId at = c.add(start, c.count_up(most));
   return {c.min(at, c.sub(in, one)), c.less(at, end), c.squeeze(c.sub(end, start), {1})};
 }
 
-/// Of `what`, with axis `axis` of `rank` axes in two, [out, elements of a window].
+/// Reshapes `what` for x with axis `axis` of `rank` split into [out, elements of a window].
 ValueId under_windows(ops::Composer& c, ValueId what, int axis, int rank) {
   return axis + 1 < rank ? c.unsqueeze(what, ops::axes_between(2, rank - axis + 1)) : what;
 }
 
-/// The number of outputs per axis behind the first two. Errors: not as many as there are axes, x
-/// is not real.
+/// Returns the number of outputs for each axis after the first two. Errors: a wrong number of them,
+/// x is not floating point.
 ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   if (c.ok() && !is_floating_point(c.dtype(x)))
     c.refuse(invalid_model("input 0 is {}, which is not real", dtype_name(c.dtype(x))));
@@ -162,7 +162,7 @@ ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
 
 }  // namespace
 
-// One axis after the other: the sum over a window is that of the sums of its rows.
+// One axis after another: the sum over a window is the sum of the sums of its rows.
 Expected<void> convert_adaptive_avg_pool(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -184,7 +184,8 @@ Expected<void> convert_adaptive_avg_pool(LayerCtx& ctx) {
   return c.emit(c.cast(y, dtype));
 }
 
-// The greatest of a window is that of its rows' greatest; indices number the elements of a plane.
+// The maximum of a window is the maximum of the maxima of its rows. Indices number the elements of
+// a plane.
 Expected<void> convert_adaptive_max_pool(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -197,7 +198,7 @@ Expected<void> convert_adaptive_max_pool(LayerCtx& ctx) {
   for (int axis = rank - 1; axis >= 2; --axis) {
     const ValueId out = c.gather(sizes, c.number(axis - 2), 0);
     const AdaptiveAxis windows = adaptive_axis(c, c.dim(x, axis), out);
-    // What stands twice changes neither the greatest element nor the first place that has it.
+    // Repeated elements change neither the maximum nor its first position.
     const ValueId spread = c.gather(y, windows.elements, axis);
     const ValueId least = c.scalar(-std::numeric_limits<double>::infinity(), wide);
     const ValueId inside = c.where(under_windows(c, windows.inside, axis, rank), spread, least);

@@ -14,7 +14,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// A list along `axis` of `rank` axes.
+/// Reshapes a list to `rank` axes, with its elements along `axis`.
 ValueId along_axis(Composer& c, ValueId list, int axis, int rank) {
   Ints axes;
   for (int i = 0; i < rank; ++i)
@@ -22,7 +22,7 @@ ValueId along_axis(Composer& c, ValueId list, int axis, int rank) {
   return axes.empty() ? list : c.unsqueeze(list, std::move(axes));
 }
 
-/// The one element of input i.
+/// Returns the only element of input i.
 Expected<ValueId> scalar_operand(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, ctx.in(i));
   const tensor::Type& type = ctx.type(x);
@@ -35,7 +35,8 @@ Expected<ValueId> scalar_operand(LayerCtx& ctx, int i) {
   return scalar;
 }
 
-/// Bounds of `dtype`, or of i64 where they are sizes: a narrowing would hide how many there are.
+/// Counts between bounds in `dtype`, or in i64 if they are sizes, because a narrowing would hide
+/// the number of elements.
 ValueId count_between(Composer& c, std::vector<ValueId> bounds, DType dtype) {
   bool sizes = dtype == DType::i32;
   for (ValueId& bound : bounds) {
@@ -50,7 +51,7 @@ ValueId count_between(Composer& c, std::vector<ValueId> bounds, DType dtype) {
 
 }  // namespace
 
-// Version 4 counts in attribute output_type, to which the operands are converted first.
+// Version 4 counts in the type of attribute output_type, to which the operands are converted first.
 Expected<void> convert_range(LayerCtx& ctx) {
   Composer c(ctx.builder());
   std::vector<ValueId> bounds;
@@ -70,8 +71,7 @@ Expected<void> convert_range(LayerCtx& ctx) {
   return ctx.emit(c, numbers);
 }
 
-// Indices outside [0, depth) select nothing; from version 16 on negative ones may count from the
-// end.
+// Indices outside [0, depth) select nothing; since version 16 negative ones may count from the end.
 Expected<void> convert_one_hot(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId indices, index_operand(ctx, 0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, indices));
@@ -89,7 +89,7 @@ Expected<void> convert_one_hot(LayerCtx& ctx) {
   return ctx.emit(c, c.where(c.equal(c.unsqueeze(indices, {axis}), classes), on, off));
 }
 
-// Row i has its 1 in column i + diagonal_index; batch_shape are the sizes of axes in front.
+// Row i has a 1 in column i + diagonal_index. batch_shape gives the sizes of leading axes.
 Expected<void> convert_eye(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId rows, index_scalar(ctx, 0));
   SCANLOOM_TRY(const ValueId columns, index_scalar(ctx, 1));
@@ -106,7 +106,7 @@ Expected<void> convert_eye(LayerCtx& ctx) {
 
 namespace {
 
-/// Numbers of both in a type that holds those of either.
+/// Two operands converted to a common type that represents both.
 struct Comparable {
   ValueId values, bounds;
 
@@ -118,8 +118,8 @@ struct Comparable {
   }
 };
 
-/// How many of the bounds, along the last axis, each value lies behind: those less than it, with
-/// `or_equal` those equal to it too.
+/// Returns how many of the bounds, along the last axis, are less than each value or, with
+/// `or_equal`, at most equal to it.
 ValueId bounds_passed(Composer& c, ValueId values, ValueId bounds, bool or_equal) {
   const ValueId passed = or_equal ? c.less_equal(bounds, values) : c.less(bounds, values);
   return c.op(ops::reduce_op, {c.cast(passed, DType::i64)},
@@ -128,7 +128,7 @@ ValueId bounds_passed(Composer& c, ValueId values, ValueId bounds, bool or_equal
 
 }  // namespace
 
-// The right bound belongs to a bucket, or with_right_bound false the left one.
+// A bucket includes its right bound or, if with_right_bound is false, its left bound.
 Expected<void> convert_bucketize(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
   SCANLOOM_TRY(const ValueId buckets, ctx.in(1));
@@ -141,7 +141,7 @@ Expected<void> convert_bucketize(LayerCtx& ctx) {
   return set_indices(ctx, c, 0, found, "output_type");
 }
 
-// One sorted list for all values, or one for each row of them.
+// One sorted list for all values, or one for each row of values.
 Expected<void> convert_search_sorted(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId sorted, ctx.in(0));
   SCANLOOM_TRY(const ValueId values, ctx.in(1));

@@ -10,7 +10,7 @@ namespace scanloom::openvino {
 
 using ir::ValueId;
 
-// An operand of one axis is not transposed.
+// A one-axis operand is not transposed.
 Expected<void> convert_matmul(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId a = c.in(0), b = c.in(1);
@@ -34,7 +34,7 @@ Expected<void> convert_einsum(LayerCtx& ctx) {
 
 namespace {
 
-/// 1 / sqrt(size of a query), or the operand.
+/// Returns the operand, or 1 / sqrt(query size) if it is absent.
 ValueId scale_of(LayerComposer& c, ValueId query) {
   const DType dtype = c.dtype(query);
   if (c.ctx().has(4)) return c.reshape(c.cast(c.in(4), dtype), c.list({}));
@@ -42,7 +42,8 @@ ValueId scale_of(LayerComposer& c, ValueId query) {
   return c.cast(c.div(c.scalar(1, DType::f64), c.sqrt(size)), dtype);
 }
 
-/// What is added to the scores; invalid: nothing is. With `causal` the mask does not count.
+/// Returns the term added to the scores; invalid if there is none. With `causal` the mask is
+/// ignored.
 ValueId bias_of(LayerComposer& c, ValueId query, ValueId key) {
   const DType dtype = c.dtype(query);
   const ValueId none = c.scalar(-std::numeric_limits<double>::infinity(), dtype);
@@ -68,7 +69,7 @@ Expected<void> convert_attention(LayerCtx& ctx) {
   if (bias.valid()) scores = c.add(scores, bias);
   const ValueId sink = c.optional_in(5);
   if (sink.valid()) {
-    // One more score for each query, which takes part in the softmax and has no value.
+    // Adds a score to each query that takes part in the softmax but has no value.
     const ValueId column = c.join({c.shape(scores, 0, -1), c.number(1)});
     scores = c.concat({scores, c.expand(c.cast(sink, c.dtype(scores)), column)}, -1);
   }

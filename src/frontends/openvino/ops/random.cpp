@@ -1,6 +1,7 @@
-// RandomUniform. With a seed the numbers are those that the operation documents: Philox4x32 with 10
-// rounds, whose key is global_seed and whose counter is the block's number and op_seed. Each run
-// has the same, where OpenVINO goes on; in bodies and without a seed they are drawn anew.
+// RandomUniform. With a seed it gives the numbers documented for the operation: Philox4x32 with 10
+// rounds, keyed by global_seed, with the block number and op_seed as counter. Every run gives the
+// same numbers, while OpenVINO continues the sequence. In bodies and without a seed, each execution
+// generates new numbers.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "ops/random/multinomial.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kLow = 0xffffffff;
 
-/// Arithmetic of 64 bits without a sign.
+/// Unsigned 64-bit arithmetic.
 class Words {
  public:
   explicit Words(ops::Composer& c) : c_(c) {}
@@ -32,7 +33,7 @@ class Words {
   ops::Composer& c_;
 };
 
-/// [blocks, 4] words of 32 bits each.
+/// Returns [blocks, 4] words of 32 bits each.
 ValueId philox(ops::Composer& c, ValueId blocks, std::uint64_t key, std::uint64_t counter) {
   Words words(c);
   const ValueId block = c.cast(c.count_up(blocks), DType::u64);
@@ -55,8 +56,8 @@ ValueId philox(ops::Composer& c, ValueId blocks, std::uint64_t key, std::uint64_
   return c.concat(std::move(columns), 1);
 }
 
-/// The lowest `bits` of the words as reals in [0, 1), which is what filling them into a fraction
-/// and subtracting 1 gives.
+/// Converts the lowest `bits` of the words to floating point in [0, 1). The result is the same as
+/// storing them in the mantissa of a number in [1, 2) and subtracting 1.
 ValueId fraction(ops::Composer& c, ValueId words, int bits, DType dtype) {
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
   const ValueId kept = c.op(ops::bit_and_op, {words, Words(c).number(mask)});
@@ -65,7 +66,7 @@ ValueId fraction(ops::Composer& c, ValueId words, int bits, DType dtype) {
   return c.cast(c.mul(c.cast(kept, wide), c.scalar(unit, wide)), dtype);
 }
 
-/// As many numbers of the type between low and high.
+/// Returns `count` numbers of type `dtype` between low and high.
 ValueId documented(ops::Composer& c, ValueId count, DType dtype, ValueId low, ValueId high,
                    std::uint64_t key, std::uint64_t counter) {
   Words words(c);
@@ -91,15 +92,15 @@ ValueId documented(ops::Composer& c, ValueId count, DType dtype, ValueId low, Va
   return c.add(c.mul(fraction(c, drawn, bits, dtype), range), low);
 }
 
-/// Uniform numbers in [0, 1), drawn anew in each execution.
+/// Returns uniform numbers in [0, 1), generated anew in each execution.
 ValueId drawn_anew(LayerComposer& c, ValueId shape, DType dtype, std::int64_t seed) {
-  // Nodes are numbered as the model is read: the same model has the same numbers.
+  // Nodes are numbered in reading order, so the same model gives the same numbers.
   const auto stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
   return c.op(ops::random_op, {shape},
               {{"kind", "uniform"}, {"to", dtype}, {"seed", seed}, {"stream", stream}});
 }
 
-/// The attributes, 0 meaning none.
+/// The seed attributes; 0 means none.
 struct Seeds {
   std::uint64_t key = 0, counter = 0;
 
@@ -114,7 +115,7 @@ Seeds seeds_of(LayerComposer& c) {
           static_cast<std::uint64_t>(c.integer("op_seed", 0))};
 }
 
-/// Between low and high, rounded down for integers.
+/// Returns numbers between low and high, rounded down for integers.
 ValueId uniform(LayerComposer& c, ValueId shape, DType dtype, ValueId low, ValueId high,
                 std::int64_t seed) {
   const DType wide = is_integer(dtype) ? DType::f64 : ops::at_least_f32(dtype);
@@ -147,7 +148,7 @@ Expected<void> convert_random_uniform(LayerCtx& ctx) {
   return c.emit(c.reshape(documented(c, count, dtype, low, high, seeds.key, seeds.counter), shape));
 }
 
-// Without replacement the classes with the greatest sums of logarithm and Gumbel noise are drawn.
+// Without replacement, selects the classes with the largest sums of logarithm and Gumbel noise.
 Expected<void> convert_multinomial(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.cast(c.in(0), DType::f64);

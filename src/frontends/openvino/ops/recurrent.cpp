@@ -15,7 +15,7 @@ Expected<RecurrentAttributes> recurrent_attributes(LayerCtx& ctx,
   SCANLOOM_TRY(attrs.hidden, ctx.attributes.integer("hidden_size"));
   if (attrs.hidden < 1 || attrs.hidden > std::int64_t{1} << 32)
     return invalid_model("attribute 'hidden_size' is {}, outside [1, 2^32]", attrs.hidden);
-  // Opset 1's LSTMSequence has another name for it.
+  // LSTMSequence of opset 1 uses this name.
   SCANLOOM_TRY(const double threshold, ctx.attributes.real("clip_threshold", 0));
   SCANLOOM_TRY(attrs.clip, ctx.attributes.real("clip", threshold));
   if (!(attrs.clip >= 0))

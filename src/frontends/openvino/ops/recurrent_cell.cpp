@@ -1,6 +1,6 @@
-// LSTMCell, GRUCell and RNNCell, as the arithmetic that they stand for, so that loops over them are
-// optimised and compiled as loops over cells that are written out. The sums are those of lstm, gru
-// and rnn (ops/recurrent/lstm.cpp).
+// LSTMCell, GRUCell and RNNCell, expanded to arithmetic so that loops over them are optimised and
+// compiled like loops over hand-written cells. The sums are those of lstm, gru and rnn
+// (ops/recurrent/lstm.cpp).
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/recurrent.h"
 
@@ -12,10 +12,10 @@ namespace {
 
 struct CellWeights {
   ValueId w, r;
-  ValueId b;  // invalid: zeros
+  ValueId b;  // invalid if zero
 };
 
-/// Rows times the rows of a weight.
+/// Multiplies `rows` by the transposed weight.
 ValueId product(ops::Composer& c, ValueId rows, ValueId weight) {
   return c.contract(rows, weight, "bi,ji->bj");
 }
@@ -25,8 +25,8 @@ ValueId sum_of(ops::Composer& c, ValueId x, ValueId h, const CellWeights& weight
   return weights.b.valid() ? c.add(products, weights.b) : products;
 }
 
-/// X and the states are matrices, the latter with hidden_size columns; weights have `gates` rows
-/// per unit.
+/// X and the states must be matrices, the states with hidden_size columns; weights have `gates`
+/// rows per unit.
 Expected<void> check_cell(LayerCtx& ctx, int states, int gates, std::int64_t hidden) {
   for (int i = 0; i < states + 3; ++i) SCANLOOM_CHECK_OK(check_rank(ctx, i, 2));
   for (int i = 1; i <= states; ++i) SCANLOOM_CHECK_OK(check_size(ctx, i, 1, hidden));
@@ -35,7 +35,7 @@ Expected<void> check_cell(LayerCtx& ctx, int states, int gates, std::int64_t hid
   return check_size(ctx, states + 2, 1, hidden);
 }
 
-/// States have a row for each of X: the sums would spread a single one.
+/// States must have as many rows as X, because the sums would broadcast a single row.
 Expected<void> check_rows(LayerCtx& ctx, int states) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -52,13 +52,13 @@ Expected<void> check_rows(LayerCtx& ctx, int states) {
   return c.done();
 }
 
-/// Where W and R are one matrix, as in IRs before version 10, the fifth input is B.
+/// Whether W and R are one matrix, as in IRs before version 10; the fifth input is then B.
 bool is_joined(LayerCtx& ctx, ValueId fifth) {
   const tensor::Type& type = ctx.type(fifth);
   return ctx.input_count() == 5 && type.ranked && type.rank() == 1;
 }
 
-/// W and R out of one matrix [rows, inputs + hidden].
+/// Splits one matrix [rows, inputs + hidden] into W and R.
 Expected<CellWeights> parted_weights(LayerCtx& ctx, std::int64_t hidden) {
   LayerComposer c(ctx);
   const ValueId joined = c.in(3);
@@ -98,7 +98,7 @@ Expected<CellWeights> lstm_weights(LayerCtx& ctx, std::int64_t hidden) {
 
 }  // namespace
 
-// Opset 1 may have peepholes P, which look at the cell: i, f at the old one, o at the new one.
+// Opset 1 may have peepholes P: i and f see the old cell, o the new one.
 Expected<void> convert_lstm_cell(LayerCtx& ctx) {
   SCANLOOM_TRY(const RecurrentAttributes attrs,
                recurrent_attributes(ctx, {"sigmoid", "tanh", "tanh"}));
@@ -110,7 +110,7 @@ Expected<void> convert_lstm_cell(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId h = c.in(1), cell = c.in(2), peepholes = c.optional_in(6);
   const ValueId sums = sum_of(c, c.in(0), h, weights);
-  // Peepholes stand in the order i, o, f.
+  // Peepholes are in the order i, o, f.
   const auto gate = [&](std::int64_t index, std::size_t activation, ValueId seen) {
     ValueId sum = c.slice(sums, 1, index * hidden, (index + 1) * hidden);
     if (peepholes.valid() && seen.valid())
@@ -131,7 +131,7 @@ Expected<void> convert_lstm_cell(LayerCtx& ctx) {
   return {};
 }
 
-// With linear_before_reset B has a fourth part, that of the product with R inside the reset.
+// With linear_before_reset B has a fourth part, for the product with R inside the reset.
 Expected<void> convert_gru_cell(LayerCtx& ctx) {
   SCANLOOM_TRY(const RecurrentAttributes attrs, recurrent_attributes(ctx, {"sigmoid", "tanh"}));
   SCANLOOM_TRY(const bool linear, ctx.attributes.boolean("linear_before_reset", false));

@@ -1,5 +1,5 @@
-// LSTMSequence, GRUSequence and RNNSequence: the IR's layers with the batch first, their gates in
-// the order of the IR.
+// LSTMSequence, GRUSequence and RNNSequence, converted to the IR's layers with the batch first and
+// the gates in the order of the IR.
 #include <algorithm>
 
 #include "frontends/openvino/ops/converters.h"
@@ -12,7 +12,7 @@ using ir::ValueId;
 
 namespace {
 
-/// Where the operands stand: X, `states` states, sequence_lengths, W, R, B.
+/// The positions of the operands: X, `states` states, sequence_lengths, W, R, B.
 struct Sequence {
   int states = 1, gates = 1;
   RecurrentAttributes attrs;
@@ -74,7 +74,7 @@ std::vector<ir::NamedAttr> attributes_of(const Sequence& sequence) {
   return attrs;
 }
 
-/// Whether the value is the size of axis 1 of x: models of any number of steps compute it.
+/// Whether the value is the size of axis 1 of x, which models with any number of steps compute.
 bool is_number_of_steps(LayerCtx& ctx, ValueId value, ValueId x) {
   const auto size = size_of(ctx.module(), value);
   if (!size) return false;
@@ -83,7 +83,7 @@ bool is_number_of_steps(LayerCtx& ctx, ValueId value, ValueId x) {
          of.dims[static_cast<std::size_t>(size->axis)] == ctx.type(x).dims[1];
 }
 
-/// The lengths; invalid where they say as much as the sizes do.
+/// Returns the lengths; invalid if they only repeat the sizes.
 ValueId lengths_of(LayerComposer& c, const Sequence& sequence, ValueId x) {
   const std::int64_t steps = c.known_size(x, 1);
   const tensor::Tensor* const known = c.ctx().constant(sequence.lengths());
@@ -98,12 +98,13 @@ ValueId lengths_of(LayerComposer& c, const Sequence& sequence, ValueId x) {
 
 ValueId zeros_like(ops::Composer& c, ValueId x) { return c.expand(c.like(0, x), c.shape(x)); }
 
-/// [directions, rows], and zeros in the place of those of the other product.
+/// Returns [directions, rows], with zeros in place of the bias of the other product.
 ValueId with_zeros(ops::Composer& c, ValueId bias) {
   return c.concat({bias, zeros_like(c, bias)}, 1);
 }
 
-/// All results have the batch first; that of all steps has the directions before the steps.
+/// Sets all results. They have the batch first; the one for all steps has the directions before the
+/// steps.
 Expected<void> finish(LayerComposer& c, const ir::OpDef& op, std::vector<ValueId> operands,
                       std::vector<ir::NamedAttr> attrs, int states) {
   SCANLOOM_CHECK_OK(c.done());
@@ -119,7 +120,7 @@ Expected<void> finish(LayerComposer& c, const ir::OpDef& op, std::vector<ValueId
 
 }  // namespace
 
-// Opset 1 may have peepholes, as its cell does.
+// Opset 1 may have peepholes, like its cell.
 Expected<void> convert_lstm_sequence(LayerCtx& ctx) {
   SCANLOOM_TRY(const Sequence sequence, sequence_of(ctx, 2, 4, {"sigmoid", "tanh", "tanh"}));
   SCANLOOM_CHECK_OK(check_operands(ctx, sequence, 4));
@@ -138,7 +139,7 @@ Expected<void> convert_lstm_sequence(LayerCtx& ctx) {
                 std::move(attrs), 2);
 }
 
-// With linear_before_reset B is z, r, h of the product with W and h of that with R.
+// With linear_before_reset B holds z, r, h of the product with W, then h of the product with R.
 Expected<void> convert_gru_sequence(LayerCtx& ctx) {
   SCANLOOM_TRY(const Sequence sequence, sequence_of(ctx, 1, 3, {"sigmoid", "tanh"}));
   SCANLOOM_TRY(const bool linear, ctx.attributes.boolean("linear_before_reset", false));

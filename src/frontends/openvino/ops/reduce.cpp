@@ -1,4 +1,4 @@
-// ReduceSum and its family: the axes are an operand, of which none leaves each element alone.
+// ReduceSum and its family. The axes are an operand; if it is empty, each element is left alone.
 #include <algorithm>
 
 #include "frontends/openvino/ops/converters.h"

@@ -1,4 +1,4 @@
-// GridSample, ROIAlign and ROIPooling; computed in f32 at least.
+// GridSample, ROIAlign and ROIPooling, computed in at least f32.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 
@@ -24,7 +24,7 @@ Expected<void> convert_grid_sample(LayerCtx& ctx) {
   return c.emit(c.cast(y, dtype));
 }
 
-// With aligned_mode half_pixel corners lie in the middle of elements before they are scaled, too.
+// With aligned_mode half_pixel, corners refer to the middle of elements before scaling, too.
 Expected<void> convert_roi_align(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0), images = c.in(2);
@@ -48,8 +48,9 @@ Expected<void> convert_roi_align(LayerCtx& ctx) {
 
 namespace {
 
-/// The places along one axis that `count` cells of regions from `low` to `high` are sampled at, by
-/// region and cell; corners are parts of the axis, whose first and last elements are its ends.
+/// Returns the positions along one axis at which `count` cells of the regions from `low` to `high`
+/// are sampled, by region and cell. Corners are relative to the axis, which ends at its first and
+/// last element.
 ValueId sampled_positions(LayerComposer& c, ValueId low, ValueId high, std::int64_t count,
                           ValueId size) {
   const ValueId last = c.sub(size, c.like(1, size));
@@ -59,7 +60,7 @@ ValueId sampled_positions(LayerComposer& c, ValueId low, ValueId high, std::int6
   return c.add(c.mul(cells, c.unsqueeze(step, {1})), c.unsqueeze(c.mul(low, last), {1}));
 }
 
-/// Elements between their neighbours, one per cell; cells outside of x are 0.
+/// Interpolates one element per cell; cells outside of x are 0.
 ValueId pool_between(LayerComposer& c, ValueId x, ValueId rois, std::int64_t height,
                      std::int64_t width) {
   const auto column = [&](std::int64_t i) { return c.gather(rois, c.number(i), 1); };
@@ -89,14 +90,14 @@ ValueId pool_between(LayerComposer& c, ValueId x, ValueId rois, std::int64_t hei
 
 }  // namespace
 
-// Of the bilinear method corners are parts of the image, and spatial_scale does not count.
+// With the bilinear method corners are relative to the image and spatial_scale is ignored.
 Expected<void> convert_roi_pooling(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0), rois = c.cast(c.in(1), c.dtype(x));
   const std::string method = c.choice("method", "max", {"max", "bilinear"});
   SCANLOOM_CHECK_OK(c.done());
   SCANLOOM_TRY(auto size, ctx.attributes.integers("output_size"));
-  // OpenVINO writes both.
+  // OpenVINO writes both the list and the two numbers.
   const bool has_list = !size.empty();
   for (const char* const name : {"pooled_h", "pooled_w"}) {
     if (has_list || !ctx.attributes.has(name)) continue;

@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// The operands that all of them have.
+/// The operands common to all of them.
 struct Scatter {
   ValueId data, indices, updates;
 
@@ -30,12 +30,12 @@ ValueId scatter_elements(Composer& c, ValueId data, ValueId indices, ValueId upd
               {{"axis", axis}, {"reduction", reduction}});
 }
 
-/// A tensor of x's sizes and element type, of one number.
+/// Returns a tensor with the sizes and element type of x, filled with one number.
 ValueId filled_like(Composer& c, ValueId x, double value) {
   return c.expand(c.like(value, x), c.shape(x));
 }
 
-/// Quotients of integers are rounded down.
+/// Integer quotients are rounded down.
 ValueId quotient(Composer& c, ValueId a, ValueId b) {
   if (dtype_kind(c.dtype(a)) != DTypeKind::signed_int) return c.div(a, b);
   return c.div(c.sub(a, c.mod(a, b)), b);
@@ -43,8 +43,8 @@ ValueId quotient(Composer& c, ValueId a, ValueId b) {
 
 }  // namespace
 
-// Updates have the axes of the indices in the place of the axis: tuples of one index, with that
-// axis in front.
+// In updates the axes of the indices replace the axis, so the indices become tuples of one, with
+// that axis moved to the front.
 Expected<void> convert_scatter_update(LayerCtx& ctx) {
   SCANLOOM_TRY(const Scatter x, Scatter::of(ctx));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x.data, 1));
@@ -71,7 +71,7 @@ Expected<void> convert_scatter_update(LayerCtx& ctx) {
 
 namespace {
 
-/// With `counts_data`, what was there counts as one of the numbers that the mean is of.
+/// With `counts_data` the original element is included in the mean.
 ValueId scatter_mean(Composer& c, const Scatter& x, int axis, bool counts_data) {
   const ValueId zeros = filled_like(c, x.data, 0), ones = filled_like(c, x.updates, 1);
   const ValueId none = filled_like(c, x.updates, 0);
@@ -83,8 +83,8 @@ ValueId scatter_mean(Composer& c, const Scatter& x, int axis, bool counts_data) 
   return quotient(c, sum, c.max(count, c.like(1, x.data)));
 }
 
-/// `reduction` of the updates alone: from what leaves them as they are on. Any of them does for the
-/// least and the greatest.
+/// Reduces only the updates, starting from the neutral element. For min and max any of the updates
+/// serves as the start.
 ValueId scatter_afresh(Composer& c, const Scatter& x, int axis, const std::string& kind) {
   const bool ordered = kind == "min" || kind == "max";
   const ValueId first = ordered ? x.updates : filled_like(c, x.updates, kind == "prod" ? 1 : 0);

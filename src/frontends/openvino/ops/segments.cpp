@@ -1,4 +1,4 @@
-// SegmentMax and SparseFillEmptyRows: rows that belong to segments.
+// SegmentMax and SparseFillEmptyRows: rows assigned to segments.
 #include <limits>
 
 #include "frontends/openvino/ops/converters.h"
@@ -11,7 +11,7 @@ using ir::ValueId;
 
 namespace {
 
-/// How often each of `count` numbers is in the list of `places`.
+/// Returns how often each of 0, 1, ..., count - 1 occurs in `places`.
 ValueId counted(LayerComposer& c, ValueId positions, ValueId count) {
   return c.op(ops::scatter_nd_op,
               {c.expand(c.number(0), c.join({count})), c.unsqueeze(positions, {1}),
@@ -19,7 +19,7 @@ ValueId counted(LayerComposer& c, ValueId positions, ValueId count) {
               {{"reduction", "add"}});
 }
 
-/// The least finite number of the type, as a scalar.
+/// Returns the lowest finite number of the type, as a scalar.
 ValueId least(LayerComposer& c, DType dtype) {
   if (is_floating_point(dtype)) {
     const double largest = dtype == DType::f64   ? std::numeric_limits<double>::max()
@@ -37,8 +37,8 @@ ValueId least(LayerComposer& c, DType dtype) {
 
 }  // namespace
 
-// Without num_segments there are as many segments as the greatest number says; rows of further ones
-// are left out.
+// Without num_segments the number of segments follows from the largest segment number. With it,
+// rows of segments beyond are ignored.
 Expected<void> convert_segment_max(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId data = c.in(0), segments = c.cast(c.in(1), DType::i64), one = c.number(1);
@@ -50,7 +50,7 @@ Expected<void> convert_segment_max(LayerCtx& ctx) {
   if (ctx.has(2)) {
     count = c.reshape(c.sizes_in(2), c.list({}));
   } else {
-    // -1 among them, so that no rows make no segments.
+    // Adds -1, so that no rows give no segments.
     const ValueId all = c.concat({segments, c.list({-1})}, 0);
     count = c.add(c.reduce_all(all, "max"), one);
   }
@@ -67,7 +67,7 @@ Expected<void> convert_segment_max(LayerCtx& ctx) {
   return c.emit(c.slice(y, 0, c.number(0), count));
 }
 
-// Values of a sparse matrix, by row; a row without any gets the default value in column 0.
+// The values of a sparse matrix by row. A row without any gets the default value in column 0.
 Expected<void> convert_sparse_fill_empty_rows(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId values = c.in(0), sizes = c.in(1), given = c.in(2);
@@ -83,7 +83,7 @@ Expected<void> convert_sparse_fill_empty_rows(LayerCtx& ctx) {
   const ValueId more = c.expand(fallback, c.shape(empty, 0, 1));
   const ValueId entries = c.concat({values, more}, 0);
   SCANLOOM_CHECK_OK(c.done());
-  // Entries of one row stay in their order.
+  // Entries of one row keep their order.
   SCANLOOM_TRY(const ir::NodeId sorted,
                ctx.builder().node(ops::topk_op, {c.gather(all, c.number(0), 1), c.shape(entries)},
                                   {{"axis", 0}, {"largest", 0}, {"sorted", 1}}, 2));

@@ -1,4 +1,4 @@
-// Operations that pick, order or join parts: Concat, CumSum, Gather and its kin, NonZero, Reverse,
+// Operations that select, order or join parts: Concat, CumSum, the Gather family, NonZero, Reverse,
 // ReverseSequence, Roll, Split, Unique, VariadicSplit.
 #include <algorithm>
 #include <limits>
@@ -74,7 +74,7 @@ Expected<void> convert_unique(LayerCtx& ctx) {
 
 namespace {
 
-/// The axis that is split. One that counts from the front needs no number of axes.
+/// Returns the axis to split. If it counts from the front, the rank need not be known.
 Expected<int> split_axis(LayerCtx& ctx, ValueId x) {
   if (!ctx.type(x).ranked && ctx.constant(1) != nullptr) {
     SCANLOOM_TRY(const std::int64_t axis, ctx.constant_integer(1));
@@ -101,7 +101,7 @@ Expected<void> convert_split(LayerCtx& ctx) {
       return invalid_model("input 0 has size {} on axis {}, which {} parts do not divide", size,
                            axis, parts);
   } else {
-    // Given sizes must add up, so that nothing is lost of an axis which the parts do not divide.
+    // Passing the sizes, which must add up, makes a run fail if the parts do not divide the axis.
     Composer c(ctx.builder());
     const ValueId part = c.unsqueeze(c.div(c.dim(x, axis), c.number(parts)), {0});
     operands.push_back(c.concat(std::vector<ValueId>(static_cast<std::size_t>(parts), part), 0));
@@ -115,7 +115,7 @@ Expected<void> convert_split(LayerCtx& ctx) {
 
 namespace {
 
-/// The lengths of the parts, of which -1 is what the others leave of the axis.
+/// Returns the lengths of the parts; -1 stands for the rest of the axis.
 Expected<ValueId> part_lengths(LayerCtx& ctx, ValueId x, int axis) {
   Composer c(ctx.builder());
   if (ctx.constant(2) == nullptr) {
@@ -166,7 +166,7 @@ Expected<void> convert_variadic_split(LayerCtx& ctx) {
 
 namespace {
 
-/// The axes of data and indices that both operands of a gather have in front.
+/// Returns the number of leading axes that data and indices share.
 Expected<int> batch_axes(LayerCtx& ctx, ValueId indices) {
   SCANLOOM_TRY(const std::int64_t given, ctx.attributes.integer("batch_dims", 0));
   if (given == 0) return 0;
@@ -177,8 +177,8 @@ Expected<int> batch_axes(LayerCtx& ctx, ValueId indices) {
   return static_cast<int>(batch);
 }
 
-/// Tuples of one index behind the batch pick from data whose axis has been moved there; then the
-/// axes that stood between are moved back before those of the indices.
+/// Moves the axis of data to just after the batch axes and gathers with tuples of one index; then
+/// moves the axes in between back before those of the indices.
 ValueId gather_in_batch(Composer& c, ValueId data, ValueId indices, int axis, int batch,
                         int data_rank, int indices_rank) {
   Ints to_front = ops::axes_between(0, batch);
@@ -225,7 +225,7 @@ Expected<void> convert_gather_elements(LayerCtx& ctx) {
   return ctx.emit(ops::gather_elements_op, {data, indices}, {{"axis", axis}});
 }
 
-// Version 5 makes one axis of those of the batch.
+// Version 5 merges the batch axes into one.
 Expected<void> convert_gather_nd(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
   SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
@@ -240,9 +240,9 @@ Expected<void> convert_gather_nd(LayerCtx& ctx) {
   return ctx.emit(c, c.reshape(picked, c.join({size, c.shape(picked, batch)})));
 }
 
-// Orders.
+// Reordering.
 
-// In mode mask there is one boolean for each axis, in mode index the axes themselves.
+// Mode mask has one boolean per axis, mode index lists the axes.
 Expected<void> convert_reverse(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));
@@ -279,7 +279,7 @@ Expected<void> convert_reverse_sequence(LayerCtx& ctx) {
                           {{"batch_axis", batch}, {"time_axis", time}}));
 }
 
-// Element i comes from i - shift, around the end. One shift may stand for all axes.
+// Element i comes from i - shift, modulo the size. A single shift applies to all axes.
 Expected<void> convert_roll(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));

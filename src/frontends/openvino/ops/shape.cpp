@@ -1,5 +1,4 @@
-// Operations about sizes: Broadcast, Identity, Reshape, ShapeOf, Squeeze, Tile, Transpose,
-// Unsqueeze.
+// Shape operations: Broadcast, Identity, Reshape, ShapeOf, Squeeze, Tile, Transpose, Unsqueeze.
 #include <algorithm>
 #include <numeric>
 
@@ -21,7 +20,7 @@ Expected<void> convert_identity(LayerCtx& ctx) {
   return ctx.emit(ops::identity_op, {x});
 }
 
-// With special_zero a size of 0 is that of the input.
+// With special_zero a size of 0 means the size of the input.
 Expected<void> convert_reshape(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId shape, index_list(ctx, 1));
@@ -46,7 +45,7 @@ Expected<void> convert_transpose(LayerCtx& ctx) {
 
 namespace {
 
-/// Those of `axes` that have one element, which allow_axis_skip asks for.
+/// Returns those of `axes` that have size 1, as requested by allow_axis_skip.
 Expected<std::vector<std::int64_t>> axes_of_one(LayerCtx& ctx, ValueId x,
                                                 const std::vector<std::int64_t>& axes) {
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));
@@ -65,7 +64,7 @@ Expected<std::vector<std::int64_t>> axes_of_one(LayerCtx& ctx, ValueId x,
 
 }  // namespace
 
-// An empty list of axes stands for all of size 1, as if it was absent.
+// An empty list of axes means all axes of size 1, like an absent one.
 Expected<void> convert_squeeze(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const bool skips, ctx.attributes.boolean("allow_axis_skip", false));
@@ -92,7 +91,7 @@ Expected<void> convert_unsqueeze(LayerCtx& ctx) {
   return ctx.emit(ops::unsqueeze_op, {x}, {{"axes", std::move(axes)}});
 }
 
-// The shorter of shape and repeats counts as having ones in front.
+// The shorter of shape and repeats is padded with ones at the front.
 Expected<void> convert_tile(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(ValueId repeats, index_list(ctx, 1));
@@ -111,7 +110,7 @@ Expected<void> convert_tile(LayerCtx& ctx) {
 
 namespace {
 
-/// x with its axis i on axis mapping[i] of `rank` ones, the others having one element.
+/// Reshapes x to `rank` axes: its axis i becomes axis mapping[i], the others have size 1.
 Expected<ValueId> on_axes(LayerCtx& ctx, ValueId x, int rank) {
   SCANLOOM_TRY(const int own, ctx.rank(0, x));
   SCANLOOM_TRY(auto mapping, axes_operand(ctx, 2, rank));
@@ -134,12 +133,12 @@ Expected<ValueId> on_axes(LayerCtx& ctx, ValueId x, int rank) {
 
 }  // namespace
 
-// To the target shape alone: the operand's axes of one element are repeated, in mode bidirectional
-// those of the target too; explicit says which axis of the target each one is.
+// Broadcasts to the target shape: axes of size 1 are repeated, in mode bidirectional also those of
+// the target. Mode explicit maps each axis to one of the target.
 Expected<void> convert_broadcast(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId shape, index_list(ctx, 1));
-  // Version 1 may call explicit none, which OpenVINO writes.
+  // OpenVINO writes "none" for explicit in version 1.
   SCANLOOM_TRY(
       std::string mode,
       ctx.version() < 3

@@ -17,7 +17,7 @@ using Ints = std::vector<std::int64_t>;
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-/// slice over inputs first .. first + 3: start, stop, step and, where they are given, axes.
+/// Slices x by inputs first .. first + 3: start, stop, step and, if given, axes.
 Expected<ValueId> sliced(LayerCtx& ctx, ValueId x, int first) {
   SCANLOOM_TRY(const ValueId start, index_list(ctx, first));
   SCANLOOM_TRY(const ValueId stop, index_list(ctx, first + 1));
@@ -38,7 +38,7 @@ Expected<void> convert_slice(LayerCtx& ctx) {
   return {};
 }
 
-// The numbers of all places, sliced, say where the updates go.
+// Slices the indices of all elements to find where the updates go.
 Expected<void> convert_slice_scatter(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
   SCANLOOM_TRY(const ValueId updates, ctx.in(1));
@@ -87,14 +87,14 @@ struct Bounds {
     }
     return bounds;
   }
-  /// Entry i, as a list of one.
+  /// Returns entry i as a list with one element.
   [[nodiscard]] ValueId at(Composer& c, std::size_t i) const {
     return known ? c.list({(*known)[i]})
                  : c.gather(value, c.list({static_cast<std::int64_t>(i)}), 0);
   }
 };
 
-/// What a StridedSlice does, axis by axis of the input, and then to the axes that are left.
+/// The effect of a StridedSlice on each input axis, then on the remaining axes.
 class StridedSlice {
  public:
   StridedSlice(LayerCtx& ctx, Bounds begin, Bounds end, Ints strides, Masks masks)
@@ -114,14 +114,14 @@ class StridedSlice {
   Bounds begin_, end_;
   Ints strides_;
   Masks masks_;
-  std::vector<ValueId> starts_, ends_;  // by sliced axis, lists of one
+  std::vector<ValueId> starts_, ends_;  // by sliced axis; lists with one element
   Ints axes_, steps_;
-  Ints shrunk_;                     // axes of the input that one element is taken of
-  std::vector<ValueId> positions_;  // which one, as a scalar; invalid: the slice has taken it
+  Ints shrunk_;                     // input axes from which one element is taken
+  std::vector<ValueId> positions_;  // which one, a scalar; invalid if the slice took it
   Ints added_;                      // axes of the result
 };
 
-/// Entry i is about that axis of the input.
+/// Processes entry i, which applies to input axis `axis`.
 Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
   if (Masks::at(masks_.shrink, i)) {
     shrunk_.push_back(axis);
@@ -150,7 +150,7 @@ Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
 }
 
 Expected<void> StridedSlice::read(int rank) {
-  int left = rank;  // axes of the input that an ellipsis does not stand for
+  int left = rank;  // input axes not covered by other entries, for the ellipsis
   bool has_ellipsis = false;
   for (std::size_t i = 0; i < strides_.size(); ++i) {
     if (Masks::at(masks_.ellipsis, i) && has_ellipsis)
@@ -180,7 +180,7 @@ Expected<void> StridedSlice::emit(LayerCtx& ctx, ValueId x) {
   if (!axes_.empty())
     x = c_.op(ops::slice_op,
               {x, c_.concat(starts_, 0), c_.concat(ends_, 0), c_.list(axes_), c_.list(steps_)});
-  // From the last one on, so that the axes in front keep their numbers.
+  // From the last to the first, so that preceding axes keep their numbers.
   for (std::size_t i = shrunk_.size(); i-- > 0;)
     x = positions_[i].valid() ? c_.gather(x, positions_[i], shrunk_[i])
                               : c_.squeeze(x, {shrunk_[i]});
@@ -197,7 +197,7 @@ Expected<void> convert_strided_slice(LayerCtx& ctx) {
   SCANLOOM_TRY(Bounds end, Bounds::of(ctx, 2));
   SCANLOOM_TRY(const std::int64_t count, list_length(ctx, 1));
   SCANLOOM_TRY(const std::int64_t ends, list_length(ctx, 2));
-  // Each entry is an axis of the input, a new one, or an ellipsis.
+  // Each entry is an input axis, a new axis, or an ellipsis.
   if (count > rank + tensor::kMaxRank + 1)
     return invalid_model("input 1 has {} entries, input 0 has {} axes", count, rank);
   Ints strides(static_cast<std::size_t>(count), 1);

@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax: along axis 1 where nothing else is said.
+// Softmax and LogSoftmax, along axis 1 by default.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 

@@ -1,4 +1,4 @@
-// DFT, IDFT, RDFT and IRDFT, one axis after the other; STFT and ISTFT.
+// DFT, IDFT, RDFT and IRDFT, one axis after another; STFT and ISTFT.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "ops/signal/fourier.h"
@@ -9,14 +9,14 @@ using ir::ValueId;
 
 namespace {
 
-/// A spectrum [..., 2] and the axes to be transformed; `rank` counts the axis of the parts.
+/// A spectrum [..., 2] and the axes to transform; `rank` includes the last axis.
 struct Spectrum {
   ValueId value;
   int rank = 0;
   LayerComposer::Ints axes;
 };
 
-/// Operand 1, axes of a signal of `rank` axes. Errors: none, or twice the same.
+/// Returns operand 1, the axes of a signal with `rank` axes. Errors: no axes, or a duplicate.
 LayerComposer::Ints transformed_axes(LayerComposer& c, int rank) {
   const LayerComposer::Ints axes = c.axes(1, rank);
   if (c.ok() && axes.empty()) c.refuse(invalid_model("input 1 names no axes"));
@@ -26,7 +26,7 @@ LayerComposer::Ints transformed_axes(LayerComposer& c, int rank) {
   return axes;
 }
 
-/// How long the signal along the axis is: operand 2, or where that is -1 or absent `usual`.
+/// Returns the length of the signal along the axis: operand 2, or `usual` if that is -1 or absent.
 ValueId length_of(LayerComposer& c, std::size_t i, ValueId usual) {
   if (!c.ctx().has(2)) return usual;
   if (c.ctx().constant(2) == nullptr) {
@@ -43,7 +43,7 @@ ValueId length_of(LayerComposer& c, std::size_t i, ValueId usual) {
   return c.number(sizes[i]);
 }
 
-/// Complex numbers to complex numbers along axis i of the list.
+/// Transforms complex numbers to complex numbers along axis i of the list.
 void transform(LayerComposer& c, Spectrum& spectrum, std::size_t i, bool inverse) {
   const int axis = static_cast<int>(spectrum.axes[i]);
   const ValueId size = c.dim(spectrum.value, axis);
@@ -77,7 +77,7 @@ Expected<void> convert_dft(LayerCtx& ctx) { return transform_all(ctx, false); }
 
 Expected<void> convert_idft(LayerCtx& ctx) { return transform_all(ctx, true); }
 
-// The last one of the axes is the one whose spectrum is given by half.
+// Only half of the spectrum is given along the last of the axes.
 Expected<void> convert_rdft(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
@@ -118,7 +118,7 @@ Expected<void> convert_irdft(LayerCtx& ctx) {
 
 namespace {
 
-/// A scalar operand as an i64. Error: a constant below 1.
+/// Returns a scalar operand as i64. Error: a constant below 1.
 ValueId positive_in(LayerComposer& c, int i) {
   if (c.ok() && c.ctx().constant(i) != nullptr) {
     const std::int64_t known = c.take(c.ctx().constant_integer(i));
@@ -128,7 +128,7 @@ ValueId positive_in(LayerComposer& c, int i) {
   return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
 }
 
-/// The window in the middle of a frame of `length`.
+/// Centres the window in a frame of `length`.
 ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
   const ValueId missing = c.sub(length, c.dim(window, 0));
   const ValueId before = c.div(missing, c.number(2));
@@ -136,7 +136,7 @@ ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
               {{"mode", "constant"}});
 }
 
-/// The places of all frames: [frame, place in it].
+/// Returns the positions of all frames: [frame, position in it].
 ValueId frame_positions(LayerComposer& c, ValueId frames, ValueId length, ValueId step) {
   const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
   return c.add(starts, c.count_up(length));
@@ -144,8 +144,8 @@ ValueId frame_positions(LayerComposer& c, ValueId frames, ValueId length, ValueI
 
 }  // namespace
 
-// Frames are gathered, weighted with the window, which stands in the middle of its frame, and
-// transformed all at once. A signal may come without a batch.
+// Frames are gathered, weighted with the centred window and transformed all at once. A signal may
+// have no batch axis.
 Expected<void> convert_stft(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0), window = c.in(1);
@@ -165,8 +165,8 @@ Expected<void> convert_stft(LayerCtx& ctx) {
   return c.emit(rank == 1 ? c.squeeze(y, {0}) : y);
 }
 
-// Frames are transformed back all at once, weighted and added up at their places; what squares of
-// the window add up to there is divided out, but where it is 0.
+// Frames are inverse-transformed all at once, weighted and added at their positions. The result is
+// divided by the sum of the squared windows, except where that is 0.
 Expected<void> convert_istft(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0), window = c.in(1);

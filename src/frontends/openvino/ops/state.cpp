@@ -25,7 +25,7 @@ Variable* find_variable(LayerCtx& ctx, const std::string& id) {
   return found == variables.end() ? nullptr : &*found;
 }
 
-/// Error: the layer declares what the variable, which another layer has declared, cannot be.
+/// Error: the layer's declaration contradicts that of another layer of the variable.
 Expected<void> check_declared(LayerCtx& ctx, const std::string& id, const Type& variable) {
   const std::string word = ctx.attributes.text("variable_type", "dynamic");
   DType dtype = variable.dtype;
@@ -45,7 +45,8 @@ Expected<void> check_first(LayerCtx& ctx, const std::string& id, const Type& typ
                        to_string(type, ctx.module().dims), describe_type(ctx, first));
 }
 
-/// The kept value, or `first` where nothing is kept: a branch, so that only one is looked at.
+/// Returns the stored value, or `first` if there is none; a branch, so only one of them is
+/// computed.
 Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first) {
   ir::Module& module = ctx.module();
   const ir::NodeId branch =
@@ -63,8 +64,8 @@ Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first
                            ir::join(ctx.type(variable.argument), ctx.type(first), module.dims));
 }
 
-/// A variable that bodies read or assign begins with a constant: what a body computes has no value
-/// before its first step.
+/// A variable that bodies read or assign must start with a constant, because a value computed in a
+/// body does not exist before its first step.
 Expected<void> read_in_bodies(LayerCtx& ctx, const std::string& id, ValueId first) {
   if (first.valid() && ctx.constant(0) == nullptr)
     return fail(Code::unsupported,

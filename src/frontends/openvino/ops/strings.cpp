@@ -1,5 +1,4 @@
-// StringTensorPack and StringTensorUnpack: strings as bytes and the places where they begin and
-// end.
+// StringTensorPack and StringTensorUnpack: strings as bytes with begin and end positions.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/operands.h"
 

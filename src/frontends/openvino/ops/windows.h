@@ -1,4 +1,4 @@
-// The attributes that say where the windows of convolutions and pools lie.
+// Attributes that define the windows of convolutions and pools.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ struct Windows {
   std::string padding;  ///< explicit, same_upper or same_lower; valid is explicit without pads
   std::vector<std::int64_t> strides, dilations, begin, end;  ///< empty: 1, or 0
 
-  /// As the IR's operators name them.
+  /// The attributes under the names used by the IR's operators.
   [[nodiscard]] std::vector<ir::NamedAttr> attributes() const;
 };
 
-/// Errors: pads at one side alone, or of different lengths; an auto_pad that is not known.
+/// Errors: pads at one end only, or with different lengths; an unknown auto_pad.
 Expected<Windows> windows_of(LayerCtx& ctx);
 
-/// Lists that are left out get `axes` entries. Errors: one of another length, numbers that no
-/// window has.
+/// Fills absent lists with `axes` entries. Errors: a list with another length, numbers no window
+/// can have.
 Expected<void> complete(Windows& windows, std::size_t axes);
 
 }  // namespace scanloom::openvino
