@@ -1,4 +1,4 @@
-// The one macro of the public headers: what the shared library exports.
+// The one macro of the public headers: marks what the shared library exports.
 #pragma once
 
 #if defined(SCANLOOM_STATIC)

@@ -1,4 +1,4 @@
-// convert: models from one format to another. Loops stay loops and branches stay branches.
+// convert: converts models between formats. Loops stay loops and branches stay branches.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +15,37 @@
 namespace scanloom {
 
 struct ConvertOptions {
-  /// How the model is read: lenient, seed, fed_defaults, on_warning. What says how it would run has
-  /// no meaning here.
+  /// How the model is read: lenient, seed, fed_defaults, on_warning. Options of execution are
+  /// ignored.
   SessionOptions session = {};
-  /// ONNX: weights in a file of their own, `<name>.onnx.data`. Models above 2 GB, which no ONNX
-  /// file may hold, have one in any case.
+  /// ONNX: writes weights to a separate file `<name>.onnx.data`. Models above 2 GB, the limit of an
+  /// ONNX file, always use one.
   bool external_data = false;
-  /// What loops carry along a sequence of open length becomes states of what is written, as
-  /// SessionOptions::low_latency makes it: the sequence is fed in pieces. Models only.
+  /// Turns values that loops carry along a sequence of open length into states of the written
+  /// model, as SessionOptions::low_latency does: the sequence is then fed in pieces. Models only.
   bool stream = false;
-  /// By the name of an input the sizes that it always has; -1: open. Models only.
+  /// Fixed sizes by input name; -1: open. Models only.
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> sizes = {};
-  /// By the name of an input its value, which is copied; it is no input of what is written, and
-  /// branches that it decides give way to the side that is taken. Models only.
+  /// Fixed values by input name, copied. Such an input is not an input of the written model, and
+  /// branches that it decides are replaced by the region that is taken. Models only.
   std::vector<std::pair<std::string, View>> values = {};
 };
 
-/// Reads an ONNX model, an IR of OpenVINO or a function that Function::save has written, and writes
-/// it as what the extension of `to` says: .onnx, or .xml with a .bin beside it. Files that exist
-/// are replaced, all at once when everything has been written: a failure leaves them as they were.
+/// Reads an ONNX model, an OpenVINO IR or a function written by Function::save, and writes it in
+/// the format given by the extension of `to`: .onnx, or .xml with a .bin next to it. Existing files
+/// are replaced together once everything has been written; a failure leaves them unchanged.
 ///
-/// States that a model keeps between runs (ReadValue and Assign), and shared variables that are
-/// updated, become in ONNX, which has none, an input `name` and an output `name (next)`. Where the
-/// model computes what a state begins with, a boolean input `name/kept` says whether `name` has a
-/// value yet: false at first, true whenever it is fed what `name (next)` was.
+/// ONNX has no states. A state that a model keeps between runs (ReadValue and Assign), or a shared
+/// variable that is updated, becomes an input `name` and an output `name (next)`. If the model
+/// computes the initial value of a state, a boolean input `name/kept` says whether `name` has a
+/// value yet: pass false first, and true whenever `name` is fed the last `name (next)`.
 ///
-/// Errors: those of Session::load; invalid_argument (an extension that is none of these, `to` is
-/// `from` or its weights, a file cannot be written); unsupported, with all operators that the other
-/// format has no form for; not_found and invalid_argument, of sizes and values.
+/// Errors: those of Session::load; invalid_argument (another extension, `to` is `from` or its
+/// weights, a file cannot be written); unsupported, listing all operators that the target format
+/// cannot express; not_found and invalid_argument for sizes and values.
 [[nodiscard]] SCANLOOM_API Expected<void> convert(const std::string& from, const std::string& to,
                                                   const ConvertOptions& options = {});
-/// The same of a model in memory.
+/// Converts a model in memory.
 [[nodiscard]] SCANLOOM_API Expected<void> convert_bytes(std::span<const std::byte> bytes,
                                                         const std::string& to,
                                                         const ConvertOptions& options = {});

@@ -1,5 +1,5 @@
-// DType: the element types of tensors. All 26 of ONNX and OpenVINO's extra ones; elements narrower
-// than a byte take one byte each in memory and are packed only in files.
+// DType: the element types of tensors: all 26 of ONNX, and the ones that only OpenVINO has.
+// Elements narrower than a byte take one byte each in memory and are packed only in files.
 #pragma once
 
 #include <cstddef>
@@ -63,17 +63,17 @@ inline constexpr int kDTypeCount = 0
 /// The former name of is_floating_point().
 [[nodiscard]] constexpr bool is_real(DType dtype) noexcept { return is_floating_point(dtype); }
 
-/// "f32", "i64", "boolean", ...: the name in the text form of the IR.
+/// The name in the text form of the IR: "f32", "i64", "boolean", ...
 SCANLOOM_API std::string_view dtype_name(DType dtype) noexcept;
-/// "float", "int64", "bool", ...: the name that ONNX uses.
+/// The name that ONNX uses: "float", "int64", "bool", ...
 SCANLOOM_API std::string_view dtype_onnx_name(DType dtype) noexcept;
 SCANLOOM_API std::optional<DType> dtype_from_name(std::string_view name) noexcept;
-/// TensorProto.DataType; 0 for types that ONNX lacks.
+/// The number in TensorProto.DataType; 0 for types that ONNX lacks.
 SCANLOOM_API int dtype_onnx_number(DType dtype) noexcept;
 SCANLOOM_API std::optional<DType> dtype_from_onnx_number(std::int64_t number) noexcept;
 
-/// One element of a tensor of strings in memory: bytes that belong to the tensor's storage, UTF-8
-/// by custom.
+/// One element of a tensor of strings in memory: bytes owned by the tensor's storage, by convention
+/// UTF-8.
 struct StringRef {
   const char* data = nullptr;
   std::int64_t size = 0;

@@ -1,4 +1,4 @@
-// Error: why an operation failed, as a value. A code for programs, a message that names the user's
+// Error: why an operation failed, as a value: a code for programs, a message that names the user's
 // node and both numbers for people, and notes that say what would help.
 #pragma once
 
@@ -42,7 +42,7 @@ class SCANLOOM_API Error {
   /// Adds a note; returns itself so that notes can be added while returning.
   Error& note(std::string text) &;
   Error&& note(std::string text) &&;
-  /// Puts "<place>: " before the text.
+  /// Puts "<location>: " before the text.
   Error&& at(std::string_view location) &&;
 
  private:

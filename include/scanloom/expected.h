@@ -10,7 +10,7 @@
 
 namespace scanloom {
 
-/// What value_or_throw() throws, for callers who prefer exceptions.
+/// Exception that value_or_throw() throws, for callers who prefer exceptions.
 class SCANLOOM_API Failure : public std::runtime_error {
  public:
   explicit Failure(Error error);
@@ -32,7 +32,7 @@ class [[nodiscard]] Expected {
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  /// Precondition of the four below: has_value().
+  /// Precondition of the five functions below: has_value().
   T& operator*() & noexcept { return *std::get_if<0>(&state_); }
   const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
   T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
@@ -44,8 +44,8 @@ class [[nodiscard]] Expected {
   const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
   Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
 
-  /// The value, or throws the error as Failure. An Expected with a name keeps both: the reference
-  /// is to its value, and lives as long as it.
+  /// Returns the value, or throws the error as Failure. On a named Expected, returns a reference to
+  /// its value, which lives as long as the Expected.
   T& value_or_throw() & {
     if (!has_value()) throw Failure(error());
     return **this;
@@ -76,7 +76,7 @@ class [[nodiscard]] Expected<void> {
   Error& error() & noexcept { return *error_; }
   const Error& error() const& noexcept { return *error_; }
   Error&& error() && noexcept { return *std::move(error_); }
-  /// Throws the error, if there is one, as Failure.
+  /// Throws the error as Failure, if there is one.
   void value_or_throw() const& {
     if (!has_value()) throw Failure(error());
   }

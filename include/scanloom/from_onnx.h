@@ -1,4 +1,4 @@
-// from_onnx: ONNX models as expressions, to be looped over, differentiated and combined with
+// from_onnx: reads an ONNX model as expressions, to loop over, differentiate and combine with
 // others.
 #pragma once
 
@@ -14,30 +14,30 @@
 
 namespace scanloom {
 
-/// What a model computes. substitute() puts other expressions in the place of the inputs.
+/// The expressions that a model computes. substitute() replaces the inputs by other expressions.
 struct ModelExpressions {
   std::vector<Expr> inputs;  ///< named as in the model, in its order
   std::vector<std::string> output_names;
   std::vector<Expr> outputs;
 };
 
-/// What is known of the inputs beforehand. It settles what depends on them, such as branches whose
-/// sides have different numbers of axes.
+/// Facts about the inputs that are known in advance. They decide whatever depends on them, such as
+/// branches whose regions return different numbers of axes.
 struct FromOnnxOptions {
-  /// By the name of an input the sizes that it always has; -1: known when a function is called.
+  /// Fixed sizes by input name; -1: known only when a function is called.
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> sizes = {};
-  /// By the name of an input its value, which is copied; it is no input any more.
+  /// Fixed values by input name, copied. Such an input is no longer an input of the result.
   std::vector<std::pair<std::string, View>> values = {};
   SessionOptions session = {};
 };
 
-/// Reads an ONNX model; weights are constants. Two inputs of open sizes that meet element by
-/// element must be of equal sizes when a function of them is called, see Expr. Errors: those of
-/// Session::load; unsupported, where a value is a sequence, an optional or a text, or of an unknown
-/// number of axes, by the name of its node; not_found and invalid_argument, of the options.
+/// Reads an ONNX model; weights become constants. Where two inputs of open sizes meet element by
+/// element, their sizes must be equal when a function of them is called (see Expr). Errors: those
+/// of Session::load; unsupported, naming the node, for a value that is a sequence, an optional or a
+/// string, or has an unknown number of axes; not_found and invalid_argument for the options.
 [[nodiscard]] SCANLOOM_API Expected<ModelExpressions> from_onnx(
     const std::string& path, const FromOnnxOptions& options = {});
-/// The same from memory; `bytes` need not outlive the call.
+/// Reads the model from memory; `bytes` need not outlive the call.
 [[nodiscard]] SCANLOOM_API Expected<ModelExpressions> from_onnx_bytes(
     std::span<const std::byte> bytes, const FromOnnxOptions& options = {});
 

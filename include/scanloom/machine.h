@@ -1,4 +1,4 @@
-// What the machine does at best, measured once: `explain` compares loops with it.
+// Peak figures of the machine, measured once: `explain` compares loops with them.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace scanloom {
 
-/// Of one core.
+/// Figures of one core.
 struct MachineFigures {
-  /// Values that lie in up to that many bytes are read so fast.
+  /// Read speed for values that occupy up to this many bytes.
   struct Level {
     std::int64_t bytes = 0;
     double bytes_per_second = 0;
   };
 
   std::string cpu;                   ///< its name, as the system gives it
-  std::string isa;                   ///< that it was measured with
-  double operations_per_second = 0;  ///< of f32, multiplications and additions counted one by one
+  std::string isa;                   ///< instruction set used to measure
+  double operations_per_second = 0;  ///< f32 operations; a multiplication and an addition count as
+                                     ///< two
   std::vector<Level> levels;         ///< ascending
 };
 
-/// Measures for about a second, best on an idle machine, and keeps the figures for later processes
-/// in the file scanloom/machine.txt of $XDG_CACHE_HOME or ~/.cache, or in $SCANLOOM_MACHINE.
-/// Errors: not_found (no such folder can be made or written to), out_of_memory.
+/// Measures for about a second, ideally on an idle machine, and saves the figures for later
+/// processes in scanloom/machine.txt under $XDG_CACHE_HOME or ~/.cache, or in $SCANLOOM_MACHINE.
+/// Errors: not_found (the folder cannot be created or written to), out_of_memory.
 SCANLOOM_API Expected<MachineFigures> calibrate();
 
 }  // namespace scanloom

@@ -1,4 +1,4 @@
-// Options of sessions and runs, and what a run reports while it works.
+// Options of sessions and runs, and the progress and profile that a run reports.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,13 @@
 
 namespace scanloom {
 
-/// How a session executes. `automatic` is right for everyone; the others serve tests and doubts.
+/// How a session executes. `automatic` is right for everyone; the others are for testing and
+/// debugging.
 enum class Execution : std::uint8_t {
-  automatic,    ///< loops compiled where that pays, stepped otherwise
-  stepped,      ///< no machine code is generated
+  automatic,    ///< compiles loops where that pays, steps through the others
+  stepped,      ///< generates no machine code
   interpreted,  ///< the oracle: node by node with reference kernels
-  compiled,     ///< every loop compiled that can be, at once, whatever that costs
+  compiled,     ///< compiles every loop that can be compiled, immediately and at any cost
 };
 
 struct SessionOptions {
@@ -29,33 +30,34 @@ struct SessionOptions {
   Execution execution = Execution::automatic;
   bool optimize = true;  ///< false: no passes, the module runs as it was read
   std::vector<std::string> disabled_passes = {};
-  /// Accept names that shadow outer names; warn of versions that are newer than those known, and of
-  /// unknown attributes, instead of refusing them.
+  /// Accept names that shadow outer names; warn of unknown attributes and of versions that are too
+  /// new instead of refusing them.
   bool lenient = false;
   /// Refuse feeds that give two sizes to one name that the model declares. By default that is a
-  /// warning, and operators say what sizes they need.
+  /// warning, and operators report sizes that do not fit.
   bool strict = false;
-  std::int64_t seed = 0;  ///< of the random operators without a seed of their own
+  std::int64_t seed = 0;  ///< for random operators without a seed of their own
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
   std::vector<std::pair<std::string, std::string>> states = {};
-  /// What loops and recurrent layers carry along a sequence of open length becomes states of the
-  /// session, by name: a stream takes the sequence in pieces, of one step or of many, and gives the
-  /// bits of the whole. A model that computes across the steps is unsupported, naming the node.
+  /// Turn values that loops and recurrent layers carry along a sequence of open length into named
+  /// states of the session: a stream takes the sequence in pieces of one or more steps and gives
+  /// the same bits as the whole. A model that computes across the steps is unsupported; the error
+  /// names the node.
   bool low_latency = false;
-  /// Inputs with a default value that are fed: see Session::defaults(). The others keep theirs.
+  /// Inputs with a default value that are fed; see Session::defaults(). Others keep the default.
   std::vector<std::string> fed_defaults = {};
-  /// Of an IR of OpenVINO: the bytes of its .bin, copied, in place of the file beside it. A model
-  /// in memory has no other. No data: none.
+  /// For an OpenVINO IR: the bytes of its .bin, copied, instead of the file next to the model. A
+  /// model in memory has no other source of weights. No data: none.
   std::span<const std::byte> weights = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().
   std::function<void(std::string_view)> on_warning = {};
 };
 
-/// Set from any thread to end a run soon, with Code::cancelled.
+/// A flag that any thread may set to end a run soon, with Code::cancelled.
 class CancelFlag {
  public:
   CancelFlag() = default;
-  /// Counts as set while `other`, which must outlive it, is set as well.
+  /// Counts as set while `other`, which must outlive it, is set.
   explicit CancelFlag(const CancelFlag* other) noexcept : other_(other) {}
 
   void cancel() noexcept { flag_.store(true, std::memory_order_relaxed); }
@@ -70,34 +72,34 @@ class CancelFlag {
   const CancelFlag* other_ = nullptr;
 };
 
-/// How far the outermost loop that is running has come.
+/// Progress of the outermost loop that is running.
 struct Progress {
   std::string_view node;    ///< the user's name of the loop
   std::int64_t step = 0;    ///< steps done
   std::int64_t steps = -1;  ///< -1: not known
 };
 
-/// Bytes: what a run without RunOptions::max_memory may take if it begins now: 80 percent of what
-/// is left of the machine's memory, of that of the cgroups around the process (version 1 or 2) and
-/// of the limit on its address space; 64 MiB at least. Reads files of the system: tens of
-/// microseconds, which runs of less than 64 MiB do without.
+/// Bytes that a run without RunOptions::max_memory may take if it begins now: 80 percent of what is
+/// left of the machine's memory, of the memory of the cgroups around the process (version 1 or 2)
+/// and of its address space limit; at least 64 MiB. Reads system files, which takes tens of
+/// microseconds; runs of less than 64 MiB skip this.
 [[nodiscard]] SCANLOOM_API std::int64_t default_max_memory() noexcept;
 
 struct RunOptions {
-  /// Seconds from the start of the run, looked at between steps of loops and inside of long
-  /// recurrent layers, products and convolutions; 0: none.
+  /// Seconds from the start of the run, polled between steps of loops and within long recurrent
+  /// layers, products and convolutions; 0: no deadline.
   double deadline = 0;
   std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
-  /// Bytes of this run; 0: default_max_memory(). Interpreted runs count what they
-  /// make of values, not what operators need meanwhile.
+  /// Maximum bytes of this run; 0: default_max_memory(). Interpreted runs count the values they
+  /// create, not the temporary memory of operators.
   std::int64_t max_memory = 0;
   const CancelFlag* cancel = nullptr;
-  std::function<void(const Progress&)> progress = {};  ///< about ten times a second
-  bool profile = false;  ///< fills RunReport::profile; not where execution is interpreted
+  std::function<void(const Progress&)> progress = {};  ///< called about ten times a second
+  bool profile = false;  ///< fills RunReport::profile; ignored by interpreted execution
 };
 
-/// Time of one node over a run. Loops contain the time of their bodies. Where machine code computes
-/// several nodes at once, `node` names them all, and a row says what reading the clock took.
+/// Time of one node over a run. Loops include the time of their bodies. If machine code computes
+/// several nodes at once, `node` names them all, and a row gives the cost of reading the clock.
 struct NodeTime {
   std::string node;
   std::string kernel;

@@ -1,5 +1,5 @@
-// scan: a loop whose steps are described by a function of expressions. What Theano's scan does,
-// with its rules: see docs/scan.md.
+// scan: a loop whose steps are described by a function of expressions. Follows Theano's scan and
+// its rules: see docs/scan.md.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ struct Taps {
   std::vector<std::int64_t> taps;
 };
 
-/// A tensor whose rows the steps take, one after the other. Tap k is row t + k at step t; all taps
-/// must exist, so a sequence gives as many steps as they leave.
+/// A tensor whose rows are read by the steps, one after the other. Tap k is row t + k at step t.
+/// All taps must exist: a sequence of 10 rows with taps -1 and 0 gives 9 steps.
 struct Sequence {
   Expr input;
   std::vector<std::int64_t> taps = {0};
@@ -26,14 +26,14 @@ struct Sequence {
   Sequence(Expr tensor, Taps at = {{0}}) : input(std::move(tensor)), taps(std::move(at.taps)) {}
 };
 
-/// How an output begins. With tap -1 alone, `value` has the shape of one step; with others it has
-/// one row more per step that the earliest tap looks back, the oldest first. Nothing: steps do not
-/// read the output.
+/// The initial value of an output. With tap -1 alone, `value` has the shape of one step; with other
+/// taps it has one row for each step that the earliest tap looks back, oldest first. A
+/// default-constructed Initial: steps do not read the output.
 struct Initial {
   Expr value;
   std::vector<std::int64_t> taps;
   bool rows = false;    ///< whether `value` has rows
-  bool adapts = false;  ///< whether it is a number, or several, without a type: see scan_steps
+  bool adapts = false;  ///< whether `value` is a number or numbers without a type: see scan_steps
 
   Initial() = default;
   Initial(Expr first) : value(std::move(first)), taps{-1} {}
@@ -41,37 +41,37 @@ struct Initial {
       : value(std::move(rows_before)), taps(std::move(at.taps)), rows(true) {}
 };
 
-/// What a gradient keeps of the steps; the rest is computed again, chunk by chunk.
+/// How much of the steps a gradient stores; it recomputes the rest, chunk by chunk.
 struct Checkpoint {
   enum class Kind : std::uint8_t { all, every, root, budget };
   Kind kind = Kind::all;
   std::int64_t value = 0;
 
-  /// What it needs of every step.
+  /// Keeps whatever the gradient needs from every step.
   static Checkpoint all() { return {}; }
-  /// The states before every n-th step.
+  /// Keeps the states before every n-th step.
   static Checkpoint every(std::int64_t n) { return {Kind::every, n}; }
-  /// Those of about the square root of the number of steps.
+  /// Keeps about as many states as the square root of the number of steps.
   static Checkpoint root() { return {Kind::root, 0}; }
-  /// As many as fit into so many bytes, in chunks of chunks if need be. The sizes of the states and
-  /// the number of steps must be known.
+  /// Keeps as many states as fit into this many bytes, in nested chunks if need be. The sizes of
+  /// the states and the number of steps must be known.
   static Checkpoint budget(std::int64_t bytes) { return {Kind::budget, bytes}; }
 };
 
 struct ScanOptions {
   std::vector<Sequence> sequences = {};
-  std::vector<Initial> initial = {};  ///< empty: no output is read by steps
-  std::vector<Expr> captured = {};    ///< handed to the step function behind the rest
-  Expr steps = {};                    ///< undefined: as many as the shortest sequence gives
-  bool backwards = false;             ///< sequences from their ends
-  bool strict = false;                ///< shared variables must stand in `captured`
+  std::vector<Initial> initial = {};  ///< empty: steps read no output
+  std::vector<Expr> captured = {};    ///< passed to the step function after the rest
+  Expr steps = {};                    ///< undefined: the number that the shortest sequence gives
+  bool backwards = false;             ///< reads sequences from their ends
+  bool strict = false;                ///< shared variables must be listed in `captured`
   std::int64_t truncate_gradient = -1;
-  Checkpoint checkpoint = {};  ///< other than all: not with a step that says when to stop
+  Checkpoint checkpoint = {};  ///< other than all: not with a step that has a stop condition
   std::string name = {};
-  DType real = DType::f64;  ///< of states that begin with a number and meet no tensor
+  DType real = DType::f64;  ///< type of states that begin with a number and meet no tensor
 };
 
-/// What a step makes: its outputs, and if need be updates of shared variables and a condition
+/// Result of a step: its outputs, optional updates of shared variables, and an optional condition
 /// that ends the loop after the step in which it holds.
 struct Step {
   std::vector<Expr> outputs;
@@ -91,7 +91,7 @@ struct Step {
   }
 };
 
-/// What a step may read.
+/// The values that a step may read.
 class SCANLOOM_API StepInputs {
  public:
   StepInputs(const ScanOptions& options, std::vector<Expr> all);
@@ -115,14 +115,14 @@ struct ScanResult {
   Updates updates;
 };
 
-/// The general form; errors are held by the outputs and by the updates. An output that begins with
-/// a number, such as Expr(0), or one whose Initial adapts, has the type that steps make of it: that
-/// of the tensors it meets, or where it meets none i64, `real`, or complex numbers of `real`.
-/// `step` is called once more where it shows another type than that.
+/// The general form. The outputs and the updates hold any error. An output that begins with a
+/// number, such as Expr(0), or whose Initial adapts, takes its type from the steps: the type of the
+/// tensors it meets, or, if it meets none, i64, `real`, or complex numbers of `real`. `step` is
+/// called again if it turns out to give another type.
 SCANLOOM_API ScanResult scan_steps(const ScanOptions& options,
                                    const std::function<Step(const StepInputs&)>& step);
 
-/// One output for a step function that gives an Expr; outputs and updates otherwise.
+/// Returns one output if the step function returns an Expr, else the outputs and updates.
 template <class Function>
 auto scan(const ScanOptions& options, Function&& step) {
   using Made = std::invoke_result_t<Function&, const StepInputs&>;

@@ -1,25 +1,24 @@
 // The C interface, in C99: sessions, values, runs, streams, limits and errors behind opaque
-// handles. It is the C++ interface (session.h) in other words. No exception leaves any of these
-// functions.
+// handles. It mirrors the C++ interface (session.h). No function throws an exception.
 //
-// Handles. What a function named *_new, *_load*, *_view, *_copy or *_push gives belongs to the
-// caller, who frees it with the *_free of its type; *_free takes NULL. `const` pointers that a
-// function returns belong to the handle they come from and live as long as it does. Texts are UTF-8
-// and end with a zero byte. No handle or text may be NULL unless the function says so; where a
-// function gives an error, a NULL that it does not allow is SCANLOOM_INVALID_ARGUMENT.
+// Handles. A handle returned by a function named *_new, *_load*, *_view, *_copy or *_push belongs
+// to the caller, who frees it with the *_free of its type; *_free accepts NULL. `const` pointers
+// that a function returns belong to the handle they come from and live as long as it does. Texts
+// are UTF-8 and end with a zero byte. No handle or text may be NULL unless the function says so; a
+// function that reports errors returns SCANLOOM_INVALID_ARGUMENT for such a NULL.
 //
 // Errors. Functions that can fail return SCANLOOM_OK or a code. Their last argument `error` may be
-// NULL; otherwise it receives NULL, or an error that the caller frees. Only when memory has run out
-// may it stay NULL after a failure. Results are written on success only; after a failure they are
-// NULL.
+// NULL; otherwise it receives NULL on success and an error that the caller frees on failure. It
+// stays NULL after a failure only if memory has run out. Results are written on success only; after
+// a failure they are NULL.
 //
-// Threads. Sessions, values and errors do not change after they are made: any number of threads may
-// use one at once. Options may be read by many runs at once, but not be changed meanwhile. A cancel
-// flag may be used from every thread at any time. A stream is for one thread at a time. A handle
-// may be freed when no call that uses it is running.
+// Threads. Sessions, values and errors are immutable: any number of threads may use one at once.
+// Many runs may read options at once, but options must not change meanwhile. A cancel flag may be
+// used from any thread at any time. A stream is for one thread at a time. A handle may be freed
+// once no running call uses it.
 //
-// Enumerations are 32-bit integers, so that any number that a program hands over has a meaning: one
-// that is not listed is SCANLOOM_INVALID_ARGUMENT.
+// Enumerations are 32-bit integers, so that any number is a valid argument to pass; one that is not
+// listed gives SCANLOOM_INVALID_ARGUMENT.
 #pragma once
 
 #include <stddef.h>
@@ -40,18 +39,18 @@ typedef struct scanloom_run_options scanloom_run_options;
 typedef struct scanloom_cancel scanloom_cancel;
 typedef struct scanloom_error scanloom_error;
 
-/// What went wrong. The numbers do not change from version to version; others may be added.
+/// Result codes. The numbers do not change from version to version; new ones may be added.
 typedef int32_t scanloom_code;
 enum {
   SCANLOOM_OK = 0,
   SCANLOOM_INVALID_ARGUMENT = 1,  ///< an argument, a feed or an option is not acceptable
   SCANLOOM_INVALID_MODEL = 2,     ///< the model breaks a rule of its format
-  SCANLOOM_UNSUPPORTED = 3,       ///< the model is legal but needs something that is not here
+  SCANLOOM_UNSUPPORTED = 3,       ///< the model is valid but needs something that is not supported
   SCANLOOM_NOT_FOUND = 4,         ///< a file, an input or an output does not exist
   SCANLOOM_LIMIT_REACHED = 5,     ///< a step limit, a deadline or a memory budget was reached
   SCANLOOM_CANCELLED = 6,         ///< the caller cancelled the run
   SCANLOOM_OUT_OF_MEMORY = 7,     ///< the system has no memory left
-  SCANLOOM_INTERNAL = 8           ///< a mistake of the library
+  SCANLOOM_INTERNAL = 8           ///< a bug of the library
 };
 
 /// Element types, with the numbers of ONNX (TensorProto.DataType). Elements narrower than a byte
@@ -86,20 +85,21 @@ enum {
   SCANLOOM_I2 = 26
 };
 
-/// What a value is. Others may be added: ask before you read one as a tensor.
+/// Kinds of values. New ones may be added: check the kind before reading a value as a tensor.
 typedef int32_t scanloom_kind;
 enum { SCANLOOM_TENSOR = 0, SCANLOOM_SEQUENCE = 1, SCANLOOM_OPTIONAL = 2 };
 
-/// How a session executes; the first is right for everyone, the others serve tests and doubts.
+/// How a session executes. SCANLOOM_AUTOMATIC is right for everyone; the others are for testing and
+/// debugging.
 typedef int32_t scanloom_execution;
 enum {
-  SCANLOOM_AUTOMATIC = 0,    ///< loops compiled where that pays, stepped otherwise
-  SCANLOOM_STEPPED = 1,      ///< no machine code is generated
+  SCANLOOM_AUTOMATIC = 0,    ///< compiles loops where that pays, steps through the others
+  SCANLOOM_STEPPED = 1,      ///< generates no machine code
   SCANLOOM_INTERPRETED = 2,  ///< node by node with reference kernels
-  SCANLOOM_COMPILED = 3      ///< every loop compiled that can be, at once
+  SCANLOOM_COMPILED = 3      ///< compiles every loop that can be compiled, immediately
 };
 
-/// "0.1.0". Never fails; belongs to the library.
+/// Returns the version, such as "0.1.0". Never fails; the text belongs to the library.
 SCANLOOM_API const char* scanloom_version(void);
 
 /* ---- Errors ------------------------------------------------------------------------------- */
@@ -108,9 +108,9 @@ SCANLOOM_API const char* scanloom_version(void);
 SCANLOOM_API scanloom_code scanloom_error_code(const scanloom_error* error);
 /// The first line: names the node of the model, the operand and both numbers.
 SCANLOOM_API const char* scanloom_error_text(const scanloom_error* error);
-/// How many notes there are: what would help, or how many more mistakes a model has.
+/// Number of notes. Notes say what would help, or how many more mistakes a model has.
 SCANLOOM_API size_t scanloom_error_note_count(const scanloom_error* error);
-/// A note; NULL where there is none of that index.
+/// A note; NULL if the index is out of range.
 SCANLOOM_API const char* scanloom_error_note(const scanloom_error* error, size_t index);
 /// The text and its notes, one per line, for people.
 SCANLOOM_API const char* scanloom_error_message(const scanloom_error* error);
@@ -120,213 +120,211 @@ SCANLOOM_API const char* scanloom_code_name(scanloom_code code);
 
 /* ---- Values ------------------------------------------------------------------------------- */
 
-/// A tensor over memory of the caller, which stays his: nothing is copied, nothing is written, and
-/// it must stay valid and unchanged while runs read the value. `shape` has `rank` sizes and may be
-/// NULL for rank 0, `data` may be NULL where there are no elements. `strides` are in elements and
-/// may be negative; NULL means row-major. Sizes, strides and rank are copied.
-/// Errors: invalid_argument (a dtype that does not exist, a negative size, more than 2^40
-/// elements, a rank above 16, no data, strings), out_of_memory.
+/// Creates a tensor over the caller's memory, which is neither copied nor written; it must stay
+/// valid and unchanged while runs read the value. `shape` has `rank` sizes and may be NULL for rank
+/// 0; `data` may be NULL if there are no elements. `strides` are in elements and may be negative;
+/// NULL means row-major. Sizes and strides are copied. Errors: invalid_argument (an unknown dtype,
+/// a negative size, more than 2^40 elements, a rank above 16, no data, strings), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_view(scanloom_dtype dtype, const int64_t* shape,
                                                size_t rank, const void* data,
                                                const int64_t* strides, scanloom_value** value,
                                                scanloom_error** error);
-/// The same over a copy of the elements, row-major and aligned, that the value owns. With `data`
-/// NULL the elements are zeros. Errors as above.
+/// Creates a tensor that owns a copy of the elements, row-major and aligned. If `data` is NULL, the
+/// elements are zeros. Errors as above.
 SCANLOOM_API scanloom_code scanloom_value_copy(scanloom_dtype dtype, const int64_t* shape,
                                                size_t rank, const void* data,
                                                const int64_t* strides, scanloom_value** value,
                                                scanloom_error** error);
-/// A tensor of strings: as many texts, each ended by a zero, as the shape has elements, row-major.
-/// They are copied. Errors: invalid_argument (sizes as above, a NULL text), out_of_memory.
+/// Creates a tensor of strings from one zero-terminated text per element of the shape, row-major.
+/// The texts are copied. Errors: invalid_argument (sizes as above, a NULL text), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_strings(const char* const* texts, const int64_t* shape,
                                                   size_t rank, scanloom_value** value,
                                                   scanloom_error** error);
-/// A sequence of `count` items, whose memory it shares and which may be freed. `dtype` is the
-/// element type of a sequence without items. Errors: invalid_argument, out_of_memory.
+/// Creates a sequence of `count` items. It shares their memory; the items may be freed. `dtype` is
+/// the element type of an empty sequence. Errors: invalid_argument, out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_sequence(const scanloom_value* const* items, size_t count,
                                                    scanloom_dtype dtype, scanloom_value** value,
                                                    scanloom_error** error);
-/// An optional that holds nothing. Where an input is an optional, what it would hold may be fed as
-/// it is. Errors: invalid_argument, out_of_memory.
+/// Creates an empty optional. An input that is an optional also accepts the bare value that it
+/// would hold. Errors: invalid_argument, out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_none(scanloom_dtype dtype, scanloom_value** value,
                                                scanloom_error** error);
 SCANLOOM_API scanloom_kind scanloom_value_kind(const scanloom_value* value);
-/// How many items a sequence has; 1 or 0 of an optional, 0 of a tensor.
+/// The number of items of a sequence; 1 or 0 for an optional, 0 for a tensor.
 SCANLOOM_API size_t scanloom_value_item_count(const scanloom_value* value);
-/// An item as a value of its own, over the same memory: free it too. Errors: invalid_argument
-/// (there is none of that index), out_of_memory.
+/// Returns an item as a separate value over the same memory; free it too. Errors: invalid_argument
+/// (the index is out of range), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_item(const scanloom_value* value, size_t index,
                                                scanloom_value** item, scanloom_error** error);
-/// Element `index`, counted row-major, of a tensor of strings that is a result or that
-/// scanloom_value_strings made: `*length` bytes without a zero at the end, valid for as long as the
-/// value. NULL where there is no such element.
+/// Returns element `index`, counted row-major, of a tensor of strings that is a result or was made
+/// by scanloom_value_strings: `*length` bytes without a terminating zero, valid as long as the
+/// value. NULL if there is no such element.
 SCANLOOM_API const char* scanloom_value_string(const scanloom_value* value, int64_t index,
                                                size_t* length);
-// The rest is about tensors; other values have rank, elements and bytes 0 and no data.
-/// The element type, of sequences and optionals that of the tensors in them; 0 where ONNX has no
-/// number for it.
+// The rest is about tensors; for other values rank, elements and bytes are 0 and data is NULL.
+/// The element type; for sequences and optionals, of the tensors in them. 0 if ONNX has no number
+/// for it.
 SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);
 SCANLOOM_API size_t scanloom_value_rank(const scanloom_value* value);
-/// The sizes; not NULL for rank 0 either.
+/// The sizes; not NULL even for rank 0.
 SCANLOOM_API const int64_t* scanloom_value_shape(const scanloom_value* value);
 /// The product of the sizes.
 SCANLOOM_API int64_t scanloom_value_elements(const scanloom_value* value);
-/// Bytes of all elements; 0 for strings.
+/// Bytes of all elements together; 0 for strings.
 SCANLOOM_API size_t scanloom_value_bytes(const scanloom_value* value);
-/// The first element; NULL for strings. Results and copies are row-major; a view has the strides it
-/// was made with.
+/// Pointer to the first element; NULL for strings. Results and copies are row-major; a view has the
+/// strides it was made with.
 SCANLOOM_API const void* scanloom_value_data(const scanloom_value* value);
 SCANLOOM_API void scanloom_value_free(scanloom_value* value);
-/// Bytes of one element in memory; 0 for a dtype that does not exist and for strings.
+/// Bytes of one element in memory; 0 for an unknown dtype and for strings.
 SCANLOOM_API size_t scanloom_dtype_bytes(scanloom_dtype dtype);
-/// The name that ONNX uses, such as "float"; "unknown" for a dtype that does not exist.
+/// The name that ONNX uses, such as "float"; "unknown" for an unknown dtype.
 SCANLOOM_API const char* scanloom_dtype_name(scanloom_dtype dtype);
 
 /* ---- Options of sessions ------------------------------------------------------------------ */
 
-/// Called with every warning, on the thread that causes it. `text` is valid during the call. The
-/// function must not throw or jump out. Warnings may come from several threads at once.
+/// Called with every warning, on the thread that causes it, so several threads may call it at once.
+/// `text` is valid during the call. The function must not throw or jump out.
 typedef void (*scanloom_warning_fn)(void* user, const char* text);
 
-/// Options with their defaults; NULL when memory has run out.
+/// Creates options with their defaults; NULL if memory has run out.
 SCANLOOM_API scanloom_session_options* scanloom_session_options_new(void);
 SCANLOOM_API void scanloom_session_options_free(scanloom_session_options* options);
-/// At most so many threads per run; 0, the default: all cores of the process. A negative number is
-/// an error when a session is loaded.
+/// The maximum number of threads per run; 0, the default, means all cores of the process. A
+/// negative number is an error when a session is loaded.
 SCANLOOM_API void scanloom_session_options_set_threads(scanloom_session_options* options,
                                                        int threads);
-/// SCANLOOM_AUTOMATIC unless set. Another number is an error when a session is loaded.
+/// Default: SCANLOOM_AUTOMATIC. An unknown number is an error when a session is loaded.
 SCANLOOM_API void scanloom_session_options_set_execution(scanloom_session_options* options,
                                                          scanloom_execution execution);
-/// 0: the model runs as it was read. 1 unless set.
+/// 0: runs the model as it was read, without passes. Default: 1.
 SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options* options,
                                                         int optimize);
-/// Not 0: names in bodies may shadow outer names; versions newer than those known and unknown
-/// attributes are warnings instead of errors. 0 unless set.
+/// Not 0: accepts names in bodies that shadow outer names, and warns of unknown attributes and of
+/// versions that are too new instead of refusing them. Default: 0.
 SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options* options,
                                                        int lenient);
-/// Not 0: feeds that give two sizes to one name that the model declares are refused; 0, the
-/// default: that is a warning, and operators say what sizes they need.
+/// Not 0: refuses feeds that give two sizes to one name that the model declares. 0, the default:
+/// warns, and operators report sizes that do not fit.
 SCANLOOM_API void scanloom_session_options_set_strict(scanloom_session_options* options,
                                                       int strict);
-/// The seed of the random operators that have none of their own. 0 unless set.
+/// The seed of random operators that have none of their own. Default: 0.
 SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* options,
                                                     int64_t seed);
-/// Not 0: what loops carry along a sequence of open length becomes states of the session, so that a
-/// stream takes the sequence in pieces. 0 unless set.
+/// Not 0: values that loops carry along a sequence of open length become states of the session, so
+/// that a stream takes the sequence in pieces. Default: 0.
 SCANLOOM_API void scanloom_session_options_set_low_latency(scanloom_session_options* options,
                                                            int low_latency);
-/// The weights of an IR of OpenVINO, the bytes of its .bin, which are copied; they are taken in
-/// place of the file beside it. Errors: invalid_argument (NULL), out_of_memory.
+/// Sets the weights of an OpenVINO IR, the bytes of its .bin, instead of the file next to the
+/// model. The bytes are copied. Errors: invalid_argument (NULL), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_session_options_set_weights(scanloom_session_options* options,
                                                                 const void* bytes, size_t size,
                                                                 scanloom_error** error);
-/// Adds a state: a value that a stream takes from `output` and feeds to `input` in the next push.
+/// Adds a state: a stream takes its value from `output` and feeds it to `input` in the next push.
 /// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
 /// loaded.
 SCANLOOM_API scanloom_code scanloom_session_options_add_state(scanloom_session_options* options,
                                                               const char* input, const char* output,
                                                               scanloom_error** error);
-/// Makes an input that has a default value one that must be fed.
-/// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
-/// loaded.
+/// Makes an input that has a default value one that must be fed. Errors: invalid_argument (NULL),
+/// out_of_memory; unknown names are errors when a session is loaded.
 SCANLOOM_API scanloom_code scanloom_session_options_add_fed_default(
     scanloom_session_options* options, const char* name, scanloom_error** error);
-/// Who is told of warnings; NULL, the default: nobody. `user` is handed to the function.
+/// Sets the function that receives warnings; NULL, the default: none. `user` is passed to it.
 SCANLOOM_API void scanloom_session_options_set_warning(scanloom_session_options* options,
                                                        scanloom_warning_fn warning, void* user);
 
 /* ---- Sessions ----------------------------------------------------------------------------- */
 
-/// Reads an ONNX model, an IR of OpenVINO or a saved function from a file. `options` may be NULL
-/// and may be freed afterwards. Errors: not_found, invalid_model (the first mistake; a note says
-/// how many more there are), unsupported, invalid_argument (an option), out_of_memory.
+/// Loads an ONNX model, an OpenVINO IR or a saved function from a file. `options` may be NULL and
+/// may be freed afterwards. Errors: not_found, invalid_model (the first mistake; a note says how
+/// many more there are), unsupported, invalid_argument (an option), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_session_load(const char* path,
                                                  const scanloom_session_options* options,
                                                  scanloom_session** session,
                                                  scanloom_error** error);
-/// The same from memory, which is copied.
+/// Loads from memory; the bytes are copied.
 SCANLOOM_API scanloom_code scanloom_session_load_bytes(const void* bytes, size_t size,
                                                        const scanloom_session_options* options,
                                                        scanloom_session** session,
                                                        scanloom_error** error);
-/// Reads the model `from` and writes it as what the extension of `to` says: .onnx, or .xml with a
-/// .bin beside it. `options` may be NULL. Errors: those of scanloom_session_load;
+/// Converts the model `from` to the format given by the extension of `to`: .onnx, or .xml with a
+/// .bin next to it. `options` may be NULL. Errors: those of scanloom_session_load;
 /// SCANLOOM_INVALID_ARGUMENT (another extension, a file cannot be written).
 SCANLOOM_API scanloom_code scanloom_convert(const char* from, const char* to,
                                             const scanloom_session_options* options,
                                             scanloom_error** error);
-/// Runs and streams of the session must have ended; values outlive it.
+/// Frees the session. Its runs and streams must have ended; values outlive it.
 SCANLOOM_API void scanloom_session_free(scanloom_session* session);
 
 SCANLOOM_API size_t scanloom_session_input_count(const scanloom_session* session);
 SCANLOOM_API size_t scanloom_session_output_count(const scanloom_session* session);
-/// The description of an input or output, which lives as long as the session; NULL where there is
-/// none of that index.
+/// Describes an input or output; valid as long as the session. NULL if the index is out of range.
 SCANLOOM_API const scanloom_info* scanloom_session_input(const scanloom_session* session,
                                                          size_t index);
 SCANLOOM_API const scanloom_info* scanloom_session_output(const scanloom_session* session,
                                                           size_t index);
 SCANLOOM_API const char* scanloom_info_name(const scanloom_info* info);
-/// As ONNX writes it: "tensor(float)".
+/// The type as ONNX writes it, such as "tensor(float)".
 SCANLOOM_API const char* scanloom_info_type(const scanloom_info* info);
-/// The element type; 0 where ONNX has no number for it.
+/// The element type; 0 if ONNX has no number for it.
 SCANLOOM_API scanloom_dtype scanloom_info_dtype(const scanloom_info* info);
-/// The number of axes; -1 where the model leaves it open.
+/// The number of axes; -1 if the model leaves it open.
 SCANLOOM_API int scanloom_info_rank(const scanloom_info* info);
-/// The size on an axis; -1 where it is not fixed, or where there is no such axis.
+/// The size of an axis; -1 if it is not fixed or there is no such axis.
 SCANLOOM_API int64_t scanloom_info_size(const scanloom_info* info, size_t axis);
-/// The name of a size that is not fixed; "" where it has none.
+/// The name of a size that is not fixed; "" if it has none.
 SCANLOOM_API const char* scanloom_info_symbol(const scanloom_info* info, size_t axis);
 
-/// What became of every loop, for people: strategy, why not a better one, what each port costs. A
-/// text that the caller frees with scanloom_text_free; NULL when memory has run out.
+/// Describes every loop for people: its strategy, why not a better one, and what each port costs.
+/// The caller frees the text with scanloom_text_free; NULL if memory has run out.
 SCANLOOM_API char* scanloom_session_explain(const scanloom_session* session);
 SCANLOOM_API void scanloom_text_free(char* text);
 
 /* ---- Runs --------------------------------------------------------------------------------- */
 
-/// Ends runs from another thread: runs that were given the flag end soon after it is set, with
-/// SCANLOOM_CANCELLED. NULL when memory has run out.
+/// Creates a flag that ends runs from another thread: runs that were given the flag end soon after
+/// it is set, with SCANLOOM_CANCELLED. NULL if memory has run out.
 SCANLOOM_API scanloom_cancel* scanloom_cancel_new(void);
-/// Runs that use the flag must have ended.
+/// Frees the flag. Runs that use it must have ended.
 SCANLOOM_API void scanloom_cancel_free(scanloom_cancel* cancel);
-/// Sets the flag; neither locks nor allocates, so that a signal handler may call it.
+/// Sets the flag. Neither locks nor allocates, so a signal handler may call it.
 SCANLOOM_API void scanloom_cancel_set(scanloom_cancel* cancel);
-/// Clears the flag, so that it can be used again.
+/// Clears the flag for another use.
 SCANLOOM_API void scanloom_cancel_reset(scanloom_cancel* cancel);
 
-/// Called about ten times a second, on the thread that runs, with the outermost loop that is
-/// running: the user's name of its node (valid during the call), the steps done, and the steps in
-/// all, -1 where nobody knows. 0 lets the run go on, anything else cancels it. The function must
-/// not throw or jump out.
+/// Called about ten times a second, on the running thread, for the outermost loop that is running:
+/// the user's name of its node (valid during the call), the steps done, and the total, or -1 if it
+/// is not known. Returning 0 continues the run, anything else cancels it. The function must not
+/// throw or jump out.
 typedef int (*scanloom_progress_fn)(void* user, const char* node, int64_t step, int64_t steps);
 
-/// Options with their defaults; NULL when memory has run out.
+/// Creates options with their defaults; NULL if memory has run out.
 SCANLOOM_API scanloom_run_options* scanloom_run_options_new(void);
 SCANLOOM_API void scanloom_run_options_free(scanloom_run_options* options);
-/// Seconds from the start of a run, looked at between the steps of loops; 0, the default: none.
-/// Anything but 0 or a finite number above 0 is an error of the run.
+/// Seconds from the start of a run, polled between the steps of loops; 0, the default: no deadline.
+/// Anything but 0 or a finite positive number is an error of the run.
 SCANLOOM_API void scanloom_run_options_set_deadline(scanloom_run_options* options, double seconds);
-/// Steps of each execution of a loop; -1, the default: 1e8 for loops without a trip count.
+/// Maximum number of steps per execution of a loop; -1, the default: 1e8 for loops without a trip
+/// count.
 SCANLOOM_API void scanloom_run_options_set_max_steps(scanloom_run_options* options, int64_t steps);
-/// Bytes of a run; 0, the default: 80 percent of what is left, see docs/errors.md.
+/// Maximum bytes of a run; 0, the default: 80 percent of the memory left, see docs/errors.md.
 SCANLOOM_API void scanloom_run_options_set_max_memory(scanloom_run_options* options, int64_t bytes);
-/// The flag that cancels; NULL, the default: none. It is not owned: free it after the options.
+/// The flag that cancels runs; NULL, the default: none. Not owned: free it after the options.
 SCANLOOM_API void scanloom_run_options_set_cancel(scanloom_run_options* options,
                                                   const scanloom_cancel* cancel);
-/// Who is told how far a run is; NULL, the default: nobody. `user` is handed to the function.
+/// Sets the function that receives progress; NULL, the default: none. `user` is passed to it.
 SCANLOOM_API void scanloom_run_options_set_progress(scanloom_run_options* options,
                                                     scanloom_progress_fn progress, void* user);
 
-/// Runs once, and may be called from many threads at once. `input_names` may be NULL: then the
-/// inputs come in the model's order, all of them. `output_names` may be NULL: then the first
-/// `output_count` outputs are given, in the model's order. `outputs` receives `output_count` values
-/// that the caller frees. Tensors of numbers share no memory with an input; a sequence, an optional
-/// or strings that pass through unchanged may share that of the input's value, which then lives
-/// until both are freed. `options` may be NULL. Errors: invalid_argument (a feed that is missing,
-/// unknown, or of another type or size; an option; an index out of range inside), limit_reached,
-/// cancelled, out_of_memory, unsupported.
+/// Runs the model once; may be called from many threads at once. `input_names` may be NULL: the
+/// inputs are then all inputs in the model's order. `output_names` may be NULL: the results are
+/// then the first `output_count` outputs in the model's order. `outputs` receives `output_count`
+/// values that the caller frees. Tensors of numbers share no memory with an input; a sequence, an
+/// optional or strings that pass through unchanged may share the memory of the input's value, which
+/// then lives until both are freed. `options` may be NULL. Errors: invalid_argument (a feed that is
+/// missing, unknown, or of another type or size; an option; an index out of range inside),
+/// limit_reached, cancelled, out_of_memory, unsupported.
 SCANLOOM_API scanloom_code scanloom_session_run(const scanloom_session* session,
                                                 const scanloom_run_options* options,
                                                 const char* const* input_names,
@@ -337,14 +335,15 @@ SCANLOOM_API scanloom_code scanloom_session_run(const scanloom_session* session,
 
 /* ---- Streams ------------------------------------------------------------------------------ */
 
-/// Keeps the states named in the session's options from one push to the next; zeros at first, where
-/// their sizes are declared or follow from the feeds. Errors: out_of_memory.
+/// Creates a stream, which keeps the states named in the session's options from one push to the
+/// next. States are zero at first if their sizes are declared or follow from the feeds. Errors:
+/// out_of_memory.
 SCANLOOM_API scanloom_code scanloom_stream_new(const scanloom_session* session,
                                                scanloom_stream** stream, scanloom_error** error);
 SCANLOOM_API void scanloom_stream_free(scanloom_stream* stream);
-/// Runs with the feeds and the kept states. Arguments and errors are those of a run, but states are
-/// not fed, and `input_names` must be there. All states move on when it succeeds, none when it
-/// fails.
+/// Runs with the feeds and the kept states. Arguments and errors are those of a run, except that
+/// states are not fed and `input_names` must not be NULL. All states advance if it succeeds, none
+/// if it fails.
 SCANLOOM_API scanloom_code scanloom_stream_push(
     scanloom_stream* stream, const scanloom_run_options* options, const char* const* input_names,
     const scanloom_value* const* inputs, size_t input_count, const char* const* output_names,
@@ -352,9 +351,9 @@ SCANLOOM_API scanloom_code scanloom_stream_push(
 /// Sets one state to a copy of the value. Errors: not_found, invalid_argument (type, strides).
 SCANLOOM_API scanloom_code scanloom_stream_set(scanloom_stream* stream, const char* input,
                                                const scanloom_value* value, scanloom_error** error);
-/// Back to the initial values.
+/// Restores the initial values.
 SCANLOOM_API void scanloom_stream_reset(scanloom_stream* stream);
-/// As scanloom_session_explain, of the loops that the pushes run.
+/// Like scanloom_session_explain, for the loops that the pushes run.
 SCANLOOM_API char* scanloom_stream_explain(const scanloom_stream* stream);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// Session: a model loaded and ready to run; Stream: its carried state between runs.
+// Session: a model loaded and ready to run. Stream: its state, carried from run to run.
 #pragma once
 
 #include <initializer_list>
@@ -15,8 +15,8 @@
 
 namespace scanloom {
 
-/// One input or output of a model. A dim is a number, or a name or "" where it is not fixed; those
-/// of a sequence or optional are the tensors' in it.
+/// One input or output of a model. A dim is a number, or a name or "" if it is not fixed. For a
+/// sequence or optional, the shape is that of the tensors in it.
 struct ValueInfo {
   std::string name;
   DType dtype = DType::f32;
@@ -28,7 +28,7 @@ struct ValueInfo {
     std::string name;
   };
   std::vector<Dim> shape;
-  /// Further names that it may be fed, or asked for, by: those of its tensor in an IR of OpenVINO.
+  /// Other names by which it may be fed or requested: those of its tensor in an OpenVINO IR.
   std::vector<std::string> aliases = {};
 };
 
@@ -43,26 +43,26 @@ struct Feed {
   View value;
 };
 
-/// Results by name, in the order of the model's outputs (or of those asked for).
+/// Results by name, in the order of the model's outputs (or of those requested).
 class SCANLOOM_API Results {
  public:
   void add(std::string name, Value value);
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
   [[nodiscard]] const std::string& name(std::size_t i) const noexcept { return values_[i].name(); }
   [[nodiscard]] const Value& operator[](std::size_t i) const noexcept { return values_[i]; }
-  /// nullptr when there is no such result.
+  /// nullptr if there is no such result.
   [[nodiscard]] const Value* find(std::string_view name) const noexcept;
-  /// The elements of the result of that name, valid as long as a copy of it is. Errors: not_found
-  /// (no such result), naming those that there are; those of Value::try_as.
+  /// The elements of the named result, valid as long as a copy of it exists. Errors: not_found (no
+  /// such result), listing the available ones; those of Value::try_as.
   template <Element T>
   [[nodiscard]] Expected<std::span<const T>> try_as(std::string_view name) const {
     const Value* const value = find(name);
     if (value == nullptr) return unknown(name);
     return value->try_as<T>();
   }
-  /// Throws Failure (not_found) when there is no such result.
+  /// Throws Failure (not_found) if there is no such result.
   [[nodiscard]] const Value& at(std::string_view name) const;
-  /// Moves the values out, in order; each still knows its name(). No results are left.
+  /// Moves the values out, in order; each keeps its name(). Leaves no results.
   [[nodiscard]] std::vector<Value> release() noexcept { return std::exchange(values_, {}); }
 
   RunReport report;
@@ -78,28 +78,29 @@ class Stream;
 /// Immutable after loading; run() may be called from many threads at once. Cheap to copy.
 class SCANLOOM_API Session {
  public:
-  /// Reads an ONNX model, an IR of OpenVINO with the .bin beside it, or what Function::save has
-  /// written: shared variables that it updates are states then, the others constants. Errors:
-  /// not_found, invalid_model (the first problem; a note says how many more there are, check()
-  /// lists all), unsupported.
+  /// Loads an ONNX model, an OpenVINO IR with the .bin next to it, or a file written by
+  /// Function::save: shared variables that the function updates become states, the others
+  /// constants. Errors: not_found, invalid_model (the first problem; a note says how many more
+  /// there are, check() lists all), unsupported.
   static Expected<Session> load(const std::string& path, const SessionOptions& options = {});
-  /// The same from memory; `bytes` need not outlive the call.
+  /// Loads from memory; `bytes` need not outlive the call.
   static Expected<Session> load_bytes(std::span<const std::byte> bytes,
                                       const SessionOptions& options = {});
 
   [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;
   [[nodiscard]] std::span<const ValueInfo> outputs() const noexcept;
-  /// Inputs that have a default value (ONNX: initialisers among the inputs), which is part of the
-  /// compiled program unless SessionOptions::fed_defaults makes them inputs like the others.
+  /// Inputs that have a default value (ONNX: initialisers among the inputs). The value is compiled
+  /// into the program unless SessionOptions::fed_defaults makes the input an ordinary one.
   [[nodiscard]] std::span<const ValueInfo> defaults() const noexcept;
   [[nodiscard]] const ModelInfo& info() const noexcept;
-  /// The files that the model was read from: its own, and those of its weights. None: from memory.
+  /// The files that the model was read from: its own and those of its weights. Empty if it was read
+  /// from memory.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Warnings since loading. Thread safe.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
-  /// Runs once. Feeds are read, never written. `outputs` empty: all. Errors: invalid_argument (a
-  /// feed that is missing, unknown, or of another type or size; an index out of range inside),
+  /// Runs once. Feeds are read, never written. Empty `outputs` means all. Errors: invalid_argument
+  /// (a feed that is missing, unknown, or of another type or size; an index out of range inside),
   /// limit_reached, cancelled, out_of_memory, unsupported.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options = {},
                         std::span<const std::string> outputs = {}) const;
@@ -107,34 +108,36 @@ class SCANLOOM_API Session {
     return run(std::span(feeds.begin(), feeds.size()), options);
   }
 
-  /// The states that a stream keeps: those of the model (ReadValue and Assign of OpenVINO), by the
+  /// The states that a stream keeps: those of the model (ReadValue and Assign in OpenVINO), by the
   /// names of their variables, and those named in SessionOptions::states. A run begins with their
   /// initial values.
   [[nodiscard]] std::vector<ValueInfo> states() const;
 
-  /// A stream over the model's own states and those named in SessionOptions::states. Where none is
-  /// named, over the steps of the model's loops and recurrent layers: a push takes a piece of the
-  /// axis that they walk along, and what they carry is kept. Which inputs these begin with is as
-  /// the model says it, whatever passes find out. The first such stream reads and compiles the
-  /// model once more. Error: unsupported (a node that computes across the steps, by name; no loop
-  /// walks along an open size).
+  /// Creates a stream over the model's own states and those named in SessionOptions::states. If
+  /// none is named, the states are what the model's loops and recurrent layers carry: a push takes
+  /// a piece of the axis that they iterate over. The model as written decides which inputs are the
+  /// initial states; passes do not change that. The first such stream reads and compiles the model
+  /// again. Error: unsupported (a node that computes across the steps, by name; no loop iterates
+  /// over an open size).
   [[nodiscard]] Expected<Stream> stream() const;
 
-  /// What became of every loop: strategy, why not a better one, what each port costs. For people.
-  /// Before the first run as far as the model fixes the sizes of its inputs; may load the
-  /// compiler's library. Times are of runs that are not going on.
+  /// Describes every loop for people: its strategy, why not a better one, and what each port costs.
+  /// Before the first run, as far as the model fixes the sizes of its inputs; may load the
+  /// compiler's library. Times cover finished runs only.
   [[nodiscard]] std::string explain() const;
-  /// The module's text form before (`optimized` false: the model is read again) or after passes.
+  /// The text form of the module before passes (`optimized` false: the model is read again) or
+  /// after.
   [[nodiscard]] std::string ir(bool optimized = true) const;
-  /// What every pass did, in the order in which they ran: how many nodes, loops and ports there are
-  /// before and behind it, the lines of the text form that it took away and added, how often it
-  /// changed something and how long it took. For people: the model is read and optimised again.
-  /// Errors: those of load, where its file has changed.
+  /// Describes for people what every pass did, in the order in which they ran: the numbers of
+  /// nodes, loops and ports before and after, the lines of the text form that it removed and added,
+  /// how often it changed something and how long it took. Reads and optimises the model again.
+  /// Errors: those of load, if the file has changed.
   [[nodiscard]] Expected<std::string> passes() const;
-  /// The plan; with feeds also the binding for their sizes: buffers, offsets, kernels.
+  /// The plan; with feeds, also the binding for their sizes: buffers, offsets, kernels.
   [[nodiscard]] std::string plan() const;
   Expected<std::string> plan(std::span<const Feed> feeds) const;
-  /// Operators of the model after passes and how often each occurs, as "loop", "branch", "conv".
+  /// The operators of the model after passes and how often each occurs, such as "loop", "branch",
+  /// "conv".
   [[nodiscard]] std::vector<std::pair<std::string, int>> operators() const;
 
  private:
@@ -146,16 +149,17 @@ class SCANLOOM_API Session {
   std::shared_ptr<Impl> impl_;
 };
 
-/// What a stream keeps from one push to the next, to be put into another stream of the same model.
+/// Everything a stream keeps from one push to the next, to move to another stream of the same
+/// model.
 struct StreamState {
-  Results states;             ///< those that have a value by now
-  Results starts;             ///< inputs that were set, of which the first push makes states
-  bool begun = false;         ///< a push has succeeded since the beginning or the last reset
-  bool contradicted = false;  ///< sizes that the model calls by one name have differed
+  Results states;             ///< those that have a value so far
+  Results starts;             ///< inputs set by the user that become states at the first push
+  bool begun = false;         ///< a push has succeeded since creation or the last reset
+  bool contradicted = false;  ///< the model gave one name to sizes that differed
 };
 
-/// Carried state between runs. Not thread safe; many streams of one session may run at once.
-/// All states of a push are committed together when it succeeds, none when it fails.
+/// State carried between runs. Not thread safe; many streams of one session may run at once. A push
+/// commits all states together if it succeeds, none if it fails.
 class SCANLOOM_API Stream {
  public:
   /// Runs with the feeds and the kept states; returns the other outputs and the new states.
@@ -165,17 +169,17 @@ class SCANLOOM_API Stream {
   }
   /// Sets one state. Errors: not_found, invalid_argument (type).
   Expected<void> set(std::string_view input, const View& value);
-  /// What a state is, by its name in Session::states(); its initial value before the first push.
-  /// Errors: not_found (no such state, or one whose first value a push computes).
+  /// The value of a state, by its name in Session::states(); its initial value before the first
+  /// push. Errors: not_found (no such state, or one whose initial value the first push computes).
   [[nodiscard]] Expected<Value> get(std::string_view state) const;
-  /// Back to the initial values.
+  /// Restores the initial values.
   void reset();
-  /// Returns all that the stream keeps; shares the memory of the values.
+  /// Returns everything that the stream keeps; shares the memory of the values.
   [[nodiscard]] StreamState save() const;
-  /// Continues as the stream that `state` was saved from. All or nothing. Errors: invalid_argument
-  /// (states of another model, values of a wrong type or size).
+  /// Continues as the stream that `state` was saved from; on an error nothing changes. Errors:
+  /// invalid_argument (states of another model, values of a wrong type or size).
   Expected<void> restore(const StreamState& state);
-  /// As Session::explain, of the loops that the pushes run.
+  /// Like Session::explain, for the loops that the pushes run.
   [[nodiscard]] std::string explain() const;
 
  private:
@@ -185,7 +189,7 @@ class SCANLOOM_API Stream {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Everything that is wrong with a model, in one pass; empty when it can run.
+/// All problems of a model, found in one pass; no errors if it can run.
 struct CheckReport {
   std::vector<Error> errors;
   std::vector<std::string> warnings;

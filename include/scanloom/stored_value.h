@@ -1,5 +1,5 @@
-// Values in ONNX's own form (TensorProto, SequenceProto, OptionalProto), as files of test data
-// (input_0.pb, output_0.pb) hold them.
+// Reads values stored in ONNX's own form (TensorProto, SequenceProto, OptionalProto), as in files
+// of test data (input_0.pb, output_0.pb).
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace scanloom {
 
-/// The value in the bytes of the message that such an input or output needs: `info` says which.
-/// Elements are those of the file, whatever `info` says of their type; nothing refers to `bytes`
-/// afterwards. Errors: invalid_argument (other bytes), invalid_model (contradictions), unsupported
-/// (maps, sparse tensors, data in other files), out_of_memory.
+/// Parses the bytes of the message that an input or output described by `info` is stored as. The
+/// element type is the file's, even if `info` gives another; the result does not refer to `bytes`.
+/// Errors: invalid_argument (other bytes), invalid_model (contradictions), unsupported (maps,
+/// sparse tensors, data in other files), out_of_memory.
 [[nodiscard]] SCANLOOM_API Expected<Value> parse_stored_value(std::span<const std::byte> bytes,
                                                               const ValueInfo& info);
 

@@ -1,4 +1,4 @@
-// View and Value: what goes into a run and comes out of it: tensors, sequences, optionals.
+// View and Value: the inputs and results of a run: tensors, sequences, optionals.
 #pragma once
 
 #include <concepts>
@@ -16,16 +16,18 @@
 
 namespace scanloom {
 
-/// A C++ type that elements can be fed and read as: those of dtype_of, and StringRef for strings.
+/// A C++ type that elements can be fed and read as: the types of dtype_of, and StringRef for
+/// strings.
 template <class T>
 concept Element = std::same_as<T, StringRef> || dtype_of<T> != DType::string;
 
 enum class ValueKind : std::uint8_t { tensor, sequence, optional };
 
-/// Memory of the caller, read during the run and never written. `strides` are in elements; empty
-/// means row-major. `owner`, if set, keeps the memory alive for as long as the library refers to
-/// it. Elements of strings are StringRefs. Sequences have `items` and no data of their own;
-/// optionals have one item or none. An input that is an optional takes what it would hold, too.
+/// The caller's memory, read during the run and never written. `strides` are in elements; empty
+/// means row-major. `owner`, if set, keeps the memory alive as long as the library refers to it.
+/// Elements of strings are StringRefs. Sequences have `items` and no data of their own; optionals
+/// have one item or none. An input that is an optional also accepts the bare value that it would
+/// hold.
 struct View {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape = {};
@@ -46,56 +48,55 @@ template <Element T>
   return {dtype_of<T>, std::move(shape), data};
 }
 
-/// A tensor of strings, which are copied: as many as the shape has elements.
+/// A tensor of strings, one per element of the shape. The strings are copied.
 [[nodiscard]] SCANLOOM_API View strings(std::span<const std::string> texts,
                                         std::vector<std::int64_t> shape);
-/// A sequence of these items; without any, of elements of that type.
+/// A sequence of these items; `dtype` is the element type if there are none.
 [[nodiscard]] SCANLOOM_API View sequence(std::vector<View> items, DType dtype = DType::f32);
-/// An optional that holds nothing.
+/// An empty optional.
 [[nodiscard]] SCANLOOM_API View none(DType dtype = DType::f32);
 
-/// A result, which owns its elements together with its copies: a tensor of row-major elements, a
-/// sequence, or an optional.
+/// A result: a tensor of row-major elements, a sequence, or an optional. Copies share the elements.
 class SCANLOOM_API Value {
  public:
   Value() = default;
   Value(DType dtype, std::vector<std::int64_t> shape, std::shared_ptr<const void> data);
-  /// A sequence of items, or an optional of one or none.
+  /// A sequence of items, or an optional of one item or none.
   Value(ValueKind kind, DType dtype, std::vector<Value> items);
 
-  /// The output that it is the result of; empty for values that have no name.
+  /// The name of the output; empty for values without a name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] ValueKind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is_tensor() const noexcept { return kind_ == ValueKind::tensor; }
-  /// Of the tensors, however deep they lie.
+  /// The element type of the tensors, at any depth.
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  /// Of a sequence, in order; of an optional the one it holds, or none.
+  /// The items of a sequence, in order; for an optional, the one it holds, or none.
   [[nodiscard]] std::span<const Value> items() const noexcept;
 
-  // Of tensors.
+  // Tensors only.
   [[nodiscard]] const std::vector<std::int64_t>& shape() const noexcept { return shape_; }
   [[nodiscard]] std::int64_t elements() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] const void* data() const noexcept { return data_.get(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return data_; }
-  /// The elements of a tensor, valid as long as a copy of the value is. Error: invalid_argument (T
-  /// is not the element type, or the value is no tensor), naming the value, its type and T's.
+  /// The elements of a tensor, valid as long as a copy of the value exists. Error: invalid_argument
+  /// (T is not the element type, or the value is not a tensor), naming the value, its type and T's.
   template <Element T>
   [[nodiscard]] Expected<std::span<const T>> try_as() const {
     if (dtype_of<T> != dtype_ || !is_tensor()) return other_type(dtype_of<T>);
     return std::span(static_cast<const T*>(data()), static_cast<std::size_t>(elements()));
   }
-  /// The same, for callers who know the type. Throws Failure where try_as() has an error.
+  /// The same, for callers who know the type. Throws Failure if try_as() fails.
   template <Element T>
   [[nodiscard]] std::span<const T> as() const {
     return try_as<T>().value_or_throw();
   }
-  /// The elements of a tensor of strings, valid as long as a copy of the value is. Error:
+  /// The elements of a tensor of strings, valid as long as a copy of the value exists. Error:
   /// invalid_argument (another value).
   [[nodiscard]] Expected<std::vector<std::string_view>> try_strings() const;
-  /// The same. Throws Failure where try_strings() has an error.
+  /// The same. Throws Failure if try_strings() fails.
   [[nodiscard]] std::vector<std::string_view> strings() const;
-  /// To feed it again; shares the memory.
+  /// A view that shares the memory, to feed the value again.
   [[nodiscard]] View view() const;
 
  private:

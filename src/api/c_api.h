@@ -1,4 +1,4 @@
-// What stands behind the handles of scanloom.h, and the border that no exception crosses.
+// The objects behind the handles of scanloom.h, and the boundary that no exception crosses.
 #pragma once
 
 #include <scanloom/scanloom.h>
@@ -15,7 +15,7 @@ struct scanloom_error {
   std::string message;
 };
 
-/// A view, and the result or copy that it is a view of, if it is not the caller's memory.
+/// A view, and the result or copy it refers to if the memory is not the caller's.
 struct scanloom_value {
   scanloom::View view;
   std::int64_t elements = 0;
@@ -28,7 +28,7 @@ struct scanloom_info {
 struct scanloom_session_options {
   scanloom::SessionOptions options;
   scanloom_execution execution = SCANLOOM_AUTOMATIC;
-  std::vector<std::byte> weights;  ///< which the options refer to
+  std::vector<std::byte> weights;  ///< the options refer to them
 };
 
 struct scanloom_session {
@@ -55,10 +55,10 @@ namespace scanloom::c_api {
 
 constexpr scanloom_code number_of(Code code) noexcept { return static_cast<int>(code) + 1; }
 
-/// Gives the error to the caller, if he wants it; returns its code.
+/// Passes the error to the caller, if wanted; returns its code.
 scanloom_code hand_over(Error error, scanloom_error** to) noexcept;
 
-/// Calls `work`, which returns Expected<void>, and turns whatever comes of it into a code.
+/// Calls `work`, which returns Expected<void>, and converts any outcome into a code.
 template <std::invocable Work>
 scanloom_code protect(scanloom_error** error, Work work) noexcept {
   if (error != nullptr) *error = nullptr;
@@ -67,12 +67,12 @@ scanloom_code protect(scanloom_error** error, Work work) noexcept {
     return done ? SCANLOOM_OK : hand_over(std::move(done).error(), error);
   } catch (const std::bad_alloc&) {  // building an error needs memory, too
     return SCANLOOM_OUT_OF_MEMORY;
-  } catch (...) {  // from a function of the caller, against its contract
+  } catch (...) {  // thrown by a function of the caller, against its contract
     return SCANLOOM_INTERNAL;
   }
 }
 
-/// For functions that answer NULL when memory has run out.
+/// For functions that return NULL if memory has run out.
 template <std::invocable Work>
 auto or_null(Work work) noexcept -> decltype(work()) {
   try {
@@ -82,13 +82,13 @@ auto or_null(Work work) noexcept -> decltype(work()) {
   }
 }
 
-/// The text, for scanloom_text_free; nullptr when memory has run out.
+/// A copy of the text, for scanloom_text_free; nullptr if memory has run out.
 char* copy_of(const std::string& text);
 
-/// An error that names the argument, unless it is there.
+/// An error that names the argument if it is NULL.
 Expected<void> require(const void* argument, std::string_view name);
 
-/// The value as a handle of its own.
+/// A new handle for the value.
 scanloom_value* make_value(const Value& value);
 scanloom_value* make_value(View view);
 

@@ -64,7 +64,7 @@ const char* scanloom_code_name(scanloom_code code) {
   }
 }
 
-// The version is a literal, so that its view ends with a zero byte.
+// The version is a literal, so its view ends with a zero byte.
 const char* scanloom_version(void) { return scanloom::version().data(); }
 
 }  // extern "C"

@@ -8,8 +8,8 @@
 namespace scanloom::c_api {
 namespace {
 
-/// Checked options of one run. The run's own flag is set by a progress function that wants to end
-/// it, and counts as set while the caller's is.
+/// Checked options of one run. `own` is set by a progress function that ends the run, and counts as
+/// set while the caller's flag is.
 Expected<RunOptions> options_of(const scanloom_run_options* given, CancelFlag& own) {
   if (given == nullptr) return RunOptions{};
   RunOptions options = given->options;
@@ -36,7 +36,7 @@ const CancelFlag* flag_of(const scanloom_run_options* given) {
   return given == nullptr ? nullptr : given->options.cancel;
 }
 
-/// The arguments that runs and pushes share.
+/// The arguments shared by runs and pushes.
 struct Call {
   const char* const* input_names;
   const scanloom_value* const* inputs;
@@ -77,7 +77,7 @@ Expected<std::vector<Feed>> feeds_of(const Call& call, const scanloom_session& s
   return feeds;
 }
 
-/// The indices of the outputs that are asked for: found before anything runs.
+/// The indices of the requested outputs, found before anything runs.
 Expected<std::vector<size_t>> wanted_outputs(const Call& call, const Session& session) {
   const std::span<const ValueInfo> outputs = session.outputs();
   std::vector<size_t> wanted;
@@ -98,7 +98,7 @@ Expected<std::vector<size_t>> wanted_outputs(const Call& call, const Session& se
   return wanted;
 }
 
-/// Hands the results over, all or, where memory runs out, none.
+/// Passes the results to the caller: all, or none if memory runs out.
 void give(const Call& call, const Results& results, const std::vector<size_t>& wanted) {
   std::vector<std::unique_ptr<scanloom_value>> values;
   for (const size_t i : wanted) values.emplace_back(make_value(results[i]));

@@ -1,4 +1,4 @@
-// The C interface: options of sessions, sessions, and what they tell about inputs and outputs.
+// The C interface: options of sessions, sessions, and descriptions of inputs and outputs.
 #include <cstdlib>
 #include <cstring>
 
@@ -99,7 +99,7 @@ scanloom_code scanloom_session_options_set_weights(scanloom_session_options* opt
     SCANLOOM_CHECK_OK(c_api::require(options, "options"));
     SCANLOOM_CHECK_OK(c_api::require(bytes, "bytes"));
     const auto* const first = static_cast<const std::byte*>(bytes);
-    // A byte behind them, so that no weights have a place, too.
+    // One extra byte, so that even empty weights have an address.
     options->weights.assign(first, first + size);
     options->weights.push_back({});
     options->options.weights = std::span<const std::byte>(options->weights).first(size);
@@ -135,7 +135,7 @@ void scanloom_session_options_set_warning(scanloom_session_options* options,
                                           scanloom_warning_fn warning, void* user) {
   options->options.on_warning = nullptr;
   if (warning == nullptr) return;
-  // Small enough to be held without memory of its own, so this cannot fail.
+  // Small enough for std::function to hold without allocating, so this cannot fail.
   options->options.on_warning = [warning, user](std::string_view text) {
     warning(user, std::string(text).c_str());
   };

@@ -28,7 +28,7 @@ Expected<std::int64_t> element_count(const std::int64_t* sizes, size_t rank) {
   return *elements;
 }
 
-/// The tensor that the arguments describe, as a view with checked sizes.
+/// The tensor described by the arguments, as a view with checked sizes.
 Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* sizes, size_t rank,
                                   const void* data, const std::int64_t* strides) {
   SCANLOOM_TRY(const DType known, known_dtype(dtype));
@@ -53,7 +53,7 @@ void gather(const scanloom_value& from, std::byte* to) {
     return;
   }
   std::vector<std::int64_t> index(from.view.shape.size(), 0);
-  std::int64_t offset = 0;  // in elements, of the one at `index`
+  std::int64_t offset = 0;  // in elements, of the element at `index`
   for (std::int64_t i = 0; i < from.elements; ++i, to += width) {
     std::memcpy(to, data + offset * static_cast<std::int64_t>(width), width);
     for (std::size_t axis = index.size(); axis-- > 0;) {
@@ -228,7 +228,7 @@ size_t scanloom_dtype_bytes(scanloom_dtype dtype) {
   return known && *known != scanloom::DType::string ? scanloom::dtype_bytes(*known) : 0;
 }
 
-// The names are literals, so that their views end with a zero byte.
+// The names are literals, so their views end with a zero byte.
 const char* scanloom_dtype_name(scanloom_dtype dtype) {
   const auto known = scanloom::dtype_from_onnx_number(dtype);
   return known ? scanloom::dtype_onnx_name(*known).data() : "unknown";

@@ -21,13 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether both are the same file, which exists.
+/// Whether both are the same existing file.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code none;
   return fs::equivalent(a, b, none);
 }
 
-/// What is read may not be replaced meanwhile. `read`: the model and all files of its weights.
+/// Refuses to replace a file that is being read. `read`: the model and all files of its weights.
 Expected<void> check_targets(const std::vector<std::string>& read, const fs::path& to,
                              Format format) {
   const fs::path companion = format == Format::openvino ? fs::path(to).replace_extension(".bin")
@@ -47,7 +47,7 @@ Expected<void> check_options(const std::string& to, Format format, const Convert
       "external data is a form of ONNX models: the weights of '{}' stand in a .bin beside it", to);
 }
 
-/// What OpenVINO's CPU plugin does not run, although it is an IR.
+/// Warns of valid IR that OpenVINO's CPU plugin cannot run.
 void warn_of_unknown_ranks(const ir::Module& module, const SessionOptions& options) {
   constexpr std::size_t kMax = 5;
   std::vector<std::string> nodes;

@@ -1,4 +1,4 @@
-// What became of every loop, in words.
+// Describes every loop in words.
 #include <algorithm>
 #include <utility>
 
@@ -27,7 +27,7 @@ std::string row(std::string_view label, const std::string& text) {
   return fmt::format("  {:<10}{}\n", label, text);
 }
 
-/// `last`: the steps of the last execution of the loop; -1: none, or it stands in another loop.
+/// `last`: the steps of the loop's last execution; -1: none, or the loop is inside another.
 std::string steps_text(std::int64_t trip_count, std::int64_t last) {
   if (trip_count >= 0) return plan::counted(trip_count, "step");
   return last < 0 ? "steps known when running" : plan::counted(last, "step") + " in the last run";
@@ -38,7 +38,7 @@ std::int64_t last_steps(BoundEntry& entry, std::size_t loop) {
   return entry.loop_steps.empty() ? -1 : entry.loop_steps[loop];
 }
 
-/// "65 ", "4.1 k", "82 M": three digits are enough for people, and a unit follows.
+/// "65 ", "4.1 k", "82 M": three digits are enough for people; a unit follows.
 std::string rounded(double number) {
   constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t prefix = 0;
@@ -61,7 +61,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.3g} {}", number, kUnits[unit]);
 }
 
-/// Over all runs that are idle now.
+/// The sum over all idle runs.
 runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
   const std::scoped_lock lock(entry.mutex);
   runtime::LoopTime sum;
@@ -97,8 +97,8 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   return text;
 }
 
-/// What a run takes, for the sizes of a binding. What data decide comes on top: once something has
-/// run, that is known of the last run.
+/// The memory of a run with the sizes of a binding, plus what depends on data, as known from the
+/// last run.
 std::string memory_text(BoundEntry& entry) {
   const plan::Binding& binding = *entry.binding;
   const std::scoped_lock lock(entry.mutex);
@@ -123,7 +123,7 @@ std::string named_sizes(const ValueInfo& info, const tensor::Shape& shape) {
   return info.name + (info.kind == ValueKind::tensor ? " " + shape.to_string() : "");
 }
 
-/// "ran 3 times with x [5,2]: y [5,2], in 5 steps"; empty where nothing has run.
+/// "ran 3 times with x [5,2]: y [5,2], in 5 steps"; empty before the first run.
 std::string runs_text(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
                       BoundEntry& entry) {
   const std::scoped_lock lock(entry.mutex);
@@ -141,7 +141,7 @@ std::string runs_text(std::span<const ValueInfo> inputs, std::span<const ValueIn
                      entry.steps > 0 ? ", in " + plan::counted(entry.steps, "step") : "");
 }
 
-/// `binding`, `bound`: the loop for some sizes of the inputs, where they are known.
+/// `binding`, `bound`: the loop for particular input sizes, if known.
 std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Binding* binding,
                        const plan::BoundLoop* bound) {
   const ir::Node& node = module.node(id);
@@ -178,7 +178,7 @@ std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Bind
   return text;
 }
 
-/// The sizes that every feed has; nullopt where some are not fixed by the model.
+/// The fixed sizes of all feeds; nullopt if the model leaves some open.
 std::optional<std::vector<tensor::Shape>> fixed_shapes(const ir::Module& module) {
   std::vector<tensor::Shape> shapes;
   for (const ir::ValueId id : module.region(module.top()).args) {
@@ -204,8 +204,8 @@ std::pair<const plan::Binding*, const plan::BoundLoop*> bound_loop(
 
 }  // namespace
 
-/// Those that were used; before that the only one that there may be. None where the interpreter
-/// runs: what was bound for other questions (Session::plan) says nothing of it.
+/// The bindings that were used; before the first run, the only possible one. None if the
+/// interpreter runs: bindings made for Session::plan say nothing about it.
 std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
   if (options.execution == Execution::interpreted) return {};
   {
@@ -214,7 +214,7 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
   }
   const auto shapes = fixed_shapes(plan->module);
   if (!shapes) return {};
-  // What is wrong with them is the error of the run that follows.
+  // If binding fails, the run that follows reports the error.
   const auto entry = guard([&] { return bind(*shapes); });
   if (!entry) return {};
   return {*entry};

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file of weights that goes with a model may not be somebody else's: where there is no model
-/// yet, such a file belongs to another one.
+/// A weights file must not belong to another model: if there is no model yet at `path`, an existing
+/// weights file does.
 Expected<void> check_companion(const std::string& path, const std::string& companion) {
   std::error_code none;
   if (fs::exists(path, none) || !fs::exists(companion, none)) return {};
@@ -58,7 +58,7 @@ Expected<void> write_openvino(const ir::Module& module, const exporters::WriteOp
                exporters::openvino::write_model(module, names));
   SCANLOOM_CHECK_OK(check_companion(path, companion));
   OutputFiles files;
-  // Written even if nothing is in it: OpenVINO asks for it.
+  // Written even if empty: OpenVINO requires it.
   SCANLOOM_TRY(OutputFiles::File* const weights, files.add(companion));
   for (const exporters::openvino::WeightsPiece& piece : model.weights) {
     weights->pad_to(piece.offset);
@@ -102,13 +102,13 @@ exporters::WriteOptions names_of(const ir::Module& module) {
   }
   std::set<std::string> used;
   for (std::string& name : names.input_names) name = expr::distinct(name, used);
-  // An output that is an input may have its name.
+  // An output that is also an input may share its name.
   for (std::size_t i = 0; i < top.yields.size(); ++i) {
     const auto arg = std::ranges::find(top.args, top.yields[i]) - top.args.begin();
     is_named[i] = std::cmp_less(arg, top.args.size()) &&
                   names.input_names[static_cast<std::size_t>(arg)] == names.output_names[i];
   }
-  // What users see comes first: next values of states are named by us.
+  // Names that users see come first; names of next states are ours to choose.
   for (const bool next : {false, true})
     for (std::size_t i = 0; i < top.yields.size(); ++i)
       if (is_next[i] == next && !is_named[i])

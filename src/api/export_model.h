@@ -1,4 +1,4 @@
-// A module as files of another format: what convert() and Function have in common.
+// Writes a module as files of another format: shared by convert() and Function.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace scanloom {
 
 enum class Format : std::uint8_t { onnx, openvino };
 
-/// By the extension. Error: invalid_argument.
+/// The format given by the extension. Error: invalid_argument.
 Expected<Format> format_of(const std::string& path);
 
-/// What the arguments and results of a module are called outside: the names that users see, made
-/// distinct where two are the same, and those of its states.
+/// The external names of a module's arguments, results and states: the names that users see, made
+/// unique.
 exporters::WriteOptions names_of(const ir::Module& module);
 
-/// Writes the module, which is prepared, all its files or none. Errors: invalid_argument (a file
-/// cannot be written, or would replace one that belongs to another model), unsupported.
+/// Writes the module, which must be prepared: all of its files or none. Errors: invalid_argument (a
+/// file cannot be written, or would replace one that belongs to another model), unsupported.
 Expected<void> export_model(const ir::Module& module, const exporters::WriteOptions& names,
                             const std::string& path, Format format, const ConvertOptions& options);
 

@@ -1,4 +1,5 @@
-// Feeds: by name, of the declared type, present exactly once; strided ones are made row-major.
+// Feeds: matched by name, of the declared type, present exactly once; strided ones are made
+// row-major.
 #include <algorithm>
 #include <limits>
 
@@ -21,8 +22,8 @@ std::string text_of(ValueKind kind, DType dtype) {
   return "an optional of " + elements;
 }
 
-/// Whether the value is one element whose sizes are written otherwise than the input's: "[1]" for
-/// "[]", as onnxruntime takes it, or "[]" for "[1]".
+/// Whether the value is one element whose rank differs from the input's: "[1]" for "[]", which
+/// onnxruntime accepts, or "[]" for "[1]".
 bool is_one_element(const ValueInfo& info, const View& value) {
   if (info.kind != ValueKind::tensor || value.kind != ValueKind::tensor || !info.ranked)
     return false;
@@ -32,7 +33,7 @@ bool is_one_element(const ValueInfo& info, const View& value) {
   return value.shape.empty() && info.shape.size() == 1 && info.shape[0].size == 1;
 }
 
-/// The sizes that the type fixes: "[?,3]".
+/// The fixed sizes of the type: "[?,3]".
 std::string sizes_text(const tensor::Type& type) {
   std::string text;
   for (const tensor::Dim dim : type.dims)
@@ -44,7 +45,7 @@ std::string sizes_text(const tensor::Type& type) {
 
 Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
                                       std::string_view what) {
-  // The depth of recursion is that of the type, of which eight levels are the most.
+  // Recursion is as deep as the type, at most eight levels.
   const auto wrong = [&](const tensor::Type& wanted) {
     return fail(Code::invalid_argument, "{} is {}, not {}", what, text_of(view.kind, view.dtype),
                 text_of(!wanted.is_tensor() && wanted.wraps.front() == tensor::Wrap::optional
@@ -139,7 +140,7 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
 Expected<void> Session::Impl::check_ranges(const Arranged& arranged) const {
   for (const InputRange& range : input_ranges) {
     const tensor::Shape& shape = arranged.shapes[range.input];
-    // Another number of axes is an error of its own.
+    // A wrong number of axes is reported elsewhere.
     if (range.axis >= shape.rank()) continue;
     const std::int64_t size = shape[range.axis];
     if (size >= range.low && size <= range.high) continue;

@@ -10,7 +10,7 @@
 namespace scanloom {
 namespace {
 
-/// The position of the input with that name, or whose tensor has it.
+/// The position of the input with this name or with a tensor of this name.
 Expected<std::size_t> position_of(const Loaded& loaded, const std::string& name) {
   const ir::Module& module = loaded.module;
   const std::vector<ir::ValueId>& args = module.region(module.top()).args;
@@ -31,7 +31,7 @@ Expected<ir::ValueId> input_of(const Loaded& loaded, const std::string& name) {
   return loaded.module.region(loaded.module.top()).args[position];
 }
 
-/// What a size of an input is by its symbol, from what is said of some inputs.
+/// The sizes of symbols, solved from the given sizes of inputs.
 class Solution {
  public:
   explicit Solution(const Loaded& loaded) : loaded_(loaded), module_(loaded.module) {}
@@ -67,8 +67,8 @@ class Solution {
   std::map<tensor::Dim, std::int64_t> sizes_;
 };
 
-/// Puts a constant in the place of an input, which nothing reads then. Regions are isolated: what
-/// reads it stands in the top one.
+/// Replaces an input by a constant, so that nothing reads the input. Regions are isolated, so only
+/// the top region reads it.
 Expected<void> fix(Loaded& loaded, const std::string& name, const View& value) {
   ir::Module& module = loaded.module;
   SCANLOOM_TRY(const ir::ValueId arg, input_of(loaded, name));
@@ -88,10 +88,10 @@ Expected<void> fix(Loaded& loaded, const std::string& name, const View& value) {
   return {};
 }
 
-/// Takes inputs away that nothing reads; those behind them move up.
+/// Removes inputs that nothing reads; later ones move up.
 void keep_inputs(Loaded& loaded, const std::vector<bool>& kept) {
   ir::Module& module = loaded.module;
-  std::vector<std::uint32_t> moved;  // by the position before
+  std::vector<std::uint32_t> moved;  // by the old position
   std::vector<std::vector<std::string>> aliases;
   std::uint32_t next = 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {

@@ -1,4 +1,4 @@
-// What is known of a model's inputs before it is converted or differentiated: sizes and values.
+// Sizes and values of a model's inputs that are known before it is converted or differentiated.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace scanloom {
 
-/// By the names of inputs, as in FromOnnxOptions and ConvertOptions.
+/// By name of input, as in FromOnnxOptions and ConvertOptions.
 struct FixedInputs {
   const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& sizes;
   const std::vector<std::pair<std::string, View>>& values;
@@ -18,8 +18,8 @@ struct FixedInputs {
   [[nodiscard]] bool any() const { return !sizes.empty() || !values.empty(); }
 };
 
-/// Inputs get the sizes; those with values become constants and are inputs no more. Types are
-/// inferred again. Errors: not_found and invalid_argument, naming the input; those of inference.
+/// Sets the sizes of inputs, and turns inputs with values into constants. Infers the types again.
+/// Errors: not_found and invalid_argument, naming the input; those of inference.
 Expected<void> fix_inputs(Loaded& loaded, const FixedInputs& fixed);
 
 }  // namespace scanloom

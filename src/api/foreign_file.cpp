@@ -14,7 +14,7 @@
 namespace scanloom {
 namespace {
 
-/// As far as texts are looked at, and as much of a title or name as is shown.
+/// How much of a text is examined, and how much of a title or name is shown.
 constexpr std::size_t kSeen = 4096, kShown = 60;
 
 constexpr std::string_view kExport =
@@ -27,7 +27,7 @@ struct Kind {
 
 using namespace std::string_view_literals;
 
-/// Formats that a few bytes tell.
+/// Formats recognised by a few bytes.
 constexpr Kind kKinds[] = {
     {0, "\x1f\x8b\x08"sv,
      "is compressed with gzip: unpack it (gunzip, or 'tar xf' where it is a "
@@ -61,7 +61,7 @@ bool has_at(std::string_view bytes, std::size_t at, std::string_view wanted) {
   return bytes.size() >= at && bytes.substr(at).starts_with(wanted);
 }
 
-/// As far as they stand in the first bytes; letters of ASCII in lower case.
+/// The first bytes, with ASCII letters in lower case.
 std::string lower_beginning(std::string_view bytes) {
   std::string text(bytes.substr(0, kSeen));
   std::ranges::transform(text, text.begin(), [](char c) {
@@ -72,7 +72,7 @@ std::string lower_beginning(std::string_view bytes) {
 
 std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShown); }
 
-/// What stands between the first `open` and the next '<'.
+/// The text between the first `open` and the next '<'.
 std::optional<std::string> text_after(std::string_view bytes, std::string_view lower,
                                       std::string_view open) {
   const std::size_t found = lower.find(open);
@@ -83,7 +83,7 @@ std::optional<std::string> text_after(std::string_view bytes, std::string_view l
   return text;
 }
 
-/// What begins with '<' and is no IR.
+/// Describes bytes that begin with '<' and are not an IR.
 std::string describe_markup(std::string_view bytes) {
   const std::size_t mark = bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0;
   const std::size_t first = bytes.substr(0, kSeen).find_first_not_of(" \t\r\n", mark);
@@ -113,7 +113,7 @@ std::string describe_markup(std::string_view bytes) {
   return {};
 }
 
-/// The length of the line with a dotted name of Python, 0: there is none.
+/// The length of a line with a dotted Python name; 0: there is none.
 std::size_t name_line(std::string_view bytes) {
   constexpr std::size_t kMaxName = 200;
   const std::size_t end = bytes.substr(0, kMaxName).find('\n');
@@ -125,8 +125,8 @@ std::size_t name_line(std::string_view bytes) {
   return is_name ? end + 1 : 0;
 }
 
-/// A pickle of protocol 0 or 1, which have no header: a dict, a list or an object of a class, and
-/// the opcode that ends it. Source: pickletools of Python.
+/// A pickle of protocol 0 or 1, which has no header: a dict, a list or an object of a class, and
+/// the final opcode. Source: Python's pickletools.
 bool is_old_pickle(std::string_view bytes) {
   if (!bytes.ends_with('.')) return false;
   if (bytes.starts_with("(dp") || bytes.starts_with("(lp")) return name_line(bytes.substr(3)) > 0;
@@ -137,7 +137,7 @@ bool is_old_pickle(std::string_view bytes) {
   return name > 0;
 }
 
-/// A pickle of Python, which files of PyTorch were before they became zip archives.
+/// A Python pickle, the format of PyTorch files before they became zip archives.
 std::string describe_pickle(std::string_view bytes) {
   const bool has_header = bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
   if (!has_header && !is_old_pickle(bytes)) return {};
@@ -149,10 +149,10 @@ std::string describe_pickle(std::string_view bytes) {
       kExport);
 }
 
-/// Whether the bytes begin with a length and a header of JSON. That of a file that is cut off may
-/// lack its end, and then has the first quote at least.
+/// Whether the bytes begin with a length and a JSON header. A truncated file may lack the end of
+/// the header, but must have its first quote.
 bool is_safetensors(std::string_view bytes) {
-  constexpr std::uint64_t kMaxHeader = 100'000'000;  // by the format
+  constexpr std::uint64_t kMaxHeader = 100'000'000;  // limit of the format
   if (!has_at(bytes, 8, "{")) return false;
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[i]);

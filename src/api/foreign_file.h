@@ -1,6 +1,6 @@
-// Recognises files that hold no model in a supported format by their first bytes: web pages,
-// archives, models of other frameworks, data. Called before a model is read, so it must be quick
-// for bytes that are none of these.
+// Recognises files without a model in a supported format by their first bytes: web pages, archives,
+// models of other frameworks, data. Called before a model is read, so it must be quick for valid
+// models.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace scanloom {
 
-/// "is a zip archive: unpack it"; empty: nothing that is known.
+/// For example "is a zip archive: unpack it"; empty if the format is unknown.
 std::string describe_foreign(std::string_view bytes);
 
-/// The same for a folder, which may hold a model.
+/// The same for a folder, which may contain a model.
 std::string describe_folder(const std::string& path);
 
 }  // namespace scanloom

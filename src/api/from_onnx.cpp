@@ -15,7 +15,7 @@
 namespace scanloom {
 namespace {
 
-/// Operators in their plainest forms, for which there are gradients; loops as they were written.
+/// Operators in their plainest forms, which have gradients; loops as written.
 SessionOptions plain_forms(SessionOptions options) {
   constexpr std::string_view kWanted[] = {"inline_branch", "sink_constants",       "simplify_ports",
                                           "canonicalise",  "decompose_reductions", "fold_constants",
@@ -53,7 +53,7 @@ Expected<ModelExpressions> from_onnx(const std::string& path, const FromOnnxOpti
 Expected<ModelExpressions> from_onnx_bytes(std::span<const std::byte> bytes,
                                            const FromOnnxOptions& options) {
   return guard([&]() -> Expected<ModelExpressions> {
-    // Constants may point into the bytes for as long as the expressions live.
+    // Constants may point into the bytes as long as the expressions exist.
     const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
     const std::string_view view(reinterpret_cast<const char*>(copy->data()), copy->size());
     return expressions_of({copy, view, {}}, options);

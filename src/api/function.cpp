@@ -31,7 +31,7 @@ struct Function::Export {
 
 namespace {
 
-/// Where the item stands; the size where it does not.
+/// The index of the item; the size if it is not there.
 template <class T>
 std::size_t position(const std::vector<T>& items, const T& item) {
   return static_cast<std::size_t>(std::ranges::find(items, item) - items.begin());
@@ -44,17 +44,17 @@ struct Function::Impl {
       : programs(
             std::make_shared<Specialised>(std::move(module), std::move(split.module), options)),
         updates(std::move(split.updates)) {}
-  /// The same program for other variables, which are still to be added.
+  /// The same program for other variables, to be added by the caller.
   explicit Impl(const Impl* other)
       : programs(other->programs),
         updates(other->updates),
         inputs(other->inputs),
         outputs(other->outputs) {}
 
-  std::shared_ptr<const Specialised> programs;  ///< which knows no values of shared variables
+  std::shared_ptr<const Specialised> programs;  ///< independent of the values of shared variables
   std::vector<SharedUpdate> updates;            ///< of `updated`
   std::size_t inputs = 0, outputs = 0;          ///< the caller's own
-  std::vector<Shared> variables;  ///< those that are read, then those that are set alone
+  std::vector<Shared> variables;  ///< those that are read, then those that are only set
   /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
   void add_read(const Expr& variable) {
@@ -67,7 +67,7 @@ struct Function::Impl {
     updated.push_back(variable.node()->shared);
   }
 
-  /// Of `variables`, at one moment.
+  /// The values of `variables`, at one moment.
   [[nodiscard]] std::vector<tensor::Tensor> all_values() const {
     expr::SharedVariables all;
     for (const Shared& each : variables) all.push_back(each.variable().node()->shared);
@@ -105,7 +105,7 @@ struct Function::Impl {
   }
 
  private:
-  /// All of them, or, where something is wrong, none.
+  /// Updates all of them, or none if something is wrong.
   Expected<void> update(std::span<const Value> results, expr::HeldValues& held) const {
     std::vector<expr::NextValue> next;
     for (std::size_t i = 0; i < updated.size(); ++i) {
@@ -128,14 +128,14 @@ struct Function::Impl {
 
 namespace {
 
-/// A name as other tools take it.
+/// A name that other tools accept.
 std::string without_spaces(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }, '_');
   return name;
 }
 
-/// Of a call there is no model to blame, but what was given.
+/// A call has no model to blame: turns invalid_model into invalid_argument.
 Error of_call(Error error) {
   if (error.code() != Code::invalid_model) return error;
   Error told(Code::invalid_argument, error.text());
@@ -143,8 +143,8 @@ Error of_call(Error error) {
   return told;
 }
 
-/// With the default updates of what is read, also of what these read. Some are made of what `loops`
-/// make of streams, which settles them.
+/// Adds the default updates of variables that are read, and of those which these updates read.
+/// Updates of some streams depend on `loops`, which this settles.
 Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options,
                               expr::LoopUpdates& loops) {
   Updates updates = options.updates;
@@ -161,9 +161,10 @@ Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOp
       if (!next.defined() || updates[Shared(variable)].defined()) continue;
       const auto& without = options.without_default_update;
       if (std::ranges::find(without, Shared(variable)) != without.end()) continue;
-      // What loops make of it is said by their updates: unless these are given it stays.
+      // Loops that read the variable have updates of it; unless these are given, it keeps its
+      // value.
       if (expr::only_loops_update(roots, variable)) continue;
-      // Of a stream that others read, too, the next draw is one that no loop has drawn.
+      // For a stream that is also read outside loops, the next draw is one that no loop has drawn.
       const Expr drawn =
           variable.node()->shared->counts ? loops.after(roots, variable, {}) : Expr();
       updates.set(Shared(variable), drawn.defined() ? drawn : next);
@@ -255,7 +256,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     SavedFunction& saved = *read;
     if (note != nullptr) *note = saved.note;
     const auto inputs = static_cast<std::size_t>(saved.inputs);
-    std::vector<std::pair<std::int64_t, std::size_t>> updated;  // the result, the variable
+    std::vector<std::pair<std::int64_t, std::size_t>> updated;  // (result, variable)
     for (std::size_t i = 0; i < saved.shared.size(); ++i)
       if (saved.shared[i].update >= 0) updated.emplace_back(saved.shared[i].update, i);
     std::ranges::sort(updated);

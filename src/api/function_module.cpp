@@ -11,8 +11,8 @@
 namespace scanloom {
 namespace {
 
-/// A constant that everything reads in place of the argument. Regions are isolated: what reads it
-/// stands in the top one.
+/// Replaces the argument by a constant everywhere. Regions are isolated, so only the top region
+/// reads it.
 void replace_by_constant(ir::Module& module, ir::ValueId arg, const tensor::Tensor& value) {
   const ir::NodeId made = module.add_node(module.top(), ir::constant_op, {}, {value},
                                           {tensor::Type::of(value.dtype(), value.shape())});
@@ -25,8 +25,8 @@ void replace_by_constant(ir::Module& module, ir::ValueId arg, const tensor::Tens
   std::ranges::replace(top.yields, arg, constant);
 }
 
-/// The argument of a variable that is set and never read, for whoever asks for the state. Its open
-/// sizes are its own: the next value may have others.
+/// Adds an argument for a variable that is set and never read, so that the state can be read. It
+/// has open sizes of its own: the next value may have others.
 ir::ValueId unread_argument(ir::Module& module, const SavedFunction::Variable& variable) {
   std::set<std::string> used;
   for (const ir::ValueId arg : module.region(module.top()).args)

@@ -1,5 +1,5 @@
-// The border to the caller: the library throws nothing, but the standard library may; and it
-// computes by rules of its own, whatever rounding the caller's thread is set to.
+// The boundary to the caller: the library throws nothing, but the standard library may; and the
+// library's floating-point settings are its own, whatever the caller's thread uses.
 #pragma once
 
 #include <exception>

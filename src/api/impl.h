@@ -1,5 +1,5 @@
-// What stands behind a Session: the plan, its bindings by feed sizes, and for each binding the Runs
-// that wait for their next use.
+// The implementation of a Session: the plan, its bindings by feed sizes, and the idle Runs of each
+// binding.
 #pragma once
 
 #include <atomic>
@@ -26,22 +26,22 @@ struct StreamForm;
 
 namespace scanloom {
 
-/// A binding and its idle Runs; runs of the same sizes from several threads take one each.
+/// A binding and its idle Runs; concurrent runs of the same sizes take one each.
 struct BoundEntry {
   std::vector<tensor::Shape> shapes;
   std::shared_ptr<const plan::Binding> binding;
   std::mutex mutex;
   std::vector<std::unique_ptr<runtime::Run>> idle;
-  // For people, of runs that have succeeded:
-  std::int64_t runs = 0, steps = 0;         ///< in all; of the last one
-  std::vector<tensor::Shape> result_sizes;  ///< of the last one, by output; none of objects
-  std::int64_t result_bytes = 0;            ///< of the last one, sequences and optionals left out
+  // Statistics for people, of successful runs:
+  std::int64_t runs = 0, steps = 0;         ///< total runs; steps of the last one
+  std::vector<tensor::Shape> result_sizes;  ///< of the last one, by output; empty for objects
+  std::int64_t result_bytes = 0;            ///< of the last one, without sequences and optionals
   std::int64_t data_bytes = 0;              ///< of the last one: runtime::RunResult
   std::vector<std::int64_t> loop_steps;     ///< by loop: runtime::LoopTime::last
 };
 
-/// Feeds in the order of the inputs. Sequences, optionals and strings are objects and have neither
-/// data nor, but for strings, sizes.
+/// Feeds in the order of the inputs. Sequences, optionals and strings are objects without data;
+/// only strings have sizes.
 struct Arranged {
   std::vector<const std::byte*> data;
   std::vector<tensor::Shape> shapes;
@@ -49,61 +49,63 @@ struct Arranged {
   std::vector<tensor::Tensor> copies;  ///< of strided feeds, kept alive here
 };
 
-/// The sizes that an axis of an input may have, both ends included.
+/// The sizes that an axis of an input may have, both ends inclusive.
 struct InputRange {
   std::size_t input = 0;
   int axis = 0;
   std::int64_t low = 0, high = 0;
 };
 
-/// A module ready to plan, with everything the front-end and the passes had to say.
+/// A module ready to plan, with everything that the front-end and the passes reported.
 struct Loaded {
   ir::Module module;
-  std::optional<ir::Module> for_streams = {};  ///< where it is another one: passes/run.h
+  std::optional<ir::Module> for_streams = {};  ///< if it is another one: passes/run.h
   ModelInfo info;
   std::vector<ValueInfo> defaults;
-  /// Further names of inputs and outputs; may be shorter than these.
+  /// Additional names of inputs and outputs; may be shorter than these.
   std::vector<std::vector<std::string>> input_aliases = {}, output_aliases = {};
-  std::vector<std::vector<std::string>> output_tensors = {};  ///< those of tensors among them
-  std::vector<std::string> weights_files = {};                ///< beside the model
-  std::vector<InputRange> input_ranges = {};                  ///< that the model declares
+  std::vector<std::vector<std::string>> output_tensors = {};  ///< the names of tensors among them
+  std::vector<std::string> weights_files = {};                ///< next to the model
+  std::vector<InputRange> input_ranges = {};                  ///< as declared by the model
 };
 
-/// By name or else by alias; the size of `infos` where there is none.
+/// Finds by name, else by alias; the size of `infos` if there is none.
 std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name);
 /// "x, h0".
 std::string names_of(std::span<const ValueInfo> infos);
 
-/// The bytes of a model, which `owner` keeps alive, and the folder of its external data and its own
-/// path, empty where it comes from no file.
+/// The bytes of a model, kept alive by `owner`; the folder of its external data and its own path,
+/// empty if it does not come from a file.
 struct Source {
   std::shared_ptr<const void> owner;
   std::string_view bytes;
   std::string folder;
   std::string path;
-  bool distinct_sizes = false;  ///< sizes of inputs may differ although they share a name
+  bool distinct_sizes = false;  ///< sizes of inputs may differ even if they share a name
 
   /// Maps the file. Errors: those of MappedFile::open.
   static Expected<Source> of_file(const std::string& path);
 };
 
-/// Runs the passes, unless the options say not to.
+/// Runs the passes, unless disabled by the options.
 Expected<void> optimise(Loaded& loaded, const SessionOptions& options);
 
-/// Reads and optimises. Errors: the first of what `diagnostics` collects.
+/// Reads and optimises a module. Errors: the first one in `diagnostics`.
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics);
 
-/// The value of an object; memory that nobody owns is the caller's and copied.
+/// The value of an object; memory without an owner belongs to the caller and is copied.
 Expected<Value> to_value(const tensor::ObjectRef& object);
 Expected<Value> to_value(const tensor::Tensor& tensor);
 
-/// A feed or state as an object of that type, every item checked. Errors name it with `what`.
+/// A feed or state as an object of this type, with every item checked. Errors name it with
+/// `what`.
 Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
                                       std::string_view what);
 
 struct Session::Impl {
-  /// How a stream runs a model whose loops carry what it keeps: passes/streaming/stream_form.h.
+  /// How a stream runs a model whose states are what its loops carry:
+  /// passes/streaming/stream_form.h.
   struct StreamProgram {
     std::shared_ptr<Impl> steps;
     std::size_t outputs = 0;            ///< the model's own; next values of states follow
@@ -114,30 +116,30 @@ struct Session::Impl {
   SessionOptions options;
   ModelInfo info;
   std::vector<ValueInfo> inputs, outputs, defaults;
-  /// Those of the model; what its own states read and make stands behind them.
+  /// The model's own; the inputs and outputs of its states follow them.
   std::size_t own_inputs = 0, own_outputs = 0;
   std::vector<InputRange> input_ranges;
   Source source;                   ///< for Session::ir(false), which reads it again
-  std::vector<std::string> files;  ///< the source's, and those of weights
+  std::vector<std::string> files;  ///< of the source and of the weights
   std::shared_ptr<const plan::Plan> plan;
   std::vector<SharedSize> shared_sizes;  ///< which the plan relies on
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
-  static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
+  static constexpr std::size_t kBindings = 32;  ///< kept; the least recently used goes first
 
   mutable std::mutex program_mutex;
   mutable std::shared_ptr<const StreamProgram> program;  ///< guarded by program_mutex
-  /// What `program` is made from, if not the plan's module; until it is made. Guarded, too.
+  /// The module that `program` is made from, if not the plan's; until then. Also guarded.
   mutable std::optional<ir::Module> for_streams;
   mutable std::mutex mutex;                                ///< guards the two below
-  mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
+  mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< most recently used first
   mutable std::vector<std::string> warnings;
 
   mutable std::mutex unshared_mutex;
-  mutable std::shared_ptr<Impl> unshared;      ///< guarded by unshared_mutex, as what follows
-  mutable std::set<std::string> contradicted;  ///< names of sizes of which there was a warning
+  mutable std::shared_ptr<Impl> unshared;      ///< guarded by unshared_mutex, like the next member
+  mutable std::set<std::string> contradicted;  ///< names of sizes already warned of
 
-  /// Begun; what random operators draw by.
+  /// Number of runs begun; random operators draw by it.
   std::shared_ptr<std::atomic<std::uint64_t>> runs =
       std::make_shared<std::atomic<std::uint64_t>>(0);
 
@@ -145,37 +147,37 @@ struct Session::Impl {
     return runs->fetch_add(1, std::memory_order_relaxed);
   }
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
-  /// Of a module that is ready to plan.
+  /// Makes an Impl of a module that is ready to plan.
   static std::shared_ptr<Impl> of_module(ir::Module module, const SessionOptions& options);
   void warn(std::string text) const;
-  /// Returns the session that runs feeds of these sizes; nullptr: this one. Where they contradict
-  /// what the model declares, it is the same model read without relying on that, with a warning.
-  /// Errors: those of loading, where the file has changed.
+  /// Returns the session that runs feeds of these sizes; nullptr: this one. If the sizes contradict
+  /// the model's declarations, it is the same model read without relying on those, with a warning.
+  /// Errors: those of loading, if the file has changed.
   Expected<std::shared_ptr<Impl>> unshared_for(std::span<const tensor::Shape> shapes) const;
-  /// Makes that session. Call with unshared_mutex locked.
+  /// Makes that session. unshared_mutex must be locked.
   Expected<std::shared_ptr<Impl>> make_unshared() const;
-  /// The module as the file says it. Errors: those of loading, where the file has changed.
+  /// The module as written in the file. Errors: those of loading, if the file has changed.
   [[nodiscard]] Expected<ir::Module> read_again() const;
-  /// The same as the passes were given it.
+  /// The same, as passed to the passes.
   [[nodiscard]] Expected<ir::Module> before_passes() const;
-  /// Call with program_mutex locked.
+  /// program_mutex must be locked.
   [[nodiscard]] Expected<passes::StreamForm> stream_form() const;
-  /// Made when first asked for. Errors: those of stream_form.
+  /// Made on first use. Errors: those of stream_form.
   Expected<std::shared_ptr<const StreamProgram>> stream_program() const;
 
-  /// Feeds in the order of the inputs, checked.
+  /// Checked feeds in the order of the inputs.
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;
-  /// What a hidden input is where nobody feeds it: the initial value of its state, or that it is
-  /// none.
+  /// The value of a hidden input that is not fed: the initial value of its state, or false if it
+  /// says whether the state is kept.
   [[nodiscard]] View hidden_value(std::size_t input) const;
-  /// Error: a size outside of what the model declares.
+  /// Error: a size outside the range declared by the model.
   [[nodiscard]] Expected<void> check_ranges(const Arranged& arranged) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
-  /// `hidden`: also what the model's own states make.
+  /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,

@@ -74,7 +74,7 @@ void prepare() {
   if (const auto plugin = loaded_plugin()) (*plugin)->prepare();
 }
 
-/// The plug-in stays closed until a loop needs it: loading LLVM costs more than most runs.
+/// The plug-in is not loaded until a loop needs it: loading LLVM costs more than most runs.
 constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_body, check, prepare};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finds and loads the loop compiler at first use.
+// Finds and loads the loop compiler on first use.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace scanloom {
 
-/// The compiler, or null with the reason in `why_not`. Looks at SCANLOOM_JIT_PLUGIN first, then
-/// beside the library, then in ../lib. Loaded once per process and kept; thread safe.
+/// The compiler, or null with the reason in `why_not`. Tries SCANLOOM_JIT_PLUGIN first, then the
+/// library's folder, then ../lib. Loaded once per process and kept; thread safe.
 const jit::Plugin* jit_compiler(std::string& why_not);
 
 }  // namespace scanloom

@@ -10,10 +10,10 @@ namespace {
 
 struct Line {
   std::string_view text;   ///< without its indentation
-  std::string_view owner;  ///< the node whose region it stands in; empty: the module's
+  std::string_view owner;  ///< the node whose region contains it; empty: the module
 };
 
-/// "node 'gru' (Scan-11)" of a line that ends with loc("node 'gru' (Scan-11)") {, or else its text.
+/// "node 'gru' (Scan-11)" for a line that ends with loc("node 'gru' (Scan-11)") {; else its text.
 std::string_view name_of(std::string_view line) {
   constexpr std::string_view kBegin = "loc(\"", kEnd = "\") {";
   const std::size_t begin = line.rfind(kBegin);
@@ -22,7 +22,7 @@ std::string_view name_of(std::string_view line) {
   return line.substr(0, line.find(" : "));
 }
 
-/// Lines that say something: those that close a region are left out.
+/// All lines except those that only close a region.
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
   std::vector<std::pair<std::size_t, std::string_view>> open;  // indentation, name of the node
@@ -41,7 +41,7 @@ std::vector<Line> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Changes by node, in the order in which these come first.
+/// Changes by node, in order of first occurrence.
 class Changes {
  public:
   void add(const Line& line, std::string_view sign) {
@@ -64,7 +64,7 @@ class Changes {
   std::vector<std::pair<std::string_view, std::string>> blocks_;
 };
 
-/// Adds the lines that `others` has fewer times.
+/// Adds the lines that occur less often in `others`.
 void add_missing(const std::vector<Line>& lines, const std::vector<Line>& others,
                  std::string_view sign, Changes& changes) {
   std::unordered_map<std::string_view, int> left;

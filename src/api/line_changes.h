@@ -1,4 +1,4 @@
-// What one text form of a module has and another one has not, line by line.
+// The difference of two text forms of a module, line by line.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace scanloom {
 
-/// Lines that `after` lacks with "- " before them, those that it adds with "+ ", below the node
-/// whose region they stand in, by its place where it has one. Lines are the same wherever they
-/// stand: the texts name every value by its id. Time grows with the length of the texts.
+/// Lines that `after` lacks, prefixed "- ", and lines that it adds, prefixed "+ ", under the node
+/// whose region contains them, by its location if it has one. A moved line is unchanged, because
+/// the texts number every value by its id. Time grows with the length of the texts.
 std::string line_changes(std::string_view before, std::string_view after);
 
 }  // namespace scanloom

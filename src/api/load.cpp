@@ -1,4 +1,4 @@
-// Bytes to a module that is ready to plan: front-end, verifier, passes.
+// From bytes to a module that is ready to plan: front-end, verifier, passes.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -52,15 +52,15 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
-/// Further names of inputs and outputs: those of tensors, and of outputs' layers. And the sizes
-/// that inputs may have.
+/// Additional names of inputs and outputs (of tensors, and of outputs' layers), and the allowed
+/// sizes of inputs.
 struct Aliases {
   std::vector<std::vector<std::string>> inputs, outputs, layers;
   std::vector<InputRange> ranges;
 };
 
-/// The weights that are given or stand beside the IR: the file of the same name with .bin; none
-/// where there is no such file.
+/// The given weights, or the file next to the IR with the same name and .bin; none if there is no
+/// such file.
 Expected<openvino::WeightsFile> weights_of(const Source& source, const SessionOptions& options) {
   openvino::WeightsFile weights;
   if (options.weights.data() != nullptr) {
@@ -121,7 +121,7 @@ Expected<ir::Module> read_function(const Source& source, const SessionOptions& o
   return module_of(*std::move(function));
 }
 
-/// A module as the file says it, with what the file says of itself.
+/// The module as written in the file, with the file's metadata.
 Expected<ir::Module> read(const Source& source, const SessionOptions& options,
                           Diagnostics& diagnostics, onnx::ModelInfo& info,
                           Aliases* aliases = nullptr) {
@@ -157,8 +157,8 @@ Expected<void> to_low_latency(ir::Module& module, const SessionOptions& options)
   return ir::verify(module);
 }
 
-/// The sizes that the inputs of a module have in every run; nullopt: some of them are open. Those
-/// of its own states begin with their initial values.
+/// The sizes of the module's inputs if they are the same in every run; nullopt if some are open.
+/// Its own states have the sizes of their initial values.
 std::optional<std::vector<tensor::Shape>> known_sizes(const ir::Module& module) {
   const ir::Region& top = module.region(module.top());
   std::vector<std::optional<tensor::Shape>> sizes(top.args.size());
@@ -176,12 +176,12 @@ std::optional<std::vector<tensor::Shape>> known_sizes(const ir::Module& module) 
   return known;
 }
 
-/// Binds a model whose inputs have known sizes, as its first run does. Error: what that run would
-/// say before its first step.
+/// Binds a model whose inputs have known sizes, as its first run would. Error: what that run would
+/// report before its first step.
 Expected<void> bind_known_sizes(ir::Module module) {
   const auto sizes = known_sizes(module);
   if (!sizes) return {};
-  plan::PlanOptions options;  // nothing is compiled for it
+  plan::PlanOptions options;  // compiles nothing
   options.why_no_compiler = "the model is checked, not run";
   SCANLOOM_CHECK_OK(plan::bind(plan::make_plan(std::move(module), options), *sizes, {}));
   return {};
@@ -249,12 +249,12 @@ CheckReport check(const std::string& path, const SessionOptions& options) {
 }
 
 CheckReport check_bytes(std::span<const std::byte> bytes, const SessionOptions& options) {
-  // The module, which may alias the bytes, does not outlive this call.
+  // The module may alias the bytes, but does not outlive this call.
   const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return check_source(Source{nullptr, view, {}, {}}, options);
 }
 
-// Rarely asked for, and large: not kept. The bytes are the same, external data may have gone.
+// Rarely used, and large, so not kept. The bytes are the same; external data may be gone.
 Expected<ir::Module> Session::Impl::read_again() const {
   Diagnostics heard_before;
   onnx::ModelInfo info;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Weights of these sizes are read.
+/// Sizes of the weights that are read.
 constexpr std::int64_t kLevelBytes[] = {16 << 10, 128 << 10, 512 << 10, 1 << 20,
                                         2 << 20,  8 << 20,   32 << 20,  128 << 20};
 
@@ -24,7 +24,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-/// Empty: there is no place for it.
+/// Empty if there is no folder for it.
 fs::path figures_path() {
   if (const std::string given = variable("SCANLOOM_MACHINE"); !given.empty()) return given;
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
@@ -66,7 +66,7 @@ std::optional<MachineFigures> parse(std::istream& text) {
   return figures;
 }
 
-/// Written whole or not at all: another process may read it meanwhile.
+/// Writes the file completely or not at all: another process may read it meanwhile.
 Expected<void> store(const MachineFigures& figures) {
   const fs::path path = figures_path();
   if (path.empty()) return fail(Code::not_found, "there is no home folder to keep figures in");
@@ -94,7 +94,7 @@ Expected<MachineFigures> calibrate() {
     figures.operations_per_second = kernels::measure_operations(isa);
     for (const std::int64_t bytes : kLevelBytes)
       figures.levels.push_back({bytes, kernels::measure_reads(isa, bytes)});
-    // What fits into a nearer cache is read no more slowly than what does not.
+    // Data that fits a nearer cache is read at least as fast as larger data.
     for (std::size_t i = figures.levels.size() - 1; i-- > 0;)
       figures.levels[i].bytes_per_second =
           std::max(figures.levels[i].bytes_per_second, figures.levels[i + 1].bytes_per_second);
@@ -113,7 +113,7 @@ std::optional<MachineFigures> known_figures() {
 }
 
 double min_seconds(const MachineFigures& figures, double bytes, double operations) {
-  // Of two sizes around it, the smaller one's rate: nothing is faster than what this says.
+  // Between two measured sizes, takes the smaller one's rate, so that nothing can be faster.
   auto level = std::ranges::find_if(figures.levels, [&](const MachineFigures::Level& each) {
     return bytes < static_cast<double>(each.bytes);
   });

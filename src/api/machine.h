@@ -1,4 +1,4 @@
-// The figures of this machine, as calibrate() has left them for other processes.
+// The figures of this machine, as saved by calibrate().
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace scanloom {
 
-/// nullopt: the machine was not calibrated, or is another one now. Reads the file anew.
+/// nullopt: the machine was not calibrated, or has changed since. Reads the file each time.
 std::optional<MachineFigures> known_figures();
 
-/// Seconds that reading so many bytes again and again takes at least, and so many operations.
+/// The minimum time in seconds to read this many bytes repeatedly and to do this many operations.
 double min_seconds(const MachineFigures& figures, double bytes, double operations);
 
 }  // namespace scanloom

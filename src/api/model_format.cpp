@@ -11,13 +11,13 @@
 namespace scanloom {
 namespace {
 
-/// As far as a file is looked at, and as much of it as a message shows.
+/// How much of a file is examined, and how much of it a message shows.
 constexpr std::size_t kSeen = 512, kShown = 40;
 
-/// Every model of ONNX that says its IR version, as it must, begins with the field of that number.
+/// An ONNX model must give its IR version, and begins with that field.
 constexpr char kOnnxVersionField = '\x08';
 
-/// Of a name in letters of either case.
+/// Compares the extension in either case.
 bool has_extension(const std::string& path, std::string_view wanted) {
   std::string extension = std::filesystem::path(path).extension().string();
   std::ranges::transform(extension, extension.begin(), [](char c) {
@@ -26,10 +26,10 @@ bool has_extension(const std::string& path, std::string_view wanted) {
   return extension == wanted;
 }
 
-/// Whether the bytes are UTF-8 of letters, signs and blanks alone: no message of ONNX is that.
+/// Whether the bytes are UTF-8 letters, signs and blanks only: an ONNX message never is.
 bool is_text(std::string_view bytes) {
   std::string_view seen = bytes.substr(0, kSeen);
-  // The last character seen may be cut in two: it is left out.
+  // The last character examined may be cut in two: leave it out.
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
   if (seen.size() < bytes.size() && continues(bytes[seen.size()])) {
     while (!seen.empty() && continues(seen.back())) seen.remove_suffix(1);
@@ -47,7 +47,7 @@ std::string beginning(std::string_view bytes) {
   return shortened(to_valid_utf8(line.substr(0, kSeen)), kShown);
 }
 
-/// What a text may be that is no model, and what to do; may be empty.
+/// Describes a text that is not a model, and what to do; may be empty.
 std::string_view describe_text(std::string_view bytes) {
   bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
   if (bytes.starts_with('{') || bytes.starts_with('[')) return "; it looks like JSON";

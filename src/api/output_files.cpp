@@ -39,12 +39,12 @@ OutputFiles::~OutputFiles() {
 }
 
 Expected<OutputFiles::File*> OutputFiles::add(const std::string& path) {
-  // A file of its own, so that two who write the same one do not mix.
+  // A unique temporary file, so that two writers of the same path do not mix.
   constexpr int kMaxWriters = 1000;
   File file;
   file.path_ = path;
   std::error_code none;
-  // Found out now: a folder cannot be replaced when the others have been.
+  // Checked now: a folder cannot be replaced, and the others would already have been.
   if (std::filesystem::is_directory(path, none)) return refused(path, EISDIR);
   errno = 0;
   for (int i = 0; file.file_ == nullptr && i < kMaxWriters && (i == 0 || errno == EEXIST); ++i) {

@@ -1,5 +1,5 @@
-// OutputFiles: files that appear together when all of them are complete. Each is written beside its
-// place first, so that nobody ever sees half of it and a failure leaves what was there.
+// OutputFiles: files that appear together once all of them are complete. Each is first written
+// under a temporary name, so half-written files are never visible and a failure keeps the old ones.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace scanloom {
 
 class OutputFiles {
  public:
-  /// One of them: bytes in order, with gaps of zeros.
+  /// One file: bytes in order, with gaps of zeros.
   class File {
    public:
     void append(std::string_view bytes);
-    /// Zeros up to there. Precondition: not before the end.
+    /// Appends zeros up to `offset`. Precondition: not before the end.
     void pad_to(std::uint64_t offset);
 
    private:
@@ -26,25 +26,26 @@ class OutputFiles {
     std::string path_, beside_;
     std::FILE* file_ = nullptr;
     std::uint64_t size_ = 0;
-    int error_ = 0;  ///< the first errno; what is written after it is lost
+    int error_ = 0;  ///< the first errno; later data is lost
   };
 
   OutputFiles() = default;
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
-  /// Removes what was not committed.
+  /// Removes files that were not committed.
   ~OutputFiles();
 
-  /// Error: invalid_argument (the system refuses).
+  /// Error: invalid_argument (refused by the system).
   Expected<File*> add(const std::string& path);
-  /// Puts all in their places, in the order in which they were added. Error: invalid_argument.
+  /// Moves all files to their final paths, in the order in which they were added. Error:
+  /// invalid_argument.
   Expected<void> commit();
 
  private:
   std::deque<File> files_;
 };
 
-/// One file of these bytes.
+/// Writes one file of these bytes.
 Expected<void> write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace scanloom

@@ -19,7 +19,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// The nodes from a variable's value to its next one, the last one first.
+/// The nodes from a variable's value to its next value, last one first.
 struct Chain {
   std::vector<NodeId> nodes;  ///< up to the first that writes
   std::vector<NodeId> writes;
@@ -29,12 +29,13 @@ bool has_type_of(const Module& module, ValueId value, ValueId other) {
   return module.value(value).type == module.value(other).type;
 }
 
-/// Whether the node gives the elements of its operand as they are, in the same order.
+/// Whether the node passes on the elements of its operand unchanged, in the same order.
 bool keeps_elements(const Node& node) {
   return node.op == &ops::reshape_op || node.op == &ops::flatten_op || node.op == &ops::identity_op;
 }
 
-/// nullopt: the next value is made in another way, or something else reads what a write leaves.
+/// nullopt: the next value is computed in another way, or an intermediate value is also read
+/// elsewhere.
 std::optional<Chain> chain_of(const Module& module, ValueId argument, ValueId next,
                               const std::vector<std::uint32_t>& uses) {
   if (!has_type_of(module, next, argument) || module.value(next).type.dtype == DType::string)
@@ -125,12 +126,12 @@ class Splitter {
   SplitUpdates split_;
   const UpdateSites& sites_;
   const std::vector<std::uint32_t> uses_;
-  std::vector<ValueId> yields_;     ///< of the module, as they will be
+  std::vector<ValueId> yields_;     ///< the module's new yields
   std::vector<std::string> names_;  ///< of these
   std::vector<NodeId> gone_;
 };
 
-/// Operands of one call, whose elements lie where `slots` say.
+/// Operands of one call, whose elements are at `slots`.
 class Operands {
  public:
   explicit Operands(std::size_t count) : operands_(count), slots_(count), shapes_(count) {}
@@ -140,7 +141,7 @@ class Operands {
   void set(std::size_t i, DType dtype, const tensor::Shape& dims, const tensor::Shape& strides,
            const void* data) {
     shapes_[i] = {dims, strides};
-    // Kernels write to results alone.
+    // Kernels write only to results.
     slots_[i] = static_cast<std::byte*>(const_cast<void*>(data));
     operands_[i] = {.slot = &slots_[i],
                     .offset = 0,
@@ -160,7 +161,7 @@ class Operands {
   std::vector<std::array<tensor::Shape, 2>> shapes_;  ///< sizes and strides
 };
 
-/// A write with its operands, which point into the results of a run.
+/// A write bound to its operands, which point into the results of a run.
 class BoundWrite {
  public:
   BoundWrite(const PartWrite& write, DType dtype, const tensor::Shape& shape,
@@ -175,7 +176,7 @@ class BoundWrite {
     }
   }
 
-  /// Without writing to the value.
+  /// Checks sizes and indices without writing to the value.
   Expected<void> check() {
     std::vector<tensor::Type> types(operands_.count());
     std::vector<const tensor::Type*> type_of(operands_.count());
@@ -190,7 +191,8 @@ class BoundWrite {
     tensor::DimTable dims;
     auto inferred = ir::infer_node(*write_.op, type_of, nothing, write_.attrs, 1, dims);
     if (!inferred) return std::move(inferred).error().at(write_.node);
-    // All elements in one place: what is written there tells whether any index is outside.
+    // All elements share one address: the write then only finds out whether an index is out of
+    // range.
     alignas(16) std::array<std::byte, 64> element{};
     tensor::Shape strides = shape_;
     for (int axis = 0; axis < strides.rank(); ++axis) strides[axis] = 0;
@@ -217,7 +219,7 @@ class BoundWrite {
 
   const PartWrite& write_;
   const DType dtype_;
-  tensor::Shape shape_;  ///< as the write saw the value
+  tensor::Shape shape_;  ///< the value's shape at the write
   Operands operands_;
 };
 
@@ -235,7 +237,7 @@ Expected<WriteParts> prepare_writes(const SharedUpdate& update, DType dtype,
     SCANLOOM_CHECK_OK(writes->back()->check());
   }
   return WriteParts([writes](void* elements) {
-    // It has found nothing wrong when all elements were in one place.
+    // Cannot fail: check() found nothing wrong with all elements at one address.
     for (const auto& write : *writes) (void)write->apply(elements);
   });
 }

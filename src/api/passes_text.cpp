@@ -16,7 +16,7 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// What is left of a module, counted.
+/// Counts of a module's contents.
 struct Size {
   std::size_t nodes = 0, loops = 0, ports = 0;
 
@@ -40,7 +40,7 @@ struct Size {
   }
 };
 
-/// Listens to the passes while they run.
+/// Records the passes while they run.
 class Recorder {
  public:
   explicit Recorder(const ir::Module& module)
@@ -98,7 +98,7 @@ Expected<std::string> Session::passes() const {
     const SessionOptions& options = impl_->options;
     if (!options.optimize) return std::string("// no passes: the session does not optimise\n");
     SCANLOOM_TRY(ir::Module module, impl_->before_passes());
-    module = ir::compact(module);  // its ids are the numbers that ir(false) shows
+    module = ir::compact(module);  // renumbered, so that ids are the numbers shown by ir(false)
     Recorder recorder(module);
     passes::RunOptions run_options;
     run_options.disabled = options.disabled_passes;

@@ -1,5 +1,5 @@
-// The plain form of a module: what was written, once and with constants folded, before the passes
-// that are about speed. Other formats have forms for it, and its loops are those that users know.
+// The plain form of a module: as written, without duplicates and with constants folded, before the
+// passes that optimise for speed. Other formats can express it, and its loops are the user's.
 #pragma once
 
 #include <string>
@@ -10,14 +10,13 @@
 
 namespace scanloom {
 
-/// Whether sequences that a loop grows become the rows that it stacks: for formats without
-/// sequences.
+/// Whether sequences that a loop appends to become stacked rows: for formats without sequences.
 enum class Sequences : bool { stay, become_stacks };
 
-/// Whether branches whose side is known give way to it.
+/// Whether branches with a known condition are replaced by the region taken.
 enum class KnownBranches : bool { stay, go };
 
-/// `disabled`: passes to leave out, too.
+/// `disabled`: further passes to skip.
 Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled = {},
                              Sequences sequences = Sequences::stay,
                              KnownBranches branches = KnownBranches::stay);

@@ -13,8 +13,8 @@
 namespace scanloom {
 namespace {
 
-/// What a call's node does: its operator or, where that is of several kinds, the kind ("max" of
-/// reduce). Empty for what the model, a loop or a branch hands on.
+/// The operation of a call's node: its operator or, if that has several kinds, the kind ("max" for
+/// reduce). Empty for values passed on by the model, a loop or a branch.
 std::string_view operation_of(const plan::Plan& plan, ir::NodeId id) {
   if (!id.valid()) return {};
   const ir::Node& node = plan.module.node(id);
@@ -23,7 +23,7 @@ std::string_view operation_of(const plan::Plan& plan, ir::NodeId id) {
   return kind < 0 ? node.op->name : node.attrs[static_cast<std::size_t>(kind)].text();
 }
 
-/// What each node of the user has become, by how it is told.
+/// The operations that each node of the user became, by its description.
 using Parts = std::map<std::string, std::set<std::string_view>, std::less<>>;
 
 Parts parts_of(const plan::Binding& binding) {
@@ -38,7 +38,7 @@ Parts parts_of(const plan::Binding& binding) {
   return parts;
 }
 
-/// Each node of the user once; where it has become several parts, with what these do.
+/// Names each node of the user once; with its operations if it became several.
 std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& nodes,
                      const Parts& parts) {
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ std::uint64_t read_clock() {
 #endif
 }
 
-/// Seconds that reading the clock takes, as machine code of a timed body does.
+/// Seconds per clock reading, as in the machine code of a timed body.
 double seconds_of_reading() {
   using Clock = std::chrono::steady_clock;
   constexpr int kReadings = 2000;
@@ -85,8 +85,8 @@ double seconds_of_reading() {
   return std::chrono::duration<double>(Clock::now() - before).count() / kReadings;
 }
 
-/// What the statements of a body took of its time, in the proportion of their ticks; and what
-/// looking at the clock so often takes, which is part of that.
+/// Divides the time of a body among its statements in proportion to their ticks, with a row for the
+/// cost of reading the clock, which is included in that time.
 void add_body(const plan::Plan& plan, const runtime::Profile::Body& body, const Parts& parts,
               int depth, std::vector<NodeTime>& rows) {
   const auto ticks = std::accumulate(body.ticks.begin(), body.ticks.end(), std::uint64_t{0});

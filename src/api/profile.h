@@ -1,4 +1,4 @@
-// Times of a run as rows for people: one per node and kernel, loops before their bodies.
+// The times of a run as rows for people: one per node and kernel, loops before their bodies.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace scanloom {
 
-/// In the order of the flat list; nodes that never ran are left out.
+/// In the order of the flat list; omits nodes that never ran.
 std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::Profile& profile);
 
 }  // namespace scanloom

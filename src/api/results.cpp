@@ -1,4 +1,4 @@
-// Results: objects and tensors as the values that users see.
+// Results: converts objects and tensors to the values that users see.
 #include "api/impl.h"
 
 namespace scanloom {
@@ -10,12 +10,12 @@ Expected<Value> to_value(const tensor::Tensor& tensor) {
   if (!own.owner()) {
     SCANLOOM_TRY(own, tensor::Tensor::copy_of(tensor.dtype(), shape, tensor.data()));
   }
-  // The value's pointer is the elements', its ownership the tensor's.
+  // Points to the elements and shares ownership with the tensor.
   return Value(own.dtype(), {shape.begin(), shape.end()},
                std::shared_ptr<const void>(own.owner(), own.data()));
 }
 
-// The depth of recursion is that of the output's type, of which eight levels are the most.
+// Recursion is as deep as the output's type, at most eight levels.
 Expected<Value> to_value(const tensor::ObjectRef& object) {
   if (object->is_tensor()) return to_value(object->tensor());
   std::vector<Value> items;

@@ -12,7 +12,7 @@
 namespace scanloom {
 namespace {
 
-/// `name_of` names the loop of a number that the run knows it by.
+/// `name_of` gives the name of a loop by its number in the run.
 runtime::Limits limits_of(const RunOptions& options,
                           std::function<std::string(std::uint32_t)> name_of) {
   runtime::Limits limits;
@@ -30,7 +30,7 @@ runtime::Limits limits_of(const RunOptions& options,
   return limits;
 }
 
-/// Call with the mutex locked.
+/// The mutex must be locked.
 void note_run(BoundEntry& entry, const runtime::Run& run, const runtime::RunResult& result) {
   ++entry.runs;
   entry.steps = result.steps;
@@ -63,7 +63,7 @@ Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(const std::vector<tens
       return bound.front();
     }
   }
-  // Binding may compile a loop: runs of other sizes need not wait for that.
+  // Not locked: binding may compile a loop, and runs of other sizes need not wait for that.
   auto entry = std::make_shared<BoundEntry>();
   entry->shapes = shapes;
   SCANLOOM_TRY(entry->binding, plan::bind(plan, shapes, may_go_on));
@@ -177,7 +177,7 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
                       ? runner.run_interpreted(arranged, run_options, results.report)
                       : runner.run_bound(arranged, run_options, results.report);
   if (!computed) return ir::with_size_names(computed.error(), runner.plan->module);
-  // An output may be asked for twice.
+  // An output may be requested twice.
   const bool is_asked_once = wanted.size() <= 1;
   for (const std::size_t i : indices)
     results.add(outputs[i].name, is_asked_once ? std::move((*computed)[i]) : (*computed)[i]);

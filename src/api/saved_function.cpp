@@ -21,10 +21,10 @@ using tensor::Tensor;
 constexpr std::string_view kMagic = "scanloom function\n";
 constexpr std::int64_t kFormat = 3;  // 1 had no checksum, 2 no sizes of types
 constexpr std::string_view kChecksum = "checksum ";
-constexpr std::int64_t kLongest = 16;  // elements of a constant that stand in the text
+constexpr std::int64_t kLongest = 16;  // elements of a constant written in the text
 constexpr std::size_t kAlignment = 64;
 
-/// FNV-1a over words of eight bytes, without its sign bit: it finds damage, not forgery.
+/// FNV-1a over 8-byte words, without its sign bit: detects damage, not forgery.
 std::int64_t checksum_of(std::string_view bytes) {
   constexpr std::uint64_t kPrime = 1099511628211u;
   std::uint64_t sum = 14695981039346656037u;
@@ -32,7 +32,7 @@ std::int64_t checksum_of(std::string_view bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), sizeof(word));
     sum = (sum ^ word) * kPrime;
-    sum ^= sum >> 32;  // a product carries upwards alone
+    sum ^= sum >> 32;  // a product carries only upwards
   }
   for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * kPrime;
   return static_cast<std::int64_t>((sum ^ (sum >> 32)) >> 1);
@@ -40,7 +40,7 @@ std::int64_t checksum_of(std::string_view bytes) {
 
 bool is_long(const Tensor& tensor) { return tensor.elements() > kLongest; }
 
-/// Constants whose elements do not stand in the text, in its order.
+/// Constants whose elements are not in the text, in its order.
 std::vector<ir::NodeId> long_constants(const ir::Module& module) {
   std::vector<ir::NodeId> found;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
@@ -77,7 +77,7 @@ class Writer {
   std::string bytes_{kMagic};
 };
 
-/// Errors name the byte at which reading stopped.
+/// Errors give the offset at which reading stopped.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -136,7 +136,7 @@ class Reader {
     return made;
   }
 
-  /// Compares the line at the end with what stands before it, and reads no further than there.
+  /// Compares the checksum line at the end with the bytes before it, and limits reading to those.
   Expected<void> checksum() {
     constexpr std::size_t kLongestLine = kChecksum.size() + 20;
     const std::size_t tail = bytes_.size() - std::min(bytes_.size(), kLongestLine);
@@ -189,7 +189,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Puts the elements of long constants in their place.
+/// Fills in the elements of long constants.
 Expected<void> fill(ir::Module& module, Reader& reader) {
   for (const ir::NodeId id : long_constants(module)) {
     SCANLOOM_TRY(Tensor value, reader.tensor());
@@ -310,7 +310,7 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
   }
   SCANLOOM_CHECK_OK(fill(function.module, reader));
   SCANLOOM_CHECK_OK(reader.end());
-  // Whatever is wrong with it, it is the file that is damaged, not a mistake of this library.
+  // Whatever is wrong, the file is damaged; it is not a mistake of this library.
   if (const auto sound = ir::verify(function.module); !sound)
     return invalid_model("a damaged saved function: {}", sound.error().text());
   SCANLOOM_CHECK_OK(ir::infer_types(function.module, ir::Declared::ignore));

@@ -14,7 +14,7 @@
 namespace scanloom {
 namespace {
 
-/// What the file declares, where inference knows no better.
+/// The inferred type, completed by the file's declaration.
 tensor::Type output_type(const ir::Module& module, std::size_t i) {
   tensor::Type type = module.value(module.region(module.top()).yields[i]).type;
   if (i >= module.declared_outputs.size()) return type;
@@ -30,7 +30,7 @@ tensor::Type output_type(const ir::Module& module, std::size_t i) {
   return type;
 }
 
-/// "2*x.1" for an expression of sizes; empty for one that has no name.
+/// "2*x.1" for an expression of sizes; empty for one without a name.
 std::string size_text(const ir::Module& module, tensor::Dim dim) {
   if (module.dims.is_fresh(dim)) return {};
   const std::string text = module.dims.to_string(dim);
@@ -61,7 +61,7 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
   return info;
 }
 
-/// Whether one value can be of both types, as far as their sizes are numbers.
+/// Whether a value can have both types, judging by the sizes that are numbers.
 bool may_agree(const tensor::Type& a, const tensor::Type& b) {
   if (!a.ranked || !b.ranked) return true;
   return std::ranges::equal(a.dims, b.dims, [](tensor::Dim x, tensor::Dim y) {
@@ -69,7 +69,7 @@ bool may_agree(const tensor::Type& a, const tensor::Type& b) {
   });
 }
 
-/// Makes the pairs of SessionOptions::states the module's state list.
+/// Adds the pairs of SessionOptions::states to the module's states.
 Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
   const ir::Region& top = module.region(module.top());
   for (const auto& [input, output] : options.states) {
@@ -169,7 +169,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   SCANLOOM_CHECK_OK(add_states(loaded.module, options));
   std::shared_ptr<Impl> impl = of_module(std::move(loaded.module), options);
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
-  // States with names are streamed by the plan itself.
+  // The plan itself streams named states.
   if (impl->plan->module.states.empty()) impl->for_streams = std::move(loaded.for_streams);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
@@ -228,7 +228,7 @@ Expected<Session> Session::load(const std::string& path, const SessionOptions& o
 Expected<Session> Session::load_bytes(std::span<const std::byte> bytes,
                                       const SessionOptions& options) {
   return guard([&]() -> Expected<Session> {
-    // Weights may alias the bytes for as long as the session lives, so it keeps its own copy.
+    // Weights may alias the bytes as long as the session exists, so it keeps its own copy.
     auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
     const std::string_view view(reinterpret_cast<const char*>(copy->data()), copy->size());
     SCANLOOM_TRY(auto impl, Impl::make({copy, view, {}}, options));

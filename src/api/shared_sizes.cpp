@@ -50,8 +50,7 @@ std::string words_of(const SharedSize& size, std::span<const ValueInfo> inputs,
       size.name, words(size.first), words(size.second));
 }
 
-/// Whether the inputs, or outputs, are the same, so that feeds in the order of the ones are in that
-/// of the others.
+/// Whether the names are equal and in the same order, so that feeds arranged for one fit the other.
 bool same_names(std::span<const ValueInfo> a, std::span<const ValueInfo> b) {
   return std::ranges::equal(a, b, {}, &ValueInfo::name, &ValueInfo::name);
 }
@@ -75,7 +74,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make_unshared() const {
   Source again = source;
   again.distinct_sizes = true;
   SessionOptions silent = options;
-  silent.on_warning = {};  // what there is to say was said
+  silent.on_warning = {};  // the warnings were already given
   SCANLOOM_TRY(std::shared_ptr<Impl> made, make(again, silent));
   if (!same_names(made->inputs, inputs) || !same_names(made->outputs, outputs))
     return fail(

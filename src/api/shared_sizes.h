@@ -1,5 +1,5 @@
-// Sizes that a model declares to be equal by giving them one name: passes and inference rely on
-// that, but published models contradict themselves. Feeds that do are found before the run.
+// Sizes that a model declares equal by giving them one name. Passes and inference rely on that, but
+// some published models contradict themselves. Feeds that do are found before the run.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,11 @@ struct SharedSize {
   InputAxis first, second;
 };
 
-/// Returns the axes of the first `inputs` inputs that repeat a name, each with the first one of
-/// that name.
+/// Returns the axes of the first `inputs` inputs that repeat a name, each paired with the first
+/// axis of that name.
 [[nodiscard]] std::vector<SharedSize> shared_sizes(const ir::Module& module, std::size_t inputs);
 
-/// Returns the first pair whose sizes differ; nullptr where there is none. Axes that a shape lacks
-/// count as equal to any.
+/// Returns the first pair whose sizes differ, or nullptr. Axes that a shape lacks are ignored.
 [[nodiscard]] const SharedSize* find_contradiction(std::span<const SharedSize> shared,
                                                    std::span<const tensor::Shape> shapes);
 

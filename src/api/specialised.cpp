@@ -23,10 +23,10 @@ bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
   return true;
 }
 
-/// Inputs that an operator does not take together.
+/// Inputs whose sizes an operator does not accept together.
 struct Clash {
-  std::optional<Error> told;       ///< in the operator's own words, if it has any
-  std::vector<std::string> loops;  ///< around it, the innermost first
+  std::optional<Error> told;       ///< the operator's own message, if any
+  std::vector<std::string> loops;  ///< the loops around it, innermost first
 };
 
 std::vector<std::string> loops_around(const ir::Module& module, ir::RegionId region) {
@@ -39,7 +39,7 @@ std::vector<std::string> loops_around(const ir::Module& module, ir::RegionId reg
   return loops;
 }
 
-/// The operator that fails for these sizes. What has no words of its own works element by element.
+/// Finds the operator that fails for these sizes. One without a message of its own is elementwise.
 Clash find_clash(ir::Module module, const std::vector<tensor::Shape>& shapes) {
   const std::vector<ir::ValueId> args = module.region(module.top()).args;
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -60,7 +60,8 @@ Clash find_clash(ir::Module module, const std::vector<tensor::Shape>& shapes) {
   return {};
 }
 
-/// `both` are the input and what it does not fit; `why` is said where the operator says nothing.
+/// `both` describes the input and what it does not fit; `why` is used if the operator gives no
+/// reason.
 Error told(const Clash& clash, const std::string& both, const char* why) {
   Error error = clash.told ? *clash.told : fail(Code::invalid_argument, "{}{}", both, why);
   if (clash.told) error.note(both);
@@ -75,7 +76,7 @@ Specialised::Specialised(ir::Module module, ir::Module versions, SessionOptions 
       open_(Session::Impl::of_module(std::move(module), options_)),
       source_(std::move(versions)) {}
 
-/// One symbol is one size.
+/// Checks that each symbol has one size.
 Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) const {
   const ir::Module& module = open_->plan->module;
   const std::vector<ir::ValueId>& args = module.region(module.top()).args;
@@ -91,7 +92,7 @@ Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) cons
       if (dim.is_constant() && dim.value() != size) {
         const std::string both = fmt::format("input {} has size {} on axis {}, the value has {}",
                                              module.describe(args[i]), dim.value(), axis, size);
-        // A size of 1 is one that the input was given.
+        // A size of 1 was declared for the input.
         return told(dim == tensor::Dim(1) ? Clash() : find_clash(module, shapes), both, "");
       }
       if (dim.is_constant()) continue;
@@ -106,7 +107,7 @@ Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) cons
   return {};
 }
 
-/// The sizes of the last version, open where these differ; these themselves where there is none.
+/// The sizes of the last version, open where `shapes` differs; `shapes` itself if there is none.
 Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes) const {
   Sizes sizes;
   for (const tensor::Shape& shape : shapes) sizes.emplace_back(shape.begin(), shape.end());
@@ -121,7 +122,7 @@ Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes
 Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
   Loaded loaded{.module = source_, .info = {}, .defaults = {}};
   ir::Module& module = loaded.module;
-  // A symbol of which one size is open is open everywhere.
+  // A symbol with one open size is open everywhere.
   std::map<tensor::Dim, std::int64_t> numbers;
   const std::vector<ir::ValueId> args = module.region(module.top()).args;
   for (std::size_t i = 0; i < args.size(); ++i)

@@ -1,7 +1,7 @@
-// Specialised: a function's module made ready for the sizes that its calls bring. With numbers for
-// sizes the passes know more: which sums are broadcasts undone, which parts make a whole, what one
-// large product is worth. The first call's sizes are taken as they are; a size that changes from
-// then on is open, so that there are at most as many versions as there are sizes.
+// Specialised: a function's module, prepared for the sizes of its calls. With numbers for sizes,
+// passes know more: which sums undo a broadcast, which parts make up a whole, when one large
+// product pays. The first call's sizes are fixed; a size that changes later is open from then on,
+// so the number of versions is limited by the number of sizes.
 #pragma once
 
 #include <memory>
@@ -15,27 +15,27 @@ namespace scanloom {
 /// Thread safe.
 class Specialised {
  public:
-  /// `versions`: what versions are made of; the same arguments.
+  /// `versions`: the module to make versions from; it has the same arguments.
   Specialised(ir::Module module, ir::Module versions, SessionOptions options);
 
-  /// The module without passes, with open sizes: what feeds are checked against.
+  /// The module without passes and with open sizes; feeds are checked against it.
   [[nodiscard]] const Session::Impl& open() const { return *open_; }
-  /// Errors: sizes that cannot be, naming both inputs; what passes find wrong.
+  /// Errors: impossible sizes, naming both inputs; errors of passes.
   [[nodiscard]] Expected<std::shared_ptr<Session::Impl>> for_sizes(
       const std::vector<tensor::Shape>& shapes) const;
-  /// The version last asked for; one with open sizes before the first call.
+  /// The version used last; before the first call, one with open sizes.
   [[nodiscard]] Expected<std::shared_ptr<Session::Impl>> latest() const;
 
  private:
-  /// By input and axis: the size that it is for; -1: any.
+  /// By input and axis: the size of the version; -1: any.
   using Sizes = std::vector<std::vector<std::int64_t>>;
   struct Version {
     Sizes sizes;
     std::shared_ptr<Session::Impl> program;
   };
-  static constexpr std::size_t kVersions = 8;  ///< kept; that of the longest disuse goes first
+  static constexpr std::size_t kVersions = 8;  ///< kept; the least recently used goes first
 
-  /// nullptr where there is none; the mutex is held.
+  /// nullptr if there is none; the mutex must be locked.
   [[nodiscard]] std::shared_ptr<Session::Impl> find(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] Expected<void> check(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] Sizes widened(const std::vector<tensor::Shape>& shapes) const;
@@ -43,9 +43,9 @@ class Specialised {
 
   SessionOptions options_;
   std::shared_ptr<Session::Impl> open_;
-  ir::Module source_;  ///< of the versions
+  ir::Module source_;  ///< for the versions
   mutable std::mutex mutex_;
-  mutable std::vector<Version> versions_;  ///< guarded; the last used first
+  mutable std::vector<Version> versions_;  ///< guarded; most recently used first
 };
 
 }  // namespace scanloom

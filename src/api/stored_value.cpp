@@ -14,7 +14,7 @@
 namespace scanloom {
 namespace {
 
-/// Fields of SequenceProto and OptionalProto, whose values have the same numbers.
+/// Fields of SequenceProto and OptionalProto, which have the same numbers.
 enum Field : std::uint32_t {
   kTensor = 3,
   kSparse = 4,
@@ -27,7 +27,7 @@ constexpr int kMaxLevels = 16;
 
 Expected<Value> read_tensor(std::string_view bytes) {
   SCANLOOM_TRY(const onnx::TensorProto proto, onnx::parse_tensor(bytes));
-  // Nobody owns the bytes: what the tensor leaves there is copied.
+  // The bytes have no owner, so a tensor that would alias them is copied.
   onnx::TensorReader reader(nullptr, bytes, "");
   SCANLOOM_TRY(const tensor::Tensor tensor, reader.read(proto));
   return to_value(tensor);

@@ -10,37 +10,38 @@ namespace scanloom {
 
 struct Stream::Impl {
   std::shared_ptr<Session::Impl> model;
-  std::shared_ptr<Session::Impl> session;                       ///< it runs the pushes
+  std::shared_ptr<Session::Impl> session;                       ///< runs the pushes
   std::shared_ptr<const Session::Impl::StreamProgram> program;  ///< null: states are named
   std::vector<std::optional<Value>> values;                     ///< by state; nullopt: initial
-  std::vector<std::pair<std::string, Value>> starts;  ///< set, of what first values are made from
+  std::vector<std::pair<std::string, Value>> starts;  ///< set by the user; first values are
+                                                      ///< computed from them
   bool begun = false;                                 ///< a push has succeeded since the last reset
 
   Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
-  /// Goes over to the model read without relying on equal names of sizes, where the feeds
-  /// contradict these. Errors: those of loading; invalid_argument, where that keeps other states.
+  /// Switches to the model read without relying on equally named sizes, if the feeds contradict
+  /// those. Errors: those of loading; invalid_argument if that model keeps other states.
   Expected<void> follow_sizes(std::span<const Feed> feeds);
   Expected<void> go_over_to(const std::shared_ptr<Session::Impl>& other);
   Expected<void> restore(const StreamState& state);
-  /// Feeds of a push of `program`: those that begin states become `first`.
+  /// Feeds of a push of `program`; those that begin states are moved to `first`.
   Expected<std::vector<Feed>> begin(std::span<const Feed> feeds, const RunOptions& options,
                                     std::vector<std::optional<Value>>& first) const;
-  /// The state that is an input of the model.
+  /// The state that is this input of the model.
   [[nodiscard]] std::optional<std::size_t> state_of(std::string_view input) const;
-  /// Whether only first values are made from it.
+  /// Whether the input is only used to compute first values.
   [[nodiscard]] bool is_start(std::string_view input) const;
-  /// Names those that there are.
+  /// The error for an unknown state, listing the available ones.
   [[nodiscard]] Error unknown_state(std::string_view input) const;
-  /// A copy of what input `index` of `impl` is to be.
+  /// A copy of the new value of input `index` of `impl`.
   static Expected<Value> value_of(const Session::Impl& impl, std::size_t index, const View& value);
-  /// Zeros count on the memory budget of the run; `held`: those that do already.
+  /// Zeros count against the run's memory budget; `held`: the bytes that already do.
   Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds, MemoryBudget& budget,
                           std::int64_t& held) const;
 };
 
 namespace {
 
-/// Where sizes do not fit, those of the feed do not fit what is kept: the model is not to blame.
+/// Sizes that do not fit are those of the feed and of the kept state: the model is not to blame.
 Error of_push(Error error) {
   if (error.code() != Code::invalid_model) return error;
   Error told(Code::invalid_argument, error.text());
@@ -56,7 +57,7 @@ std::optional<std::size_t> index_of(std::span<const ValueInfo> infos, std::strin
   return std::nullopt;
 }
 
-/// Whether a tensor of those sizes can ever be fed to the input.
+/// An error if a tensor of these sizes can never be fed to the input.
 Expected<void> check_sizes(const ValueInfo& info, const tensor::Shape& shape) {
   if (!info.ranked) return {};
   if (info.shape.size() != static_cast<std::size_t>(shape.rank()))
@@ -88,7 +89,7 @@ Expected<Stream> Session::stream() const {
   });
 }
 
-/// The state's initial value, or zeros of the declared sizes; symbols take their value from feeds.
+/// The state's initial value, or zeros of the declared sizes, with symbols resolved from the feeds.
 Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Feed> feeds,
                                       MemoryBudget& budget, std::int64_t& held) const {
   if (state.initial.defined()) {
@@ -236,7 +237,7 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
   if (program) SCANLOOM_CHECK_OK(follow_sizes(feeds));
   const std::vector<ir::State>& states = session->plan->module.states;
   std::vector<Feed> all(feeds.begin(), feeds.end());
-  // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
+  // First values are kept only if the push succeeds: a failed one may have had wrong sizes.
   std::vector<std::optional<Value>> first = values;
   if (program) {
     SCANLOOM_TRY(all, begin(feeds, options, first));
@@ -263,7 +264,7 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
     return keeps ? of_push(std::move(run).error()) : std::move(run).error();
   }
   Results results = *std::move(run);
-  // All at once, and only after the run has succeeded.
+  // All together, and only after the run has succeeded.
   for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
   begun = true;
   const std::size_t count = program ? program->outputs : session->own_outputs;
@@ -357,7 +358,7 @@ StreamState Stream::save() const {
   return saved;
 }
 
-/// Of a stream that has neither begun nor been set.
+/// Precondition: the stream has neither begun nor been set.
 Expected<void> Stream::Impl::restore(const StreamState& state) {
   if (state.contradicted && program && !model->source.distinct_sizes) {
     const std::scoped_lock lock(model->unshared_mutex);

@@ -1,4 +1,5 @@
-// What a stream without named states runs: the module whose states are what the loops of the model
+// The program of a stream without named states: a module whose states are what the model's loops
+// carry.
 // carry.
 #include <algorithm>
 #include <iterator>
@@ -13,8 +14,8 @@ namespace {
 
 using passes::StreamForm;
 
-/// Runs passes that loops carry the same values after as before, but for those that grow, which
-/// become rows: only so much of which can be followed.
+/// Runs passes that keep what loops carry, except for values that grow, which become stacked rows:
+/// only those can be streamed.
 Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disabled) {
   constexpr passes::PassFn kWanted[] = {
       passes::canonicalise,   passes::fold_constants,   passes::inline_branch, passes::merge_common,
@@ -28,7 +29,7 @@ Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disa
   return ir::verify(module);
 }
 
-/// Of the model as it was written, where its steps can be followed.
+/// The stream form of the model as written, if its steps can be followed.
 Expected<StreamForm> declared_form(ir::Module module, const std::vector<std::string>& disabled) {
   Expected<StreamForm> form = passes::stream_form(module);
   if (form || !simplify(module, disabled)) return form;
@@ -38,8 +39,8 @@ Expected<StreamForm> declared_form(ir::Module module, const std::vector<std::str
 
 }  // namespace
 
-// Passes capture what is carried and never changes, drop what nothing reads and dissolve loops, but
-// which inputs a stream begins with is for the model to say.
+// Passes capture carried values that never change, drop unread ones and dissolve loops. The model
+// as written must decide which inputs a stream begins with.
 Expected<StreamForm> Session::Impl::stream_form() const {
   const ir::Module& optimised = for_streams ? *for_streams : plan->module;
   if (!options.optimize) return passes::stream_form(optimised);
@@ -48,7 +49,7 @@ Expected<StreamForm> Session::Impl::stream_form() const {
   const bool has_walk = passes::walks_open_size(*module);
   Expected<StreamForm> declared = declared_form(*std::move(module), options.disabled_passes);
   if (declared) return declared;
-  // What stood in the way may be gone; else it is named as the model has it.
+  // Passes may have removed the obstacle; otherwise the error names it as written in the model.
   Expected<StreamForm> form = passes::stream_form(optimised);
   return form || !has_walk ? std::move(form) : std::move(declared);
 }

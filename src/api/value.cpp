@@ -6,7 +6,7 @@
 namespace scanloom {
 namespace {
 
-/// What reads elements of the type, as code.
+/// The code that reads elements of this type.
 std::string_view reader_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -53,7 +53,7 @@ std::string_view reader_of(DType dtype) {
     case DType::i4:
       break;
   }
-  return "data()";  // C++ has no type of its own for them
+  return "data()";  // C++ has no type for these
 }
 
 std::string sizes_text(const std::vector<std::int64_t>& shape) {
@@ -130,7 +130,7 @@ Expected<std::vector<std::string_view>> Value::try_strings() const {
 
 std::vector<std::string_view> Value::strings() const { return try_strings().value_or_throw(); }
 
-// The depth of nesting is that of the value's type, which is bounded.
+// Recursion is as deep as the value's type, which is bounded.
 View Value::view() const {
   View view{dtype_, shape_, data_.get(), {}, data_};
   view.kind = kind_;

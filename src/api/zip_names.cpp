@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::size_t kMaxNames = 500;
 constexpr std::string_view kEntry = "PK\x01\x02", kEnd = "PK\x05\x06";
-/// What the records have before their texts, and how long the comment at the end may be.
+/// Sizes of the records before their texts, and the maximum length of the final comment.
 constexpr std::size_t kFileBytes = 30, kEntryBytes = 46, kEndBytes = 22, kMaxComment = 65535;
 
-/// A number of two or four bytes, 0 behind the end.
+/// A number of two or four bytes; 0 beyond the end.
 std::size_t number(std::string_view bytes, std::size_t at, std::size_t count) {
   std::size_t value = 0;
   if (at > bytes.size() || bytes.size() - at < count) return 0;
@@ -20,7 +20,7 @@ std::size_t number(std::string_view bytes, std::size_t at, std::size_t count) {
   return value;
 }
 
-/// Where the directory begins; the size of the archive where there is none.
+/// The offset of the directory; the size of the archive if there is none.
 std::size_t find_directory(std::string_view bytes) {
   const std::size_t last =
       bytes.size() > kMaxComment + kEndBytes ? kMaxComment + kEndBytes : bytes.size();

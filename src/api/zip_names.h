@@ -1,4 +1,4 @@
-// The names of the files in a zip archive; nothing else of it is read.
+// Reads the file names in a zip archive, and nothing else.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace scanloom {
 
-/// Returns the first hundreds of names of its directory, or, where the archive is cut off, the name
-/// of its first file. They point into the bytes, which may hold anything.
+/// Returns the first few hundred names of its directory or, if the archive is truncated, the name
+/// of its first file. They point into the bytes, which may be arbitrary.
 std::vector<std::string_view> zip_names(std::string_view bytes);
 
 }  // namespace scanloom

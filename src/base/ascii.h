@@ -1,4 +1,4 @@
-// Words of ASCII, whose case and surrounding blanks do not matter; the locale changes nothing.
+// ASCII words compared without case or surrounding blanks, independent of the locale.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace scanloom {
   return std::ranges::equal(a, b, [](char x, char y) { return lowered(x) == lowered(y); });
 }
 
-/// The text without blanks at its ends.
+/// The text without leading and trailing blanks.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\n\v\f\r";
   const std::size_t first = text.find_first_not_of(kBlanks);

@@ -1,4 +1,4 @@
-// SCANLOOM_ASSERT: guards our own mistakes, never the user's; off in optimised builds.
+// SCANLOOM_ASSERT: guards against our own mistakes, never the user's; off in optimised builds.
 #pragma once
 
 #if defined(SCANLOOM_CHECKED)

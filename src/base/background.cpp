@@ -18,7 +18,7 @@ struct Job {
 };
 
 struct Jobs {
-  std::mutex mutex;  // not taken by the threads, which are joined under it
+  std::mutex mutex;  // never taken by the threads, which are joined while it is held
   std::list<Job> list;
 
   void join_all() {
@@ -56,7 +56,7 @@ bool run_in_background(std::function<void()> work) {
     if (is_done) job.thread.join();
     return is_done;
   });
-  std::list<Job> begun;  // of one
+  std::list<Job> begun;  // holds one job
   try {
     Job& job = begun.emplace_back();
     job.thread = std::thread([&job, work = std::move(work)]() mutable noexcept {

@@ -1,4 +1,4 @@
-// Products and sums of sizes that notice overflow.
+// Products and sums of sizes that detect overflow.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace scanloom {
 
-/// 1 for no factors. Zero wins over an overflow of the other factors only where it comes first.
+/// The product, 1 for no factors; nullopt on overflow. A zero factor prevents overflow only of the
+/// factors after it.
 inline std::optional<std::int64_t> checked_product(std::span<const std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
@@ -22,7 +23,7 @@ inline std::optional<std::int64_t> checked_sum(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-/// Of sizes, which are not negative: the largest number where there is none large enough.
+/// The sum of two sizes (not negative), or the largest number if it does not fit.
 inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
   return checked_sum(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }

@@ -62,7 +62,7 @@ std::atomic<int>& mask() {
   return isa;
 }
 
-/// Cores of the control group's quota; 0 where there is none.
+/// The cgroup's quota in cores; 0 if there is none.
 double quota_cores() {
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
   std::string quota;

@@ -1,6 +1,6 @@
-// Diagnostics: collects every error and warning that a reader finds, instead of only the first; of
-// what a hostile file could make without end (the same node in a function that is called again and
-// again) the first thousand, and of very long texts their ends.
+// Diagnostics: collects every error and warning that a reader finds, not only the first. A hostile
+// file can cause endless errors (the same node in a function that is called again and again), so
+// only the first thousand are kept, and very long texts are shortened.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace scanloom {
 
 class Diagnostics {
  public:
-  static constexpr std::size_t kMaxKept = 1000;     ///< errors, and warnings
-  static constexpr std::size_t kMaxText = 1 << 14;  ///< bytes of one of them
+  static constexpr std::size_t kMaxKept = 1000;     ///< errors; also the limit of warnings
+  static constexpr std::size_t kMaxText = 1 << 14;  ///< bytes of one text
 
   void error(Error error) {
     if (++error_count_ == kMaxKept + 1) errors_.back().note("further errors are left out");
@@ -38,7 +38,7 @@ class Diagnostics {
   }
 
   [[nodiscard]] bool ok() const { return errors_.empty(); }
-  /// Of all errors, those left out included.
+  /// Counts all errors, including those left out.
   [[nodiscard]] std::size_t error_count() const { return error_count_; }
   [[nodiscard]] const std::vector<Error>& errors() const { return errors_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }

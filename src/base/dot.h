@@ -1,7 +1,6 @@
-// The one rule of products: sums run over k in order, one multiply-add at a time, with a single
-// rounding where the active instruction set has fma and with two where it has not. Reference
-// kernels call these functions; vector kernels do the same per lane, so all of them give equal
-// bits.
+// The rule for all products: sums run over k in order, one multiply-add at a time, which rounds
+// once if the active instruction set has fma and twice otherwise. Reference kernels call these
+// functions; vector kernels do the same per lane, so all give the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The inside's way to make and pass on errors: fail(code, "format", ...) and SCANLOOM_TRY.
+// Internal helpers to create and pass on errors: fail(code, "format", ...) and SCANLOOM_TRY.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,13 +7,13 @@
 
 namespace scanloom {
 
-/// An Error with a formatted message: lower case, no final full stop, both numbers.
+/// An Error with a formatted message: lower case, no final period, both numbers.
 template <class... Args>
 [[nodiscard]] Error fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
   return Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// For rules of formats and of the IR, which nearly all messages are about.
+/// fail(Code::invalid_model, ...): for rules of formats and of the IR, which most errors are about.
 template <class... Args>
 [[nodiscard]] Error invalid_model(fmt::format_string<Args...> format, Args&&... args) {
   return Error(Code::invalid_model, fmt::format(format, std::forward<Args>(args)...));
@@ -24,7 +24,7 @@ template <class... Args>
 #define SCANLOOM_CONCAT_(a, b) a##b
 #define SCANLOOM_CONCAT(a, b) SCANLOOM_CONCAT_(a, b)
 
-/// SCANLOOM_TRY(declaration, expression): declares from the value, or returns the error.
+/// SCANLOOM_TRY(declaration, expression): initialises the declaration, or returns the error.
 #define SCANLOOM_TRY(declaration, expression) \
   SCANLOOM_TRY_(SCANLOOM_CONCAT(scanloom_try_, __LINE__), declaration, expression)
 #define SCANLOOM_TRY_(name, declaration, expression) \
@@ -33,8 +33,8 @@ template <class... Args>
     return std::move(name).error();                  \
   declaration = *std::move(name)
 
-/// SCANLOOM_CHECK_OK(expression): returns the error of an Expected whose value is not needed. One
-/// statement, so that it can stand alone between `if` and `else`.
+/// SCANLOOM_CHECK_OK(expression): returns the error of an Expected whose value is not needed. A
+/// single statement, usable between `if` and `else`.
 #define SCANLOOM_CHECK_OK(expression) \
   SCANLOOM_CHECK_OK_(SCANLOOM_CONCAT(scanloom_ok_, __LINE__), expression)
 #define SCANLOOM_CHECK_OK_(name, expression)          \

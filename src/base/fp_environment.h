@@ -1,5 +1,5 @@
-// FpEnvironment: while it lives, this thread rounds to nearest even, keeps denormals and masks
-// floating-point exceptions; then the caller's settings are back.
+// FpEnvironment: while it exists, this thread rounds to nearest even, keeps denormals and masks
+// floating-point exceptions; its destructor restores the caller's settings.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// FunctionRef: a callable passed down, never kept; two pointers, no allocation.
+// FunctionRef: a reference to a callable, passed down and never stored; two pointers, no
+// allocation.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Id<Tag>: a typed 32-bit name of something kept in a table. Ids of different tables do not mix.
+// Id<Tag>: a typed 32-bit index into a table. Ids of different tables do not mix.
 #pragma once
 
 #include <compare>

@@ -1,13 +1,13 @@
-// Large pages for large memory: a page fault for every 2 MB that are written instead of every 4 kB,
-// and no waits for the addresses of pages.
+// Large pages for large buffers: one page fault per 2 MB written instead of per 4 kB, and fewer TLB
+// misses.
 #pragma once
 
 #include <cstddef>
 
 namespace scanloom {
 
-/// Asks the system for large pages in [memory, memory + bytes), where it has them for who asks; of
-/// less than 4 MB it does not, as numpy does not. To be called before the memory is written.
+/// Asks the system for large pages in [memory, memory + bytes), if it grants them on request. Does
+/// nothing below 4 MB, like numpy. Call it before the memory is written.
 void prefer_large_pages(void* memory, std::size_t bytes);
 
 }  // namespace scanloom

@@ -1,5 +1,5 @@
 // MappedFile: the bytes of a regular file, mapped read-only. Models and their external data are
-// read in place; whoever points into the bytes keeps the shared_ptr.
+// read in place; pointers into the bytes need the shared_ptr to stay alive.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace scanloom {
 
 class MappedFile {
  public:
-  /// Errors: not_found (no such file, or a zero byte in the path), invalid_argument (not a regular
-  /// file, not readable).
-  /// A file that somebody shortens while it is mapped ends the process, as with any mapping.
+  /// Maps the file. If it is truncated while mapped, the process ends, as with any mapping. Errors:
+  /// not_found (no such file, or a zero byte in the path), invalid_argument (not a regular file,
+  /// not readable).
   static Expected<std::shared_ptr<const MappedFile>> open(const std::string& path);
 
   ~MappedFile();

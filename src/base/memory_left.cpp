@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kUnknown = std::int64_t{1} << 40;
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
 
-/// Empty where it cannot be read.
+/// The file's text; empty if it cannot be read.
 std::string read_file(const std::string& path) {
   std::string text;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// The number behind "key", which begins a line.
+/// The number after "key" at the beginning of a line.
 std::optional<std::int64_t> entry(std::string_view text, std::string_view key) {
   std::optional<std::int64_t> found;
   for_each_line(text, [&](std::string_view line) {
@@ -71,7 +71,7 @@ std::optional<std::int64_t> entry(std::string_view text, std::string_view key) {
   return found;
 }
 
-/// The files of a version of cgroups.
+/// The files of one version of cgroups.
 struct CgroupFiles {
   const char* limit;
   const char* usage;
@@ -81,7 +81,7 @@ constexpr CgroupFiles kVersion1 = {"/memory.limit_in_bytes", "/memory.usage_in_b
                                    "total_inactive_file"};
 constexpr CgroupFiles kVersion2 = {"/memory.max", "/memory.current", "inactive_file"};
 
-/// What one cgroup has left; nullopt where it has no limit ("max") or no such controller.
+/// The memory that one cgroup has left; nullopt if it has no limit ("max") or no such controller.
 std::optional<std::int64_t> left_in(const std::string& folder, const CgroupFiles& files) {
   const auto limit = number_of(read_file(folder + files.limit));
   if (!limit) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<std::int64_t> left_in(const std::string& folder, const CgroupFiles
   return std::max<std::int64_t>(*limit - (*usage - std::min(cached.value_or(0), *usage)), 0);
 }
 
-/// Where a hierarchy with memory limits is mounted, and which of its folders is there.
+/// Mount point of a hierarchy with memory limits, and the folder of the hierarchy mounted there.
 struct Mount {
   std::string point, root;
 };
@@ -116,7 +116,7 @@ std::optional<Mount> mount_of(std::string_view mountinfo, bool version2) {
   return found;
 }
 
-/// The least that the folder and those around it, up to the mount, have left.
+/// The least memory left in the folder and its parents, up to the mount.
 std::int64_t left_in_hierarchy(const Mount& mount, std::string_view path,
                                const CgroupFiles& files) {
   // A container sees its own folder as the root of the mount.

@@ -1,6 +1,6 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011):
-// a counter and a key to 128 random bits. There is no state: the same counter and key always give
-// the same bits, whichever thread asks.
+// maps a counter and a key to 128 random bits. It has no state: the same counter and key always
+// give the same bits, in any thread.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 
 inline constexpr int kPhiloxRounds = 10;
 inline constexpr std::uint32_t kPhiloxFactors[] = {0xD2511F53, 0xCD9E8D57};
-/// What the words of the key grow by after each round.
+/// Increments of the key's words after each round.
 inline constexpr std::uint32_t kPhiloxWeyl[] = {0x9E3779B9, 0xBB67AE85};
 
 [[nodiscard]] constexpr PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
@@ -34,10 +34,10 @@ constexpr std::uint32_t high_word(std::uint64_t value) {
   return static_cast<std::uint32_t>(value >> 32);
 }
 
-/// Blocks of random bits by number: those of one tensor of random numbers.
+/// The blocks of random bits of one random tensor, by number.
 struct PhiloxBlocks {
   PhiloxKey key = {};
-  std::uint32_t high_mask = ~std::uint32_t{0};  ///< what of the number's high word is told
+  std::uint32_t high_mask = ~std::uint32_t{0};  ///< bits kept of the number's high word
   std::uint32_t beside = 0;                     ///< the other bits of that word of the counter
   std::uint32_t third = 0, fourth = 0;
 

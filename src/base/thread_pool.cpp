@@ -24,8 +24,8 @@ constexpr auto kNothing = [](std::int64_t) {};
 
 thread_local bool t_inside = false;
 
-/// About 50 microseconds: loops announce a job every few of them, and waking a thread takes as
-/// long.
+/// About 50 microseconds: loops submit a job every few microseconds, and waking a thread takes
+/// about as long.
 constexpr int kSpins = 1000;
 
 void relax() {
@@ -36,7 +36,7 @@ void relax() {
 #endif
 }
 
-/// Waits until the value is another one: awake at first, then asleep.
+/// Waits until the value changes: spins first, then sleeps.
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   for (int i = 0; i < kSpins; ++i) {
     if (value.load(std::memory_order_acquire) != old) return;
@@ -45,20 +45,20 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   value.wait(old, std::memory_order_acquire);
 }
 
-/// One call of parallel_for at a time. Each thread begins with chunks of its own, always the same
-/// ones, so that what they read stays in its cache; then it takes what others have left. All that
-/// the caller and one helper tell each other lies in one line of the cache.
+/// Runs one call of parallel_for at a time. Each thread begins with the same chunks every time, so
+/// that the data they read stays in its cache, then takes chunks that others have left. All state
+/// shared between the caller and one helper fits in one cache line.
 class Pool {
  public:
   explicit Pool(int threads) : seats_(static_cast<std::size_t>(threads)) {
     try {
       for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error&) {
-      // The system gives no more threads; the work is done with those there are.
+      // The system gives no more threads; the work is done with the existing ones.
     }
   }
-  /// Ends the threads, unless a job is running: then they end with the process. No job runs from
-  /// now on.
+  /// Ends the threads, unless a job is running: they then end with the process. No job runs
+  /// afterwards.
   void stop() {
     if (busy_.exchange(true)) return;
     for (Seat& seat : seats_) {
@@ -70,7 +70,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// False: another job has the pool; the caller works alone.
+  /// Returns false if another job has the pool; the caller then works alone.
   bool run(std::int64_t chunks, int threads, Work work) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     for (int i = 0; i < threads; ++i) {
@@ -81,14 +81,15 @@ class Pool {
       seat.end = chunks * (i + 1) / threads;
     }
     for (int i = 1; i < threads; ++i) {
-      // In one order with the count of waiters that notify_one() looks at; so is kIdle below.
+      // seq_cst orders this store with the waiter count that notify_one() reads; so does kIdle
+      // below.
       seat_of(i).state.store(kOffered, std::memory_order_seq_cst);
       seat_of(i).state.notify_one();
     }
     take_chunks(0);
     for (int i = 1; i < threads; ++i) {
       std::atomic<std::uint32_t>& state = seat_of(i).state;
-      // Looked at first: writing would take the line from a helper that is at work.
+      // Loads first: a write would take the cache line from a helper at work.
       std::uint32_t offered = state.load(std::memory_order_relaxed);
       if (offered == kOffered &&
           state.compare_exchange_strong(offered, kIdle, std::memory_order_acq_rel))
@@ -102,7 +103,7 @@ class Pool {
  private:
   static constexpr std::uint32_t kIdle = 0, kOffered = 1, kTaken = 2, kStop = 3;
 
-  /// Of one thread; the caller's is the first.
+  /// State of one thread; the caller's is the first.
   struct alignas(64) Seat {
     std::atomic<std::uint32_t> state{kIdle};
     int threads = 0;
@@ -132,7 +133,7 @@ class Pool {
     while (true) {
       wait_while(state, kIdle);
       if (state.load(std::memory_order_acquire) == kStop) return;
-      // The caller takes an offer back when nothing is left to do.
+      // The caller withdraws an offer when no work is left.
       std::uint32_t offered = kOffered;
       if (!state.compare_exchange_strong(offered, kTaken, std::memory_order_acq_rel)) continue;
       take_chunks(index);
@@ -146,8 +147,8 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-/// The process's pool. A child process starts over: threads do not survive a fork, so the parent's
-/// pool object is left alone there and a new one made.
+/// The process's pool. Threads do not survive a fork, so a child process leaves the parent's pool
+/// object alone and makes a new one.
 struct Holder {
   std::mutex mutex;
   std::unique_ptr<Pool> pool;
@@ -157,8 +158,8 @@ Holder*& holder() {
   static Holder* current = [] {
     pthread_atfork(nullptr, nullptr,
                    [] { holder() = new Holder; });  // the old one is not ours to free
-    // Ends the threads with the process; a Holder that a fork left behind is never touched. The
-    // pool itself stays: other threads may still be about to use it.
+    // Ends the threads with the process, but never touches a Holder that a fork left over. The pool
+    // itself stays: other threads may be about to use it.
     static struct Closer {
       ~Closer() {
         if (holder()->pool) holder()->pool->stop();
@@ -176,7 +177,7 @@ Pool& pool() {
   return *current.pool;
 }
 
-/// What SCANLOOM_THREADS says; 0: nothing.
+/// The value of SCANLOOM_THREADS; count 0: not set.
 struct Wanted {
   int count = 0;
   std::string_view warning = {};

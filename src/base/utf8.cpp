@@ -5,7 +5,7 @@
 namespace scanloom {
 namespace {
 
-/// Bytes of the valid sequence that begins at `at`; 0 if there is none (RFC 3629, section 4).
+/// Length of the valid sequence that begins at `at`; 0 if there is none (RFC 3629, section 4).
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<std::uint8_t>(text[at + i]) : std::uint8_t{0};
@@ -52,7 +52,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
   };
   constexpr std::size_t kLongestSequence = 4;
   std::size_t head = (limit - 3) / 2, tail = text.size() - (limit - 3 - head);
-  // Bytes that only look like parts of a sequence may go on for long.
+  // Runs of bytes that only look like parts of a sequence may be long, so look at a few.
   for (std::size_t i = 1; i < kLongestSequence && continues(head); ++i) --head;
   for (std::size_t i = 1; i < kLongestSequence && continues(tail); ++i) ++tail;
   return std::string(text.substr(0, head)) + "..." + std::string(text.substr(tail));

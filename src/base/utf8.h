@@ -1,5 +1,5 @@
-// Names in models are any bytes, and any number of them; what leaves the library as text is valid
-// UTF-8.
+// Valid UTF-8 of bounded length, for text that leaves the library: names in models are arbitrary
+// bytes of any length.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace scanloom {
 /// The text with every byte that is not part of a valid UTF-8 sequence replaced by '?'.
 std::string to_valid_utf8(std::string_view text);
 
-/// The text; where it is longer than `limit` bytes its beginning and its end, with "..." between
-/// them, cutting through no sequence. Precondition: limit >= 16.
+/// Returns the text; if it is longer than `limit` bytes, its beginning and end with "..." between
+/// them, without cutting a sequence. Precondition: limit >= 16.
 std::string shortened(std::string_view text, std::size_t limit);
 
 }  // namespace scanloom

@@ -1,7 +1,8 @@
-// Functions with fused multiply-add in code for the baseline; they may be called where has_fma().
+// SCANLOOM_WITH_FMA: compiles a function of baseline code with fused multiply-add. Call it only if
+// has_fma().
 #pragma once
 
-/// They take in what they call (flatten): of templates for the baseline each multiply-add would be
+/// Flattened: without inlining, each multiply-add in a template compiled for the baseline would be
 /// a call of the C library.
 #if defined(__x86_64__)
 #define SCANLOOM_WITH_FMA __attribute__((target("fma"), flatten))

@@ -24,8 +24,8 @@ using tensor::MemoryAccount;
 using tensor::ObjectRef;
 using tensor::Tensor;
 
-/// Whether the type allows the value, of whose items nothing is asked: they were looked at when
-/// they were made.
+/// Whether the type allows the value, without looking at its items: they were checked when they
+/// were made.
 bool allows_outside(const Type& type, const ObjectRef& value) {
   if (type.is_tensor()) return allows(type, value);
   const auto kind = type.wraps.front() == tensor::Wrap::sequence ? tensor::ObjectKind::sequence
@@ -33,8 +33,8 @@ bool allows_outside(const Type& type, const ObjectRef& value) {
   return value && value->kind() == kind && value->dtype() == type.dtype;
 }
 
-/// Bodies nest as deeply as the model likes, so frames stand on a stack of our own. A region runs
-/// at most once at a time: one table holds the values of all regions.
+/// Bodies may nest arbitrarily deep, so frames are on an explicit stack. A region runs at most once
+/// at a time, so one table holds the values of all regions.
 class Interpreter {
  public:
   Interpreter(const Module& module, const InterpretOptions& options)
@@ -75,7 +75,7 @@ class Interpreter {
   Expected<void> ask_to_go_on() const;
   Expected<void> bind(std::span<const ValueId> ids, std::vector<ObjectRef> values,
                       std::string_view what);
-  /// The operands from `first` on; those that are not read again leave the table.
+  /// The operands from `first` on; those that are not read again are moved out of the table.
   [[nodiscard]] std::vector<ObjectRef> operands(NodeId id, std::size_t first = 0);
   [[nodiscard]] std::vector<ObjectRef> yields(RegionId id);
   [[nodiscard]] Error placed(Error error) const;
@@ -89,7 +89,7 @@ class Interpreter {
   std::vector<ObjectRef> values_;
   std::vector<InterpreterFrame> frames_;
   std::map<std::uint32_t, tensor::SampleCounter> samples_;
-  NodeId current_;  ///< what an error is about
+  NodeId current_;  ///< the node that errors name
 };
 
 Expected<std::vector<ObjectRef>> Interpreter::run(std::span<const ObjectRef> feeds) {
@@ -119,7 +119,7 @@ Expected<void> Interpreter::bind_feeds(std::span<const ObjectRef> feeds) {
   return {};
 }
 
-/// Whether the symbols of the type have the sizes that earlier feeds gave them.
+/// Whether the sizes of the type's symbols agree with those of earlier feeds.
 bool Interpreter::bind_sizes(const Type& type, const Tensor& feed,
                              std::vector<std::optional<std::int64_t>>& sizes) const {
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
@@ -150,7 +150,7 @@ Expected<void> Interpreter::execute(NodeId id) {
   return execute_kernel(id);
 }
 
-/// nullptr: the node draws nothing.
+/// nullptr: the node is not random.
 tensor::SampleCounter* Interpreter::samples_of(NodeId id) {
   if (module_.node(id).op->effects != ir::Effects::random) return nullptr;
   return &samples_.try_emplace(id.index, tensor::SampleCounter{.run = options_.run_number})

@@ -14,7 +14,7 @@
 
 namespace scanloom::interp {
 
-/// How far the outermost loop that is running has come.
+/// Progress of the outermost loop that is running.
 struct LoopProgress {
   ir::NodeId loop;
   std::int64_t step = 0;    ///< steps done
@@ -22,26 +22,26 @@ struct LoopProgress {
 };
 
 struct InterpretOptions {
-  /// Of each execution of a loop without a finite trip count.
+  /// Limit for each execution of a loop without a finite trip count.
   std::int64_t max_steps = ir::kDefaultMaxSteps;
-  /// Of each execution of any loop; -1: no limit.
+  /// Limit for each execution of any loop; -1: none.
   std::int64_t max_steps_of_any = -1;
-  /// Bytes of all values at once, as far as the run makes them: feeds and constants do not count.
-  /// 0: as MemoryBudget has it by default.
+  /// Limit on the bytes of all values alive at once that the run makes, without feeds and
+  /// constants. 0: the default of MemoryBudget.
   std::int64_t max_memory = std::numeric_limits<std::int64_t>::max();
-  /// Which run of the session this is: random operators draw anew in each.
+  /// The number of this run of the session: random operators draw new numbers in each.
   std::uint64_t run_number = 0;
-  /// Asked before every step of every loop; an error ends the run (cancellation, a deadline).
+  /// Called before every step of every loop; an error ends the run (cancellation, a deadline).
   std::function<Expected<void>(const LoopProgress&)> may_go_on;
 };
 
-/// The module's outputs, from one value for each argument of its top region. Errors name the node
-/// and the steps of the loops around it: invalid_argument (feeds, data), limit_reached, internal (a
-/// result that contradicts its type). Thread-safe.
+/// Computes the module's outputs from one value for each argument of its top region. Errors name
+/// the node and the steps of the loops around it: invalid_argument (feeds, data), limit_reached,
+/// internal (a result that contradicts its type). Thread-safe.
 Expected<std::vector<tensor::ObjectRef>> interpret_objects(const ir::Module& module,
                                                            std::span<const tensor::ObjectRef> feeds,
                                                            const InterpretOptions& options = {});
-/// The same for modules of which all inputs and outputs are tensors; unsupported for others.
+/// The same for modules whose inputs and outputs are all tensors; unsupported for others.
 Expected<std::vector<tensor::Tensor>> interpret(const ir::Module& module,
                                                 std::span<const tensor::Tensor> feeds,
                                                 const InterpretOptions& options = {});

@@ -35,7 +35,7 @@ LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<ObjectRe
       memory_(&memory),
       rows_(module.node(node).loop->stacked.size()),
       rows_held_(rows_.size()) {
-  // Sequences and optionals are handed over, so that the body may change them in place.
+  // Moves sequences and optionals, so that the body may change them in place.
   for (std::size_t i = 0; i < ports().carried; ++i) {
     ObjectRef& initial = inputs_[ports().first_carried_input() + i];
     carried_.push_back(initial->is_tensor() ? initial : std::move(initial));
@@ -143,7 +143,7 @@ Expected<void> LoopRun::take_row(std::size_t i, const Tensor& row) {
   std::vector<Tensor>& rows = rows_[i];
   SCANLOOM_CHECK_OK(tensor::check_row(
       rows, row, [&] { return ir::describe_stacked(*module_, node_, i); }, port.axis, port.insert));
-  // A row that is the same in all steps takes no new memory, but what describes it does.
+  // A row that is the same in all steps takes no new memory, but its Tensor object does.
   if (rows.size() == rows.capacity()) {
     const std::size_t room = std::max<std::size_t>(2 * rows.size(), 8);
     SCANLOOM_TRY(rows_held_[i], memory_->hold(static_cast<std::int64_t>(room * sizeof(Tensor))));

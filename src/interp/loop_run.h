@@ -1,5 +1,5 @@
-// LoopRun: one execution of a loop: what its ports hold between the steps. Decides how many steps
-// there are and what each of them reads; running the body is the interpreter's part.
+// LoopRun: one execution of a loop: the contents of its ports between steps. Decides how many steps
+// there are and what each reads; the interpreter runs the body.
 #pragma once
 
 #include <limits>
@@ -15,22 +15,23 @@ namespace scanloom::interp {
 
 class LoopRun {
  public:
-  /// `inputs` are the node's; `memory`, which must outlive the run, counts what it makes. Errors do
-  /// not name the node.
+  /// `inputs` are the node's; `memory`, which must outlive the run, counts the values it makes.
+  /// Errors do not name the node.
   static Expected<LoopRun> start(const ir::Module& module, ir::NodeId node,
                                  std::vector<tensor::ObjectRef> inputs,
                                  const InterpretOptions& options, tensor::MemoryAccount& memory);
 
   [[nodiscard]] bool wants_step() const { return going_ && step_ < steps_; }
-  /// How many steps were taken.
+  /// Number of steps taken.
   [[nodiscard]] std::int64_t step() const { return step_; }
-  /// At most so many will be; -1: not known.
+  /// The maximum number of steps; -1: not known.
   [[nodiscard]] std::int64_t steps() const { return has_end_ ? steps_ : -1; }
-  /// Of the body, for the next step, which is given the states. Precondition: wants_step().
+  /// The body's arguments for the next step; moves the states into them. Precondition:
+  /// wants_step().
   [[nodiscard]] Expected<std::vector<tensor::ObjectRef>> arguments();
-  /// Ends a step, with what the body yielded.
+  /// Ends a step with the yields of the body.
   Expected<void> take(std::vector<tensor::ObjectRef> yields);
-  /// Of the node, once. Precondition: !wants_step().
+  /// The node's results; call it once. Precondition: !wants_step().
   [[nodiscard]] Expected<std::vector<tensor::ObjectRef>> results();
 
  private:
@@ -54,7 +55,7 @@ class LoopRun {
   std::vector<ir::ScanWindow> windows_;
   std::vector<tensor::ObjectRef> carried_;
   std::vector<std::vector<tensor::Tensor>> rows_;       ///< of each stacked port
-  std::vector<std::shared_ptr<const void>> rows_held_;  ///< the account's record of these lists
+  std::vector<std::shared_ptr<const void>> rows_held_;  ///< accounts for the memory of these lists
 };
 
 /// The one element of a boolean tensor; `what` names it in the error.

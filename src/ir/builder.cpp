@@ -23,7 +23,7 @@ std::string location_text(const Module& module, LocationId location, const OpDef
   return module.location(location).nodes.front();
 }
 
-/// What inference says when it is told no sizes: element types and wraps.
+/// Infers without any known sizes: only element types and wraps.
 Expected<NodeTypes> infer_sizeless(const OpDef& op, std::span<const Type* const> types,
                                    std::span<const Attr> attrs, std::size_t outputs,
                                    DimTable& dims) {
@@ -72,8 +72,8 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
   auto result = infer_node(op, types, known_inputs, *ordered, outputs, module_.dims);
   if (!result) {
     if (region_ == module_.top()) return std::move(result).error().at(location());
-    // Sizes that do not fit may belong to a side that never runs; the kinds of values are right all
-    // the same, or always wrong.
+    // Sizes that do not fit may be in a region that never runs; the kinds of values must be right
+    // regardless.
     auto sizeless = infer_sizeless(op, types, *ordered, outputs, module_.dims);
     if (!sizeless && op.run_objects != nullptr) return std::move(result).error().at(location());
     const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;

@@ -1,4 +1,4 @@
-// Builder: appends nodes to a region, inferring their types as it goes. For front-ends and tests.
+// Builder: appends nodes to a region and infers their types. Used by front-ends and tests.
 #pragma once
 
 #include <map>
@@ -23,24 +23,25 @@ class Builder {
 
   [[nodiscard]] Module& module() { return module_; }
   [[nodiscard]] RegionId region() const { return region_; }
-  /// Nodes appended from now on come from there.
+  /// Sets the location of nodes appended from now on.
   void set_location(LocationId location) { location_ = location; }
 
-  /// Appends a node with `outputs` results; attributes by name, those left out are absent. Result
-  /// types are inferred. Errors name the place. Outside the top region, where a node may never run,
-  /// sizes that do not fit are no error yet: the results are unranked, and infer() decides.
-  /// Precondition: op is none of loop, branch, constant (Module::add_node makes the first two).
+  /// Appends a node with `outputs` results. Attributes are given by name; omitted ones are absent.
+  /// Infers the result types. Errors name the location. Outside the top region, where a node may
+  /// never run, sizes that do not fit are not yet an error: the results are unranked, and infer()
+  /// decides. Precondition: op is none of loop, branch, constant (Module::add_node makes the first
+  /// two).
   Expected<NodeId> node(const OpDef& op, std::vector<ValueId> inputs,
                         std::vector<NamedAttr> attrs = {}, std::size_t outputs = 1);
-  /// As node(), for the common case of one result.
+  /// node() with one result.
   Expected<ValueId> op(const OpDef& op, std::vector<ValueId> inputs,
                        std::vector<NamedAttr> attrs = {});
   ValueId constant(Tensor value);
 
-  /// What is known of the value when it is made: a constant's elements, or integers that say sizes;
-  /// nullptr where nothing is.
+  /// What is known of the value at this point: a constant's elements, or integers that are sizes;
+  /// nullptr if nothing is known.
   [[nodiscard]] std::shared_ptr<const Known> known(ValueId value);
-  /// Says what is known of an argument of the region.
+  /// Records what is known of an argument of the region.
   void learn(ValueId argument, std::shared_ptr<const Known> known) {
     if (known != nullptr) known_[argument] = std::move(known);
   }
@@ -49,7 +50,8 @@ class Builder {
   Module& module_;
   RegionId region_;
   LocationId location_;
-  std::map<ValueId, std::shared_ptr<const Known>> known_;  // of constants, and of sizes made here
+  std::map<ValueId, std::shared_ptr<const Known>> known_;  // of constants, and of sizes computed
+                                                           // here
 };
 
 }  // namespace scanloom::ir

@@ -10,14 +10,14 @@ using tensor::Operand;
 using tensor::Shape;
 using tensor::Tensor;
 
-/// Operands over whole tensors. They point into this object, which therefore stays where it is.
+/// Operands over whole tensors. They point into this object, so it must not move.
 class Operands {
  public:
   explicit Operands(std::span<const Tensor> tensors)
       : operands_(tensors.size()), slots_(tensors.size()), strides_(tensors.size()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i].defined()) continue;
-      // Kernels write to results alone, and those are ours.
+      // Kernels write only to results, which are ours.
       slots_[i] = static_cast<std::byte*>(const_cast<void*>(tensors[i].data()));
       strides_[i] = contiguous_strides(tensors[i].shape());
       operands_[i] = {.slot = &slots_[i],

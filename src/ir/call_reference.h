@@ -9,14 +9,14 @@
 
 namespace scanloom::ir {
 
-/// Whether nothing is left to do for these results: none has an element, and the operator neither
-/// looks for faults in data nor counts its executions.
+/// Whether the call has no effect for these results: none has an element, and the operator neither
+/// checks its data nor counts its executions.
 [[nodiscard]] bool makes_nothing(const OpDef& op, std::span<const tensor::Operand> results);
 
-/// Fills `results`, whose storage nothing else shares. An absent operand is a Tensor that is not
-/// defined. Errors: the kernel's fault, not naming the node; unsupported for more operands than a
-/// Call can count. Precondition: op.reference is set and the sizes are those that op.infer gives.
-/// `draws` is for random operators.
+/// Fills `results`, whose storage must not be shared. An absent operand is an undefined Tensor.
+/// `draws` is for random operators. Errors: the kernel's fault, without the node's name;
+/// unsupported for more operands than a Call can count. Precondition: op.reference is set and the
+/// sizes are those that op.infer gives.
 Expected<void> call_reference(const OpDef& op, std::span<const tensor::Tensor> inputs,
                               std::span<const tensor::Attr> attrs,
                               std::span<const tensor::Tensor> results,

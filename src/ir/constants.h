@@ -1,4 +1,4 @@
-// What is known of a value because a constant node makes it.
+// The known contents of values that constant nodes make.
 #pragma once
 
 #include "ir/module.h"
@@ -6,10 +6,10 @@
 
 namespace scanloom::ir {
 
-/// The tensor of a constant node's result; nullptr for other values, and for none.
+/// The tensor of a constant node's result; nullptr for any other or an invalid value.
 [[nodiscard]] const tensor::Tensor* constant_of(const Module& module, ValueId value);
 
-/// Whether it is known, a boolean of one element, and true.
+/// Whether the tensor is given and is a boolean of one element that is true.
 [[nodiscard]] bool is_true(const tensor::Tensor* value);
 
 }  // namespace scanloom::ir

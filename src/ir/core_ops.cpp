@@ -1,4 +1,4 @@
-// The three operators that the IR itself is made of. The driver (infer.cpp) infers their types.
+// The three operators that are part of the IR itself. The driver (infer.cpp) infers their types.
 #include "ir/op_def.h"
 
 namespace scanloom::ir {

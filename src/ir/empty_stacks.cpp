@@ -10,7 +10,7 @@ namespace {
 using tensor::Shape;
 using tensor::Tensor;
 
-/// What inference says of the loop's results when its operands are these.
+/// Infers the types of the loop's results for these operands.
 Expected<std::vector<Type>> infer_results(const Module& module, NodeId loop,
                                           std::span<const Tensor> inputs) {
   Module alone;
@@ -36,7 +36,7 @@ Expected<std::vector<Type>> infer_results(const Module& module, NodeId loop,
   return types;
 }
 
-/// The rows of a first step, as far as the sizes of its operands tell; nothing where such a step
+/// The rows of a first step, as far as the operands' sizes determine them; empty if such a step
 /// would fail.
 std::vector<Type> infer_first_rows(const Module& module, NodeId loop,
                                    std::span<const Tensor> inputs) {
@@ -88,7 +88,7 @@ std::vector<Type> infer_first_rows(const Module& module, NodeId loop,
   return rows;
 }
 
-/// The size of an axis where one of two ways to find it knows it.
+/// The size of an axis, from whichever of the two inferences knows it.
 std::int64_t size_of(const Type& type, const Type* row, int axis, const StackedPort& port) {
   const Dim dim = type.dims[static_cast<std::size_t>(axis)];
   if (dim.is_constant()) return dim.value();

@@ -1,5 +1,4 @@
-// What the stacked results of a loop look like when it takes no step: the one rule for interpreter
-// and runtime.
+// The stacked results of a loop that takes no step: the one rule for interpreter and runtime.
 #pragma once
 
 #include <span>
@@ -11,10 +10,10 @@
 
 namespace scanloom::ir {
 
-/// The shape of each stacked result of `loop` after no steps, its operands being `inputs`: sizes
-/// that inference finds from these for all steps or for a first one, 0 where nothing determines
-/// them; a tensor that is not defined
-/// stands for an operand that is no tensor. The body is inferred anew.
+/// The shape of each stacked result of `loop` after zero steps with the operands `inputs`: sizes
+/// that inference finds from these for all steps or for a first step, and 0 where nothing
+/// determines them. An undefined tensor represents an operand that is not a tensor. Infers the body
+/// anew.
 Expected<std::vector<tensor::Shape>> empty_stacks(const Module& module, NodeId loop,
                                                   std::span<const tensor::Tensor> inputs);
 

@@ -1,4 +1,4 @@
-// Typed names of what a Module holds.
+// Typed ids of the contents of a Module.
 #pragma once
 
 #include "base/id.h"

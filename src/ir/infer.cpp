@@ -33,8 +33,8 @@ Expected<void> InferDriver::start(std::span<const Type> argument_types) {
 }
 
 Expected<Inference> InferDriver::run(std::span<const Type> argument_types) {
-  // Bodies in bodies whose states all change size are inferred once per depth; beyond any depth
-  // that means something, precision gives way to linear time.
+  // Nested bodies whose states all change size are inferred once per depth. Beyond any sensible
+  // depth, precision gives way to linear time.
   const std::size_t patience = 10000 + 16 * module_.node_count();
   SCANLOOM_CHECK_OK(start(argument_types));
   while (!frames_.empty()) {
@@ -82,7 +82,8 @@ Expected<void> InferDriver::visit(NodeId id) {
 
 namespace {
 
-/// A node that must run for its faults is not replaced by its value; its integers still serve.
+/// A node that must run because it may fail is not replaced by its value; its integers are still
+/// used.
 void forget_values(NodeTypes& result) {
   for (auto& known : result.known)
     if (known != nullptr && known->tensor)
@@ -130,7 +131,7 @@ Expected<bool> InferDriver::evaluate_plain(NodeId id, NodeTypes& result) {
   const auto has_tensor = [](const auto& known) {
     return known != nullptr && known->tensor.has_value();
   };
-  // What may fail is run even if its result is known, for the sake of the fault.
+  // A node that may fail runs even if its result is known, so that it can report its fault.
   if (node.op->effects == Effects::pure && std::ranges::all_of(result.known, has_tensor))
     return true;
   std::vector<Tensor> inputs;
@@ -142,7 +143,7 @@ Expected<bool> InferDriver::evaluate_plain(NodeId id, NodeTypes& result) {
   auto values =
       evaluate(*node.op, inputs, node.attrs, result.types, options_.max_evaluated_elements);
   if (!values) {
-    // In a region that may not run, the fault is left to the run.
+    // In a region that may not run, the run reports the fault.
     if (frames_.back().certain) return std::move(values).error();
     return false;
   }
@@ -163,7 +164,7 @@ void InferDriver::defer(NodeId id) {
 
 namespace {
 
-/// The inferred type, with what only the declared one knows.
+/// The inferred type, completed by facts that only the declared type has.
 Type refined(const Type& inferred, const Type& declared, const DimTable& dims) {
   if (!same_kind(inferred, declared) || !declared.ranked) return inferred;
   if (!inferred.ranked) return declared;
@@ -190,7 +191,7 @@ Expected<void> infer_types(Module& module, Declared declared) {
   for (std::uint32_t i = 0; i < module.value_count(); ++i) {
     Value& value = module.value(ValueId(i));
     if (!value.region.valid() || !result.visited[value.region.index]) continue;
-    // Types noted down for the first step, or for one side of a branch, may be too narrow.
+    // Types inferred for the first step, or for one region of a branch, may be too narrow.
     value.type = result.varying_sizes || declared == Declared::ignore
                      ? std::move(result.types[i])
                      : refined(result.types[i], value.type, module.dims);

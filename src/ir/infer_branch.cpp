@@ -1,4 +1,5 @@
-// Inference of branches: the side that is known to run, or both and what their results share.
+// Inference of branches: the region that is known to run, or both regions and the join of their
+// results.
 #include "ir/infer_driver.h"
 
 namespace scanloom::ir {
@@ -25,7 +26,7 @@ Expected<void> InferDriver::enter_branch(NodeId id) {
                          to_string(condition, dims_));
   const Known* value = known(node.inputs[0]).get();
   if (value == nullptr || !value->tensor || value->tensor->elements() != 1) {
-    // A body is inferred again as its sizes widen, and what was known then need not be now.
+    // A body is inferred again as its sizes widen, and may then know less than before.
     result_.taken_branch[id.index] = -1;
     push_region(id, 0, false);
     return {};

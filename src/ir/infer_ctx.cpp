@@ -13,10 +13,10 @@ using tensor::DimTable;
 using tensor::Tensor;
 using tensor::Type;
 
-/// Elements of a tensor that are worth following as sizes.
+/// The limit of elements of a tensor tracked as sizes.
 constexpr std::int64_t kMaxTracked = 4096;
 
-/// The size of axis `axis` of a result of `rank` axes, counted from the end; 1 where it has none.
+/// The size of axis `axis` of a result of `rank` axes, aligned at the end; 1 if `type` lacks it.
 Dim aligned(const Type& type, int axis, int rank) {
   const int own = axis - (rank - type.rank());
   return own < 0 ? Dim(1) : type.dims[static_cast<std::size_t>(own)];
@@ -90,7 +90,7 @@ Expected<Type> InferCtx::broadcast(const Type& a, const Type& b, DType dtype) {
                            to_string(a, dims_), to_string(b, dims_), of_a.value(), of_b.value(),
                            axis);
     else if (of_a.is_constant() || of_b.is_constant())
-      result.dims.push_back(of_a.is_constant() ? of_a : of_b);  // the other is that, or 1
+      result.dims.push_back(of_a.is_constant() ? of_a : of_b);  // the other is equal, or 1
     else
       result.dims.push_back(dims_.fresh());
   }

@@ -1,5 +1,5 @@
-// InferCtx: what an operator's shape inference sees and fills in. It runs when loading, with
-// symbolic sizes, and again when binding, with numbers; the rules are written once.
+// InferCtx: the input and output of an operator's shape inference. It runs when loading, with
+// symbolic sizes, and again when binding, with numbers; operators need only one rule.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace scanloom::ir {
 
-/// What is known of a value beyond its type: all of it, or (integers of rank 0 and 1) its elements
-/// as dim expressions, which is how sizes flow through Shape, Gather, Concat and Reshape.
+/// What is known of a value beyond its type: all of it, or (for integers of rank 0 and 1) its
+/// elements as dim expressions. Sizes flow through Shape, Gather, Concat and Reshape this way.
 struct Known {
   std::optional<tensor::Tensor> tensor;
   std::optional<std::vector<tensor::Dim>> integers;
@@ -41,31 +41,31 @@ class InferCtx {
   [[nodiscard]] const tensor::Attr& attr(int i) const { return attrs_[at(i)]; }
   [[nodiscard]] std::span<const tensor::Attr> attrs() const { return attrs_; }
   [[nodiscard]] tensor::DimTable& dims() { return dims_; }
-  /// The inputs whose values the operator has asked for, known or not: bit i for input i, the last
-  /// bit for all from there on. The other inputs have decided by their types alone.
+  /// The inputs whose values the operator has requested, known or not: bit i for input i, the last
+  /// bit for all further ones. For the other inputs only the types mattered.
   [[nodiscard]] std::uint64_t values_asked() const { return values_asked_; }
 
-  /// The whole value of input i where it is known already; nullptr otherwise.
+  /// The whole value of input i if it is known; nullptr otherwise.
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
-  /// The elements of integer input i as dims where they are known; nullopt otherwise.
+  /// The elements of integer input i as dims if they are known; nullopt otherwise.
   [[nodiscard]] std::optional<std::vector<tensor::Dim>> integers(int i) const;
-  /// As integers(i), when all elements are numbers.
+  /// Like integers(i), if all elements are numbers.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers(int i) const;
 
   void set(int i, tensor::Type type) { outputs_[at(i)] = std::move(type); }
   void set(int i, DType dtype, std::vector<tensor::Dim> sizes) {
     set(i, tensor::Type::of(dtype, std::move(sizes)));
   }
-  /// Says what the integer output i holds, for the shapes that are computed from it.
+  /// Sets the elements of the integer output i, for shapes computed from it.
   void set_integers(int i, std::vector<tensor::Dim> values) {
     output_integers_[at(i)] = std::move(values);
   }
 
-  /// `rank` fresh sizes of that type.
+  /// A type with `rank` fresh sizes.
   [[nodiscard]] tensor::Type fresh(DType dtype, int rank);
   /// numpy's broadcasting of two types; unranked if either is. Error: sizes that cannot fit.
   Expected<tensor::Type> broadcast(const tensor::Type& a, const tensor::Type& b, DType dtype);
-  /// The axis in [0, rank); error with both numbers.
+  /// The axis in [0, rank); the error gives both numbers.
   Expected<int> axis(std::int64_t axis, int rank) const;
 
   [[nodiscard]] std::vector<tensor::Type>& outputs() { return outputs_; }
@@ -75,7 +75,7 @@ class InferCtx {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  /// What is known of input i; nullptr: nothing.
+  /// What is known of input i, or nullptr.
   [[nodiscard]] const Known* ask(int i) const;
 
   std::span<const tensor::Type* const> types_;

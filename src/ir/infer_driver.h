@@ -1,5 +1,5 @@
-// The inside of infer(): a stack of frames, one per region being inferred, because bodies may be
-// nested a thousand deep. Used by infer.cpp, infer_branch.cpp and infer_loop.cpp only.
+// The implementation of infer(): a stack of frames, one per region being inferred, because bodies
+// may be nested a thousand deep. Used only by infer.cpp, infer_branch.cpp and infer_loop.cpp.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,15 @@ class InferDriver {
     RegionId region;
     NodeId owner = {};       ///< the loop or branch; invalid: the top region
     std::size_t next = 0;    ///< among the region's nodes
-    bool certain = true;     ///< runs whenever the module does: a fault found here is an error
-    bool may_defer = false;  ///< may never run: sizes that do not fit are no error yet
-    /// Of loops: at most that many steps, where it is known; exactly, unless keep_going ends it.
+    bool certain = true;     ///< runs whenever the module does, so a fault found here is an error
+    bool may_defer = false;  ///< may never run, so sizes that do not fit are not yet an error
+    /// Loops: the maximum number of steps, if known; if `exact`, the number, unless keep_going ends
+    /// it.
     std::optional<Dim> trips = {};
     bool exact = false;
-    std::size_t first_own_dim = 0;  ///< fresh symbols from there on may differ from step to step
+    std::size_t first_own_dim = 0;  ///< fresh symbols from this one on may differ from step to step
   };
-  /// Which sizes of a carried value change between steps; only ever grows, so that inference ends.
+  /// Which sizes of a carried value change between steps. Only grows, so inference terminates.
   struct Widened {
     bool unranked = false;
     std::uint32_t axes = 0;
@@ -81,7 +82,8 @@ class InferDriver {
   Inference result_;
   std::vector<InferFrame> frames_;
   std::size_t visits_ = 0;
-  bool hasty_ = false;  ///< all that a loop changes is unranked from the start, so none is repeated
+  bool hasty_ = false;  ///< treats everything that a loop changes as unranked at once, so no body
+                        ///< is repeated
   std::map<NodeId, std::vector<Widened>> widened_;
   std::vector<const Type*> input_types_;
   std::vector<const Known*> input_known_;

@@ -28,7 +28,7 @@ Expected<void> check_counts(const Module& module, const Node& node) {
   return {};
 }
 
-/// Inference may find sizes that the reader did not know: of the model, or of the feeds.
+/// Inference may find sizes, of the model or of the feeds, that the reader did not know.
 Expected<void> check_single(std::string_view what, const Type& type, const tensor::DimTable& dims,
                             bool of_feeds) {
   if (!type.is_static() || type.shape().elements() == 1) return {};
@@ -43,7 +43,7 @@ std::optional<bool> known_boolean(const Known* known) {
   return known->tensor->as<bool>()[0];
 }
 
-/// Marks what differs between the two; whether there was anything new to mark.
+/// Marks the axes that differ between the two; returns whether any mark is new.
 template <class Widened>
 bool mark_differences(const Type& argument, const Type& yielded, Widened& widened) {
   if (!argument.ranked) return false;
@@ -95,7 +95,7 @@ Expected<void> InferDriver::count_trips(const Node& node, InferFrame& frame) {
   return {};
 }
 
-/// Of all scanned values there are equally many, or the run fails.
+/// The number of slices, equal for all scanned values, or the run fails.
 std::optional<Dim> InferDriver::count_slices(const Node& node) {
   for (std::size_t i = 0; i < node.loop->scanned.size(); ++i) {
     const ScannedPort& port = node.loop->scanned[i];
@@ -109,7 +109,7 @@ std::optional<Dim> InferDriver::count_slices(const Node& node) {
   return std::nullopt;
 }
 
-/// Whether as many steps as are counted, or as no count bounds, are at least one.
+/// Whether at least one step is certain, by the count or because nothing limits it.
 bool InferDriver::takes_a_step(const Node& node, const InferFrame& frame) {
   if (frame.trips) return frame.trips->is_constant() && frame.trips->value() > 0;
   return !node.loop->has_trip_count && node.loop->scanned.empty();
@@ -123,8 +123,8 @@ Expected<void> InferDriver::enter_loop(NodeId id) {
   SCANLOOM_CHECK_OK(count_trips(node, frame));
   const bool some = takes_a_step(node, frame);
   frame.certain = outer.certain && frame.exact && some;
-  // A model whose sizes can never fit is refused, whatever the count; those of one run, when the
-  // step is taken.
+  // A model whose sizes can never fit is refused, whatever the count; sizes of one run are checked
+  // when the step is taken.
   frame.may_defer =
       outer.may_defer || frame.trips == Dim(0) || (options_.evaluate && !(frame.exact && some));
   frame.first_own_dim = dims_.size();
@@ -134,8 +134,8 @@ Expected<void> InferDriver::enter_loop(NodeId id) {
   return set_loop_arguments(id);
 }
 
-/// Whether the carried value is what it was at first in every step: the body yields it as it is, or
-/// captures the initial value and yields that.
+/// Whether the carried value keeps its initial value in every step: the body yields it unchanged,
+/// or captures the initial value and yields that.
 bool InferDriver::passes_through(const Node& node, std::size_t carried) const {
   const LoopPorts& ports = *node.loop;
   const Region& body = module_.region(node.regions[0]);
@@ -232,8 +232,7 @@ Expected<void> InferDriver::leave_loop(NodeId id) {
   return set_stacked_outputs(id, frame);
 }
 
-/// What the condition that the body yields leaves of the count. A second step is the first that it
-/// can prevent.
+/// Accounts for the condition that the body yields: it can prevent the second step at the earliest.
 void InferDriver::end_early(const Node& node, InferFrame& frame) const {
   if (frame.trips && frame.trips->is_constant() && frame.trips->value() <= 1) return;
   const ValueId yield = module_.region(node.regions[0]).yields[0];

@@ -1,5 +1,5 @@
-// LastUses: which reads of sequences and optionals are the last of their region, so that whoever
-// runs a module may hand the value over and have it changed in place.
+// LastUses: which reads of sequences and optionals are the last in their region, so that the value
+// can be moved and changed in place.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ class LastUses {
  public:
   explicit LastUses(const Module& module);
 
-  /// Whether the operand may be moved from. Of an operand that stands several times only the last
-  /// one may; values that a loop captures belong to all of its steps and never may.
+  /// Whether the operand may be moved from. If a node reads a value several times, only the last
+  /// operand may; captured values of a loop are needed in all of its steps and never may.
   [[nodiscard]] bool of_operand(NodeId node, std::size_t operand) const {
     return at(operands_[node.index], operand);
   }
@@ -27,7 +27,7 @@ class LastUses {
   }
   void look_at(const Module& module, RegionId region, std::vector<bool>& read);
 
-  std::vector<std::vector<bool>> operands_;  // by NodeId; empty: none of the operands is an object
+  std::vector<std::vector<bool>> operands_;  // by NodeId; empty: no operand is an object
   std::vector<std::vector<bool>> yields_;    // by RegionId
 };
 

@@ -1,5 +1,5 @@
-// LoopPorts: how the operands, body arguments, yields and results of the one loop node belong
-// together. A loop has ports of exactly four kinds; the order below is the order everywhere.
+// LoopPorts: how the operands, body arguments, yields and results of the one loop node correspond.
+// A loop has ports of exactly four kinds; the order below is the same everywhere.
 //
 //   node inputs     [trip_count?] [condition?] captured... carried initial... scanned...
 //   body arguments                             captured... carried...         scanned...
@@ -12,14 +12,13 @@
 
 namespace scanloom::ir {
 
-/// From here on a trip count means none: exporters write "no limit" as a number too large to be
-/// meant.
+/// A trip count this large means none: exporters write "no limit" as a huge number.
 inline constexpr std::int64_t kEndlessTripCount = std::int64_t{1} << 53;
-/// The step limit of loops without trip count, unless another one is given.
+/// The default step limit of loops without a trip count.
 inline constexpr std::int64_t kDefaultMaxSteps = 100'000'000;
 
-/// A slice in, per step. Step k sees `part` elements of `axis` from start + k * stride on; a
-/// negative start counts from the end, a negative stride walks back. squeeze: the axis is removed
+/// An input slice per step. Step k sees `part` elements of `axis` from start + k * stride on; a
+/// negative start counts from the end, a negative stride walks backwards. squeeze: removes the axis
 /// (part 1).
 struct ScannedPort {
   std::int64_t axis = 0;  ///< of the outer value; normalised, >= 0
@@ -30,8 +29,8 @@ struct ScannedPort {
   friend bool operator==(const ScannedPort&, const ScannedPort&) = default;
 };
 
-/// A slice out, per step. insert: the row gets a new axis there (stack); otherwise rows are
-/// concatenated along it. reverse: the first step's row stands last.
+/// An output slice per step. insert: the row gets a new axis there (stack); otherwise rows are
+/// concatenated along it. reverse: the first step's row comes last.
 struct StackedPort {
   std::int64_t axis = 0;  ///< of the result; normalised, >= 0
   bool reverse = false;
@@ -44,11 +43,11 @@ struct LoopPorts {
   bool has_condition = false;   ///< a boolean of one element: whether the first step runs
   bool has_keep_going =
       false;  ///< yield 0: whether another step may follow; the firing step counts
-  /// Whether a step that changes the sizes of a carried value fails; otherwise they may change.
+  /// Whether carried values must keep their sizes; a step that changes them then fails.
   bool fixed_sizes = false;
-  bool over_items = false;  ///< what errors call a step of it: an item of a sequence
-  /// Whether states that are sums and products may be computed in another order, so that their last
-  /// bits change: of gradients, which promise no order. A loop without it keeps its bits.
+  bool over_items = false;  ///< errors call a step an item of a sequence
+  /// Whether sums and products in states may be reordered, which changes their last bits: for
+  /// gradients, which promise no order. Other loops keep their bits.
   bool reassociates = false;
   std::uint32_t captured = 0;
   std::uint32_t carried = 0;

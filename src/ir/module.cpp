@@ -116,7 +116,7 @@ std::string Module::describe(ValueId id) const {
   if (id.valid() && id.index < values_.size() && !value(id).name.empty())
     return "'" + value(id).name + "'";
   std::string text = "%" + (id.valid() ? std::to_string(id.index) : std::string("none"));
-  // Numbers of values are our own; who reads the message knows the nodes.
+  // Value numbers are internal; the reader of a message knows the nodes.
   if (!id.valid() || id.index >= values_.size()) return text;
   const NodeId producer = value(id).producer;
   if (producer.valid() && producer.index < nodes_.size() && node(producer).location.valid())
@@ -132,14 +132,14 @@ std::string Module::describe_result(ValueId id) const {
     if (!producer.valid()) {
       const NodeId owner = region(value(id).region).owner;
       if (!owner.valid() || !node(owner).loop) return "an argument";
-      // As it comes into the loop: what is captured, or how a state begins.
+      // The value outside the loop: the captured value, or the initial state.
       id = node(owner).inputs[node(owner).loop->first_captured_input() + value(id).index];
       if (!id.valid()) return "an argument";
       continue;
     }
     const Node& made_by = node(producer);
     if (made_by.op == &constant_op) return "a constant";
-    // What moves elements as they are says less than what has made them.
+    // Operators that only move elements are less informative than the producer of the elements.
     const bool is_move = made_by.op->access == Access::view && made_by.inputs[0].valid();
     if (made_by.location.valid() || !is_move) {
       const std::string words =

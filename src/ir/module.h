@@ -1,6 +1,6 @@
-// Module: a program in SSA form. Values, nodes and regions live in its tables and are named by ids;
-// there is no identity by string. Regions are isolated: a body reads only its own arguments and
-// what its own nodes make. Front-ends build modules, passes rewrite them, the planner reads them.
+// Module: a program in SSA form. Values, nodes and regions are in its tables and referred to by
+// ids, never by strings. Regions are isolated: a body reads only its own arguments and the results
+// of its own nodes. Front-ends build modules, passes rewrite them, the planner reads them.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,13 @@ using tensor::DimTable;
 using tensor::Tensor;
 using tensor::Type;
 
-/// Where a node came from, in the user's words: "node 'gru' (Scan-11)". Fused nodes list several.
+/// The location of a node in the user's model: "node 'gru' (Scan-11)". Fused nodes list several.
 struct Location {
   std::vector<std::string> nodes;
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-/// An SSA value: a result of `producer`, or, when that is invalid, an argument of `region`.
+/// An SSA value: a result of `producer`, or, if that is invalid, an argument of `region`.
 struct Value {
   Type type;
   NodeId producer;
@@ -37,8 +37,7 @@ struct Value {
   std::string name;         ///< the user's name, for messages only; may be empty
 };
 
-/// inputs may hold invalid ids: an optional operand that is absent. attrs stand in the OpDef's
-/// order.
+/// inputs may hold invalid ids, for absent optional operands. attrs are in the OpDef's order.
 struct Node {
   const OpDef* op = nullptr;
   std::vector<ValueId> inputs;
@@ -47,10 +46,10 @@ struct Node {
   std::vector<RegionId> regions;
   RegionId parent;
   LocationId location;
-  std::optional<LoopPorts> loop;  ///< of the loop node only
+  std::optional<LoopPorts> loop;  ///< for the loop node only
 };
 
-/// A straight list of nodes in an order in which every value is made before it is used.
+/// A list of nodes without jumps, in which every value is defined before it is used.
 struct Region {
   std::vector<ValueId> args;
   std::vector<NodeId> nodes;
@@ -64,10 +63,10 @@ struct State {
   std::string name;
   std::uint32_t input = 0;
   std::uint32_t output = 0;
-  Tensor initial;  ///< not defined: zeros of the input's type
-  /// Its argument and yield are no input and no output of the model.
+  Tensor initial;  ///< undefined: zeros of the input's type
+  /// Whether its argument and yield are hidden from the model's inputs and outputs.
   bool is_hidden = false;
-  /// The argument that says whether the value is kept, or the initial one.
+  /// The argument that says whether to use the kept value or the initial one.
   std::optional<std::uint32_t> is_kept = std::nullopt;
 };
 
@@ -90,33 +89,35 @@ class Module {
 
   RegionId add_region(NodeId owner, std::string name = {});
   ValueId add_argument(RegionId region, Type type, std::string name = {});
-  /// Takes the others away, which nothing reads any more; those behind them move up. `kept`: one
-  /// entry per argument.
+  /// Removes the arguments that are not `kept` (one entry per argument), which must be unused;
+  /// later ones move up.
   void keep_arguments(RegionId region, const std::vector<bool>& kept);
-  /// A node at the end of `parent` with `output_types.size()` results.
+  /// Adds a node at the end of `parent` with `output_types.size()` results.
   NodeId add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
                   std::vector<Attr> attrs, std::vector<Type> output_types,
                   LocationId location = {});
-  /// A further result of a node, at the end of its outputs.
+  /// Adds a result at the end of a node's outputs.
   ValueId add_output(NodeId node, Type type, std::string name = {});
   LocationId add_location(Location location);
-  /// A place that names what both name; used when one node takes over from two.
+  /// The union of both locations, for a node that replaces two.
   LocationId merge_locations(LocationId a, LocationId b);
 
-  /// "node 'gru' (Scan-11)", or "a <op> node" where the user gave no name.
+  /// "node 'gru' (Scan-11)", or "a <op> node" if the user gave no name.
   [[nodiscard]] std::string describe(NodeId node) const;
-  /// The same, but of an element-wise node without a name its operands: "add of 'a' and 'b'".
+  /// The same, but describes an elementwise node without a name by its operands: "add of 'a' and
+  /// 'b'".
   [[nodiscard]] std::string describe_call(NodeId node) const;
-  /// Where a step of the loop has failed: "in step 3 of node 'a' (Scan-16)".
+  /// The location of a failed step of the loop: "in step 3 of node 'a' (Scan-16)".
   [[nodiscard]] std::string describe_step(NodeId loop, std::int64_t step) const;
   /// The user's name of a value in quotes, or "%<id>".
   [[nodiscard]] std::string describe(ValueId value) const;
-  /// The user's name in quotes, or the node that makes it: "the result of joining 'a' and 'b'".
+  /// The user's name in quotes, or the node that produces it: "the result of joining 'a' and 'b'".
   [[nodiscard]] std::string describe_result(ValueId value) const;
 
   DimTable dims;
   std::vector<std::string> output_names;  ///< of the top region's yields
-  /// What the file says of each of them, for people to read: nothing relies on it. Empty: nothing.
+  /// The file's declarations of these outputs, for people only: nothing relies on them. May be
+  /// empty.
   std::vector<tensor::Type> declared_outputs;
   std::vector<State> states;
   std::string name;

@@ -1,11 +1,11 @@
-// How deep regions lie in each other: for what recurses over them.
+// How deeply regions are nested: for code that recurses over them.
 #pragma once
 
 #include "ir/module.h"
 
 namespace scanloom::ir {
 
-/// Of the region that lies deepest; 0: nothing but the main graph. No recursion.
+/// The depth of the deepest region; 0: only the main graph. Does not recurse.
 int nesting(const Module& module);
 
 }  // namespace scanloom::ir

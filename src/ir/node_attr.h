@@ -1,4 +1,4 @@
-// Attributes of a node by their names. Used by passes and exporters.
+// Finds a node's attributes by name. Used by passes and exporters.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace scanloom::ir {
 
-/// One that the operator declares.
+/// Precondition: the operator declares the attribute.
 inline const Attr& attr_of(const Node& node, std::string_view name) {
   return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
 }

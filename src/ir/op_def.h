@@ -1,5 +1,5 @@
-// OpDef: everything the system knows of one operator, as plain data. Instances live in src/ops, one
-// file each; loop, branch and constant, which the IR itself is made of, in src/ir/core_ops.cpp.
+// OpDef: everything the system knows of one operator, as plain data. Instances are in src/ops, one
+// file each; those of loop, branch and constant, which are part of the IR, in src/ir/core_ops.cpp.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@
 
 namespace scanloom::ir {
 
-/// A short list held inline, so that OpDefs are constants of the program.
+/// A short list held inline, so that OpDefs can be constants.
 template <class T, std::size_t kCapacity>
 class InlineList {
  public:
   constexpr InlineList() = default;
-  /// Precondition: items.size() <= kCapacity (a constant that breaks it does not compile).
+  /// Precondition: items.size() <= kCapacity (a constant that violates it does not compile).
   constexpr InlineList(std::initializer_list<T> items) {
     for (const T& item : items) items_[size_++] = item;
   }
@@ -38,7 +38,7 @@ class InlineList {
   std::size_t size_ = 0;
 };
 
-/// Which element types an operand takes; the verifier enforces it.
+/// The element types that an operand accepts; the verifier enforces it.
 enum class Accept : std::uint8_t {
   any,      ///< every type, sequences and optionals too
   tensor,   ///< a tensor of any element type
@@ -55,7 +55,7 @@ enum class Accept : std::uint8_t {
 
 enum class Arity : std::uint8_t { one, optional, variadic };
 
-/// same_as: the operand must have the element type of that input (-1: free).
+/// same_as: the operand must have the element type of this input (-1: any).
 struct OperandDef {
   std::string_view name;
   Accept accept = Accept::tensor;
@@ -63,7 +63,7 @@ struct OperandDef {
   int same_as = -1;
 };
 
-/// kind `none` never occurs. An attribute without default must be present unless optional.
+/// `kind` is never `none`. An attribute without default must be present unless optional.
 struct AttrDef {
   std::string_view name;
   tensor::AttrKind kind = tensor::AttrKind::integer;
@@ -72,7 +72,8 @@ struct AttrDef {
 
 enum class Effects : std::uint8_t {
   pure,
-  may_fail,  ///< on data (an index out of range): never hoisted out of a loop that may not run
+  may_fail,  ///< depends on data (an index out of range): never hoisted out of a loop that may not
+             ///< run
   random,
   state,
 };
@@ -86,7 +87,7 @@ enum class Access : std::uint8_t {
   opaque,
 };
 
-/// What a view operator does to sizes and strides (in elements).
+/// Offset, sizes and strides (in elements) of a view operator's result.
 struct ViewOf {
   std::int64_t offset = 0;
   tensor::Shape dims, strides;
@@ -97,38 +98,39 @@ struct ViewCtx {
   tensor::Shape dims, strides;  ///< of input 0
   tensor::Shape result;         ///< inferred sizes of the output
   std::span<const tensor::Attr> attrs;
-  /// integers[i]: the elements of integer input i; none: it is absent; nullopt: they are not known.
+  /// integers[i]: the elements of integer input i; null: it is absent; nullopt: they are not known.
   std::span<const std::optional<std::vector<std::int64_t>>> integers;
 };
 
-/// A missing capability is declared with its reason, so that nothing is missing by accident.
+/// The definition of an operator. A missing capability is declared with its reason, so that nothing
+/// is missing by accident.
 struct OpDef {
   std::string_view name;
   std::string_view doc;
   InlineList<OperandDef, 12> inputs = {};
-  InlineList<std::string_view, 4> outputs = {};  ///< ends in "..." when variadic
+  InlineList<std::string_view, 4> outputs = {};  ///< ends in "..." if variadic
   InlineList<AttrDef, 12> attrs = {};
   Effects effects = Effects::pure;
   Access access = Access::opaque;
   Expected<void> (*infer)(InferCtx&) = nullptr;
-  /// The oracle kernel: any strides for inputs and outputs; null for loop, branch and constant, and
-  /// where `run_objects` is all there is.
+  /// The reference kernel, for any strides of inputs and outputs; null for loop, branch and
+  /// constant, and if there is only `run_objects`.
   tensor::KernelFn reference = nullptr;
-  /// Runs the operator on objects: sequences, optionals, strings that it makes. It must check
-  /// what it is given as far as element types and operand kinds of the IR do not.
+  /// Runs the operator on objects: sequences, optionals, or strings that it makes. It must
+  /// check its inputs as far as element types and operand kinds of the IR do not.
   tensor::ObjectFn run_objects = nullptr;
-  /// Of pointwise operators: the element program; returns the result's register.
+  /// Pointwise operators: the element program; returns the result's register.
   Reg (*scalar)(ScalarCtx&) = nullptr;
-  /// Of operators whose result 0 is made row by row along an axis, and no row is read once the next
-  /// one is begun: that axis. Where nothing reads the result, its rows lie on each other.
+  /// Operators that compute result 0 row by row along an axis and never read a finished row:
+  /// returns that axis. If nothing reads the result, its rows share memory.
   int (*rows_axis)(std::span<const tensor::Attr>) = nullptr;
-  /// Of view operators: nullopt where this view cannot be expressed by strides (then it is a copy).
+  /// View operators: nullopt if strides cannot express this view, which is then a copy.
   std::optional<ViewOf> (*view)(const ViewCtx&) = nullptr;
 
   [[nodiscard]] int attr_index(std::string_view attr_name) const;
 };
 
-/// The table that parse and verify are given: operator by name, nullptr when there is none.
+/// Operator table for parse and verify: finds an operator by name, or returns nullptr.
 using OpTable = const OpDef* (*)(std::string_view name);
 
 extern const OpDef loop_op;

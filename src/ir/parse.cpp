@@ -14,7 +14,7 @@ struct ParseFrame {
   RegionId open;  ///< the region being read, if any
 };
 
-/// A node as it is read, before it is added.
+/// A parsed node before it is added.
 struct Draft {
   const OpDef* op = nullptr;
   std::vector<std::pair<std::uint32_t, std::string>> results;  ///< number and name
@@ -58,7 +58,7 @@ class Parser {
   tensor::TextReader reader_;
   OpTable ops_;
   Module module_;
-  std::unordered_map<std::uint32_t, ValueId> values_;  ///< by their numbers in the text
+  std::unordered_map<std::uint32_t, ValueId> values_;  ///< by number in the text
   std::vector<ParseFrame> frames_;
 };
 
@@ -222,7 +222,8 @@ Expected<void> Parser::loop_ports(Draft& draft) {
   return {};
 }
 
-/// "label(%1, %2)": adds the operands; returns how many, none where the label does not stand.
+/// Parses "label(%1, %2)" and adds the operands; returns how many, 0 if the label does not come
+/// next.
 Expected<std::uint32_t> Parser::group(std::string_view label, Draft& draft) {
   std::uint32_t count = 0;
   if (!reader_.take_keyword(label)) return count;

@@ -1,4 +1,4 @@
-// Reads the text form of a module.
+// Parses the text form of a module.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace scanloom::ir {
 
-/// print(parse(text)) == text for every printed text. Errors: invalid_model with line and column.
-/// Types are those written; nothing is inferred and nothing verified.
+/// print(parse(text)) == text for every printed text. Takes types as written; infers and verifies
+/// nothing. Errors: invalid_model with line and column.
 Expected<Module> parse(std::string_view text, OpTable ops);
 
 }  // namespace scanloom::ir

@@ -8,19 +8,19 @@
 namespace scanloom::ir {
 namespace {
 
-/// The first name that there is; empty where there is none.
+/// The first name found, or empty.
 std::string name_among(const Module& module, std::initializer_list<ValueId> values) {
   for (const ValueId id : values)
     if (id.valid() && !module.value(id).name.empty()) return "'" + module.value(id).name + "'";
   return {};
 }
 
-/// A loop that is being read has not all of its ports yet.
+/// A loop that is still being read lacks some of its ports.
 ValueId at(const std::vector<ValueId>& values, std::size_t i) {
   return i < values.size() ? values[i] : ValueId();
 }
 
-/// The output of the module that the value is; empty where it is none.
+/// The name of the module's output that is this value; empty if there is none.
 std::string output_name(const Module& module, ValueId id) {
   const std::vector<ValueId>& yields = module.region(module.top()).yields;
   const auto found = static_cast<std::size_t>(std::ranges::find(yields, id) - yields.begin());

@@ -1,5 +1,5 @@
-// What messages call the ports of a loop: by the names that the user's model gives them, or else by
-// their numbers among the loop's ports of that kind, from 0 on.
+// Names of loop ports in messages: those of the user's model, or else the port's number among the
+// loop's ports of its kind, from 0.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace scanloom::ir {
 
-/// "state 'h'": as the body calls it, or what comes out, or "state 0".
+/// "state 'h'", by its name in the body or as a result; else "state 0".
 [[nodiscard]] std::string describe_carried(const Module& module, NodeId loop, std::size_t i);
 
-/// "'x'": what is scanned or, where that has no name, its slices; or "scanned value 0".
+/// "'x'", by the name of the scanned value or of its slices; else "scanned value 0".
 [[nodiscard]] std::string describe_scanned(const Module& module, NodeId loop, std::size_t i);
 
-/// "output 'rows'": as the loop's result is called, or the row in the body, or "stacked output 0".
+/// "output 'rows'", by the name of the loop's result or of the row in the body; else "stacked
+/// output 0".
 [[nodiscard]] std::string describe_stacked(const Module& module, NodeId loop, std::size_t i);
 
 }  // namespace scanloom::ir

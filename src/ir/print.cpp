@@ -34,7 +34,7 @@ class Printer {
   void add(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
-  /// To where nodes stand; regions stand one level, their owners two levels further out.
+  /// Indents to the level of nodes; regions are one level, their owners two levels further out.
   void indent(std::size_t levels_out) { out_.append(4 * frames_.size() - 2 * levels_out, ' '); }
 
   void states();
@@ -63,8 +63,8 @@ class Printer {
 
   const Module& module_;
   const PrintOptions& options_;
-  std::vector<std::uint32_t> numbers_;  ///< of values, once they are written
-  std::vector<bool> opened_;            ///< of regions; a broken module may name one twice
+  std::vector<std::uint32_t> numbers_;  ///< of values already written
+  std::vector<bool> opened_;            ///< by region; a broken module may name one twice
   std::vector<PrintFrame> frames_;
   std::uint32_t value_count_ = 0;
   std::string out_;
@@ -84,7 +84,7 @@ bool fits(const Node& node, const LoopPorts& ports) {
   return inputs == node.inputs.size();
 }
 
-/// Whether the short form says all there is: the types of result and tensor are one.
+/// Whether the short form is complete: the types of result and tensor are equal.
 bool is_plain_constant(const Module& module, const Node& node) {
   if (node.op != &constant_op || !node.inputs.empty() || node.outputs.size() != 1) return false;
   if (node.attrs.size() != 1 || node.attrs[0].kind() != tensor::AttrKind::tensor) return false;
@@ -93,7 +93,7 @@ bool is_plain_constant(const Module& module, const Node& node) {
   return module.value(node.outputs[0]).type == Type::of(tensor.dtype(), tensor.shape());
 }
 
-/// Whether the type can be written at all.
+/// Whether the type can be printed.
 bool is_sound(const Module& module, const Type& type) {
   return static_cast<int>(type.dtype) < kDTypeCount &&
          std::ranges::all_of(
@@ -273,7 +273,8 @@ void Printer::stacked(const StackedPort& port) {
   if (port.reverse) out_ += " reverse";
 }
 
-/// Of a node whose operands do not fit its ports, or that is no loop: for people, parse refuses it.
+/// Prints the ports of a node that is not a loop or whose operands do not fit them, for people;
+/// parse refuses it.
 void Printer::raw_ports(const LoopPorts& ports) {
   add(" ?ports(trip {} condition {} keep_going {} captured {} carried {} scanned {} stacked {})",
       int{ports.has_trip_count}, int{ports.has_condition}, int{ports.has_keep_going},

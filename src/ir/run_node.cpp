@@ -53,7 +53,7 @@ Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type
 
 bool is_text(const Tensor& tensor) { return tensor.dtype() == DType::string; }
 
-/// Gives results of strings, whose elements point into the operands, texts of their own.
+/// Copies the texts of string results, whose elements point into the operands.
 Expected<void> own_strings(std::span<Tensor> results, const AllocationCheck& may_make) {
   if (std::ranges::none_of(results, is_text)) return {};
   std::int64_t bytes = 0;

@@ -32,7 +32,7 @@ class ScalarCtx {
     return append(ScalarOp::select, dtype(a), condition, a, b);
   }
   Reg cast(Reg a, DType to) { return append(ScalarOp::cast, to, a); }
-  /// `a` itself where it is a `to` already.
+  /// Casts `a`; `a` itself if it already has this dtype.
   Reg as(Reg a, DType to) { return dtype(a) == to ? a : cast(a, to); }
   /// `value` rounded to dtype.
   Reg constant(double value, DType dtype);

@@ -1,5 +1,5 @@
-// Which slices a scanned port reads of an axis whose size is known: the one definition for
-// inference, interpreter and planner.
+// The slices that a scanned port reads of an axis of known size: the one definition for inference,
+// interpreter and planner.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct ScanWindow {
   std::int64_t count = 0;
 };
 
-/// The slices that fit wholly; with a negative stride, slice k ends at start + k * stride. No
-/// slices when start lies outside [-size, size). Preconditions: size >= 0, part >= 1, stride != 0.
+/// The slices that fit entirely; with a negative stride, slice k ends at start + k * stride. No
+/// slices if start is outside [-size, size). Preconditions: size >= 0, part >= 1, stride != 0.
 [[nodiscard]] constexpr ScanWindow scan_window(const ScannedPort& port, std::int64_t size) {
   if (port.start < -size || port.start >= size || port.part > size) return {};
   const std::int64_t start = port.start < 0 ? port.start + size : port.start;
@@ -26,12 +26,12 @@ struct ScanWindow {
     return {start, room < 0 ? 0 : room / port.stride + 1};
   }
   const std::int64_t first = start - port.part + 1;
-  // Divided before the sign is turned: the stride may be the least integer there is.
+  // Divides before negating: the stride may be the smallest integer.
   return {first, first < 0 ? 0 : 1 - first / port.stride};
 }
 
-/// How many slices there are of an axis of that size, as a size: its own where all of it is walked,
-/// element by element. nullopt: a number would have to be known. Preconditions: as above.
+/// The number of slices of an axis as a size; the axis's own size if it is walked completely,
+/// element by element. nullopt: it would need a number. Preconditions: as above.
 [[nodiscard]] constexpr std::optional<tensor::Dim> slice_count(const ScannedPort& port,
                                                                tensor::Dim size) {
   if (size.is_constant()) return tensor::Dim(scan_window(port, size.value()).count);

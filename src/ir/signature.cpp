@@ -73,7 +73,7 @@ Expected<void> check_attrs(const OpDef& op, std::span<const tensor::Attr> attrs)
   return {};
 }
 
-/// The definition of operand i; the last one stands for all further ones when it is variadic.
+/// The definition of operand i; a variadic last one covers all further operands.
 const OperandDef* operand_def(const OpDef& op, std::size_t i) {
   if (op.inputs.size() == 0) return nullptr;
   if (i < op.inputs.size()) return op.inputs.begin() + i;

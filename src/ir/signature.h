@@ -1,4 +1,4 @@
-// Whether the operands and attributes of a node are those that its OpDef asks for.
+// Checks the operands and attributes of a node against its OpDef.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace scanloom::ir {
 
-/// Whether an operand of that type is one that `accept` allows.
+/// Whether `accept` allows an operand of this type.
 bool accepts(Accept accept, const tensor::Type& type);
 
-/// types[i] is null for an absent operand; `attrs` stand in the OpDef's order. Errors:
-/// invalid_model, naming operand or attribute, not the node.
+/// types[i] is null for an absent operand; `attrs` are in the OpDef's order. Errors: invalid_model,
+/// naming the operand or attribute but not the node.
 Expected<void> check_signature(const OpDef& op, std::span<const tensor::Type* const> types,
                                std::span<const tensor::Attr> attrs, const tensor::DimTable& dims);
 

@@ -14,8 +14,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Where the next "?126" begins, and where it ends; npos: there is none. A question mark behind a
-/// word or a quote is none of a size.
+/// Beginning and end of the next "?126"; npos if there is none. A question mark after a word or a
+/// quote is not a size.
 std::pair<std::size_t, std::size_t> next_number(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find('?', from); at != std::string_view::npos;
        at = text.find('?', at + 1)) {
@@ -28,7 +28,7 @@ std::pair<std::size_t, std::size_t> next_number(std::string_view text, std::size
   return {std::string_view::npos, std::string_view::npos};
 }
 
-/// What the user calls the value, or the node that makes it.
+/// The user's name of the value, or of the node that produces it.
 std::string label_of(const Module& module, ValueId id) {
   const Value& value = module.value(id);
   if (!value.name.empty()) return value.name;
@@ -64,7 +64,7 @@ bool has_numbered_size(std::string_view text) {
 void SizeNames::add(const Module& module) {
   std::set<std::string> used;
   for (const auto& [number, name] : names_) used.insert(name);
-  tensor::DimTable texts;  // quotes what is no identifier
+  tensor::DimTable texts;  // quotes names that are not identifiers
   const auto name = [&](const std::string& number, const std::string& wanted) {
     if (names_.contains(number)) return;
     std::string text = texts.to_string(texts.symbol(wanted));
@@ -73,7 +73,7 @@ void SizeNames::add(const Module& module) {
     names_.emplace(number, text);
   };
   const std::vector<ValueId> values = values_of(module);
-  // The value that has a size alone says more than one that has it in a sum.
+  // A value whose size is just the symbol gives a better name than one whose size is a sum.
   for (const bool alone : {true, false})
     for (const ValueId id : values) {
       const std::vector<tensor::Dim>& dims = module.value(id).type.dims;

@@ -1,6 +1,6 @@
-// Names for sizes that nothing names, since data decide them: after the value that has them, as in
-// "indices.1", axis 1 of what the model calls 'indices'. Text for people has these instead of the
-// module's own numbers, "?126".
+// Names for sizes that depend on data and have none: taken from a value that has the size, such as
+// "indices.1" for axis 1 of the model's 'indices'. Text for people shows them instead of the
+// module's own numbers, such as "?126".
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace scanloom::ir {
 
-/// Whether some size in the text has a number for a name.
+/// Whether the text contains a size that is named by a number.
 [[nodiscard]] bool has_numbered_size(std::string_view text);
 
 class SizeNames {
  public:
   explicit SizeNames(const Module& module) { add(module); }
 
-  /// Names the sizes that have no name yet: those of further values, such as passes have made.
+  /// Names the sizes that have no name yet, such as those of values made by passes.
   void add(const Module& module);
-  /// Returns the text with names; a number that no value has becomes "?".
+  /// Replaces numbers by names; a number that no value has becomes "?".
   [[nodiscard]] std::string in(std::string_view text) const;
   [[nodiscard]] Error in(const Error& error) const;
 

@@ -1,4 +1,4 @@
-// Words of the text form and of messages that depend on the operator of a node.
+// Words for operators of nodes, in the text form and in messages.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ using tensor::text::append_element;
 using tensor::text::append_quoted;
 using tensor::text::read_element;
 
-/// What a node of that operator is called where it has no name: "an add node".
+/// Describes a node of this operator that has no name: "an add node".
 [[nodiscard]] std::string described_node(std::string_view op);
 
-/// What stands before region `index` of a node of that operator: body, then, else.
+/// The label before region `index` of a node of this operator: body, then, else.
 [[nodiscard]] std::string_view region_label(const OpDef* op, std::size_t index);
 
 }  // namespace scanloom::ir::text

@@ -1,12 +1,12 @@
-// The verifier: whether a module keeps every rule of the IR. Reads raw fields from the outside in
-// and never crashes on a malformed module. Runs after every pass in tests and checked builds.
+// The verifier: checks that a module keeps every rule of the IR. Reads the raw fields and never
+// crashes on a malformed module. Runs after every pass in tests and checked builds.
 #pragma once
 
 #include "ir/module.h"
 
 namespace scanloom::ir {
 
-/// Errors: internal, naming node, operand and both numbers; the first broken rule found.
+/// Errors: internal, for the first broken rule found, naming node, operand and both numbers.
 Expected<void> verify(const Module& module);
 
 }  // namespace scanloom::ir

@@ -7,7 +7,7 @@
 namespace scanloom::ir::rules {
 namespace {
 
-// What builder and inference ask of a node too, whose texts are for the user's mistakes.
+// The builder and inference check this too, but their messages are about the user's mistakes.
 Expected<void> check_operands(const Module& module, NodeId id) {
   const Node& node = module.node(id);
   std::vector<const Type*> types;

@@ -5,7 +5,7 @@
 namespace scanloom::ir::rules {
 namespace {
 
-/// A loop whose operands, arguments, yields and results fit its ports once check_counts passed.
+/// A loop whose operands, arguments, yields and results fit its ports after check_counts.
 struct Loop {
   const Module& module;
   NodeId id;
@@ -27,7 +27,7 @@ Expected<void> check_count(const Loop& loop, std::string_view what, std::uint64_
   return broken("{}: has {} {}, its ports need {}", loop.name(), has, what, needs);
 }
 
-// In 64 bits: the counts of a broken module may be anything.
+// Uses 64 bits: the counts of a broken module may be anything.
 Expected<void> check_counts(const Loop& loop) {
   const LoopPorts& ports = loop.ports;
   const std::uint64_t arguments =

@@ -7,7 +7,7 @@
 namespace scanloom::ir::rules {
 namespace {
 
-/// Walks what the top region reaches and notes where everything stands.
+/// Walks everything reachable from the top region and records its owner.
 class Structure {
  public:
   explicit Structure(const Module& module)
@@ -114,7 +114,7 @@ class Structure {
   std::vector<RegionId> pending_;
 };
 
-/// Reads of values, in the order of the nodes.
+/// Checks that values are defined before they are read, in the order of the nodes.
 class Order {
  public:
   explicit Order(const Module& module) : module_(module), made_in_(module.value_count()) {}

@@ -8,8 +8,8 @@
 namespace scanloom::ir {
 namespace {
 
-/// Copies nodes with all that is inside them, in the order of the text form, so that what is copied
-/// into an empty module is numbered as it is printed. Source and target may be one module.
+/// Copies nodes with everything inside them, in the order of the text form, so that a copy into an
+/// empty module is numbered as it is printed. Source and target may be the same module.
 class Cloner {
  public:
   Cloner(const Module& source, Module& target) : source_(source), target_(target) {}
@@ -32,7 +32,7 @@ class Cloner {
   }
 
  private:
-  /// A node whose regions are being copied; without owner, a list of nodes alone.
+  /// A node whose regions are being copied; without an owner, just a list of nodes.
   struct WalkFrame {
     NodeId from_owner, to_owner;
     std::size_t next_region = 0;

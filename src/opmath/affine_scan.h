@@ -1,7 +1,7 @@
-// Affine recurrences of one element, y[t] = a[t] * y[t - 1] + b[t], with the steps of a block side
-// by side. A block composes its maps in pairs, these in fours, those in all of it, and then applies
-// them to the state before it: a tree of products and sums, each rounded, in the same order on
-// every machine. The reference of the operator and the vector kernel compute these bits.
+// Affine recurrences of one element, y[t] = a[t] * y[t - 1] + b[t], with the steps of a block in
+// parallel. A block composes its maps in pairs, then fours, then all, and applies them to the state
+// before it: a tree of products and sums, each rounded, in the same order on every machine. The
+// reference kernel of the operator and the vector kernel compute the same bits.
 #pragma once
 
 #include <cmath>
@@ -11,12 +11,12 @@
 
 namespace scanloom::tensor {
 
-/// Steps that are composed. Products of so few factors overflow for factors alone that overflow
-/// soon anyhow.
+/// Steps composed per block. Products of so few factors overflow only for factors that would soon
+/// overflow anyway.
 inline constexpr std::int64_t kAffineBlock = 8;
 
-/// Elements one step apart are `a_step`, `b_step`, `y_step` apart in memory; y has one more than
-/// there are steps: y[0] is the state before the first step.
+/// Elements of neighbouring steps are `a_step`, `b_step`, `y_step` apart in memory. y has one
+/// element more than there are steps: y[0] is the state before the first step.
 template <class T>
 struct AffineScan {
   const T* a = nullptr;
@@ -26,7 +26,7 @@ struct AffineScan {
   std::int64_t steps = 0;
 };
 
-/// Steps [begin, end), one after the other; y[begin] is there.
+/// Runs steps [begin, end) one after the other; y[begin] must be set.
 template <class T>
 void run_affine_steps(const AffineScan<T>& scan, std::int64_t begin, std::int64_t end) {
   T state = scan.y[begin * scan.y_step];
@@ -37,8 +37,8 @@ void run_affine_steps(const AffineScan<T>& scan, std::int64_t begin, std::int64_
   }
 }
 
-/// The block that begins with that step, unless a state would be no finite number: then products
-/// may have overflowed where the steps one after the other do not, as for 0 times infinity.
+/// Runs the block that begins at this step. Returns false if a state would not be finite: products
+/// may then have overflowed where sequential steps do not, as in 0 times infinity.
 template <class T>
 [[nodiscard]] bool run_affine_block(const AffineScan<T>& scan, std::int64_t begin) {
   T a[kAffineBlock], b[kAffineBlock], y[kAffineBlock];
@@ -74,7 +74,8 @@ void run_affine_scan(const AffineScan<T>& scan) {
   run_affine_steps(scan, t, scan.steps);
 }
 
-/// The steps from the last element to the first where `reverse`, and y[0] behind the last.
+/// The operands of a call. If `reverse`, the steps run from the last element to the first, and y[0]
+/// is stored after the last element.
 template <class T>
 [[nodiscard]] AffineScan<T> affine_scan_of(const Call& call, bool reverse) {
   const Operand &a = call.in(0), &b = call.in(1), &y = call.out(0);

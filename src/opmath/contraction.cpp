@@ -5,8 +5,7 @@
 namespace scanloom::tensor {
 namespace {
 
-/// One operand's part of a specification: letters, of which `before` stand in front of the
-/// ellipsis.
+/// One operand's part of a specification: its letters, `before` of them in front of the ellipsis.
 struct Term {
   std::array<std::uint8_t, kMaxRank> letters{};
   int count = 0;
@@ -84,7 +83,7 @@ Expected<void> check_output(const Einsum& einsum, bool drops_ellipsis) {
   return {};
 }
 
-// Labels that are summed, each once: those of a in its order, then those of b alone.
+// Labels that are summed over, each once: those of a in its order, then those only in b.
 int summed_labels(const Einsum& einsum, std::array<std::uint8_t, 2 * kMaxRank>& labels) {
   int count = 0;
   for (const Subscripts* operand : {&einsum.a, &einsum.b})
@@ -101,7 +100,7 @@ std::string_view matmul_spec(int rank_a, int rank_b) {
   return rank_b == 1 ? "...mk,k->...m" : "...mk,...kn->...mn";
 }
 
-/// Size and stride of a label in an operand; a label that occurs twice walks the diagonal.
+/// Size and stride of a label in an operand; for a label that occurs twice, along the diagonal.
 struct Walk {
   std::int64_t size = 1, stride = 0;
 };

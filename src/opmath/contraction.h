@@ -1,5 +1,5 @@
-// Einsum specifications of two operands, and what they mean for given sizes and strides: four nests
-// of loops over the same pointers. Used by the operator contract and by its kernels.
+// Einsum specifications of two operands, resolved for given sizes and strides to four loop nests
+// over the same pointers. Used by the operator contract and by its kernels.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace scanloom::tensor {
 
 /// The axes of one operand by label: a letter, or kEllipsisLabel + i for the i-th axis from the
-/// right of those that "..." stands for.
+/// right of those that "..." covers.
 struct Subscripts {
   std::array<std::uint8_t, kMaxRank> labels{};
   int count = 0;
@@ -22,7 +22,7 @@ struct Subscripts {
   [[nodiscard]] std::span<const std::uint8_t> view() const {
     return {labels.data(), static_cast<std::size_t>(count)};
   }
-  /// The first axis with that label; -1: none.
+  /// The first axis with this label, or -1.
   [[nodiscard]] int find(std::uint8_t label) const;
 };
 
@@ -32,19 +32,19 @@ struct Einsum {
   Subscripts a, b, out;
 };
 
-/// Reads "...mk,...kn->...mn" for operands of those ranks. The empty text is numpy's matmul;
-/// without
-/// "->" the result has the labels that occur once, sorted, behind the ellipsis. Labels may repeat
-/// within an operand (a diagonal). Errors: invalid_model.
+/// Parses "...mk,...kn->...mn" for operands of these ranks. The empty text means numpy's matmul;
+/// without "->" the result has the labels that occur once, sorted, after the ellipsis. Labels may
+/// repeat within an operand (a diagonal). Errors: invalid_model.
 Expected<Einsum> parse_einsum(std::string_view spec, int rank_a, int rank_b);
 
-/// One loop: its length, and what a step adds to each pointer (elements; 0: not an axis of that).
+/// One loop: its length, and the increment of each pointer per step (in elements; 0: the operand
+/// lacks this axis).
 struct ContractionAxis {
   std::int64_t size = 0, a = 0, b = 0, out = 0;
 };
 
-/// Loops of one class, outermost first. Axes of size 1 are left out, and neighbours that all three
-/// operands walk in one stride are joined.
+/// Loops of one class, outermost first. Axes of size 1 are omitted, and neighbouring axes that all
+/// three operands walk with one stride are joined.
 class ContractionAxes {
  public:
   void add(const ContractionAxis& axis);
@@ -62,13 +62,14 @@ class ContractionAxes {
 };
 
 /// out[batch, m, n] = sum over k of a[batch, m, k] * b[batch, n, k]. `m` are the axes of the result
-/// that b lacks or broadcasts along, `n` those that a does. Within batch, m and n axes stand in the
-/// order of the result, within k in the order of a and then of b: the order of the sum.
+/// that b lacks or broadcasts along, `n` those that a lacks or broadcasts along. The batch, m and n
+/// axes are in the order of the result; the k axes in the order of a and then of b, which is the
+/// order of the sum.
 struct Contraction {
   ContractionAxes batch, m, n, k;
 };
 
-/// nullopt where the specification does not fit the operands; inference has said why.
+/// nullopt if the specification does not fit the operands; inference has reported why.
 std::optional<Contraction> contraction_of(std::string_view spec, const Operand& a, const Operand& b,
                                           const Operand& out);
 

@@ -33,7 +33,7 @@ Expected<void> resolve_axis(ConvGeometry& geometry, const ConvAttrs& attrs, std:
     geometry.pad[axis] = missing / 2 + odd;
     return {};
   }
-  // One place too few is an empty result; a kernel that lacks more than that fits nowhere.
+  // One position too few gives an empty result; a kernel that lacks more than that does not fit.
   const std::int64_t covered = in + attrs.pad_begin[axis] + attrs.pad_end[axis];
   if (covered - extent < -stride)
     return invalid_model("a kernel over {} elements does not fit the {} of spatial axis {}", extent,

@@ -1,4 +1,4 @@
-// What the attributes of a convolution mean for given sizes: windows, padding, result. Used by the
+// Resolves the attributes of a convolution for given sizes: windows, padding, result. Used by the
 // operators conv and qlinear_conv and by their kernels.
 #pragma once
 
@@ -16,33 +16,33 @@ namespace scanloom::tensor {
 
 inline constexpr int kMaxSpatial = kMaxRank - 2;
 
-/// Sums and products of sizes and attributes of windows below this stay far from overflow.
+/// Below this limit, sums and products of sizes and window attributes are far from overflow.
 inline constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
 
-/// The numbers of an attribute of windows to `result`; `least` everywhere where it is absent.
-/// Errors: invalid_model, of a list of another length and of numbers outside [least,
+/// Copies the numbers of a window attribute to `result`, or fills it with `least` if the attribute
+/// is absent. Errors: invalid_model, for a list of the wrong length and for numbers outside [least,
 /// kMaxParameter).
 Expected<void> read_window_numbers(const Attr& attr, std::string_view name, std::int64_t least,
                                    std::span<std::int64_t> result);
 
-/// The attributes of both operators stand in this order.
+/// The order of the attributes of both operators.
 enum class ConvAttr : std::uint8_t { auto_pad, dilations, group, pads, strides };
 
 enum class AutoPad : std::uint8_t { explicit_pads, same_upper, same_lower, valid };
 
-/// The attributes, checked and complete, for that many spatial axes.
+/// The attributes, checked and complete, for a number of spatial axes.
 struct ConvAttrs {
   AutoPad auto_pad = AutoPad::explicit_pads;
   std::int64_t group = 1;
   std::array<std::int64_t, kMaxSpatial> dilation{}, stride{}, pad_begin{}, pad_end{};
 };
 
-/// Errors: invalid_model (a list of another length, a number below 1, a negative pad, an unknown
-/// auto_pad).
+/// Reads the attributes. Errors: invalid_model (a list of the wrong length, a number below 1, a
+/// negative pad, an unknown auto_pad).
 Expected<ConvAttrs> read_conv_attrs(std::span<const Attr> attrs, int spatial);
 
 /// x is [batch, group * channels, in...], w [group * filters, channels, kernel...], the result
-/// [batch, group * filters, out...]. Element o of the result sees x at o * stride - pad + k *
+/// [batch, group * filters, out...]. Element o of the result reads x at o * stride - pad + k *
 /// dilation for 0 <= k < kernel.
 struct ConvGeometry {
   int spatial = 0;
@@ -53,10 +53,10 @@ struct ConvGeometry {
   [[nodiscard]] std::int64_t kernel_positions() const;
 };
 
-/// Errors: as read_conv_attrs, and ranks or channels that do not go together.
+/// Errors: those of read_conv_attrs, and ranks or channels that do not match.
 Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<const Attr> attrs);
 
-/// Whether the spatial axes of [batch, channels, spatial...] lie row-major, without gaps.
+/// Whether the spatial axes of [batch, channels, spatial...] are row-major without gaps.
 bool spatial_is_contiguous(const Operand& operand);
 
 }  // namespace scanloom::tensor

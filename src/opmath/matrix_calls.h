@@ -1,7 +1,7 @@
-// Calls of factorisations of matrices and of solutions with them: which matrices along the leading
-// axes, which triangle, in which order, and what is a fault. The arithmetic on one matrix is the
-// caller's (`Algorithms`): plain loops for the reference kernels, blocks and vectors for the fast
-// ones. Every element is computed by the same operations in the same order in both.
+// Calls of matrix factorisations and solves: which matrices along the leading axes, which triangle,
+// in which order, and what is a fault. The caller passes the arithmetic on one matrix
+// (`Algorithms`): plain loops for the reference kernels, blocks and vectors for the fast ones. Both
+// compute every element by the same operations in the same order.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace scanloom::tensor {
 
-/// Element (i, k) of a matrix in place; strides may be negative.
+/// Element access to a matrix in place; strides may be negative.
 template <class Real>
 struct MatrixView {
   Real* data = nullptr;
@@ -27,28 +27,28 @@ struct MatrixView {
   [[nodiscard]] Real& at(std::int64_t i, std::int64_t k) const { return *address(i, k); }
 };
 
-/// A triangular matrix as the unknowns are found: as a lower one, whose first row is that of the
-/// first unknown.
+/// A triangular matrix in solving order: viewed as a lower one whose first row belongs to the first
+/// unknown.
 template <class Real>
 struct Triangle {
   MatrixView<const Real> elements;
   std::int64_t size = 0;
-  bool unit = false;  ///< the diagonal is 1 and not read
+  bool unit = false;  ///< the diagonal is taken as 1 and not read
 };
 
-/// Rows and columns of the unknowns, which are found in place of the right sides.
+/// Rows and columns of the unknowns, which overwrite the right-hand sides.
 template <class Real>
 struct Unknowns {
   MatrixView<Real> elements;
   std::int64_t columns = 0;
 };
 
-/// Which of the matrices along the leading axes of some operands is where.
+/// Offsets of the matrices along the leading axes of some operands.
 template <std::size_t kOperands>
 class Batch {
  public:
-  /// `axes`: how many of the last axes of each operand belong to one matrix. The sizes are those
-  /// of `result`, to which others are broadcast.
+  /// `axes`: how many of the last axes of each operand make up one matrix. The sizes are those of
+  /// `result`, to which the others are broadcast.
   Batch(const Operand& result, const std::array<const Operand*, kOperands>& operands,
         const std::array<int, kOperands>& axes)
       : dims_(std::span(result.dims, static_cast<std::size_t>(result.rank - axes[0]))),
@@ -61,7 +61,7 @@ class Batch {
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// Of each operand the offset of its matrix with that number.
+  /// For each operand, the offset of its matrix with this number.
   [[nodiscard]] std::array<std::int64_t, kOperands> offsets(std::int64_t number) const {
     std::array<std::int64_t, kOperands> at{};
     for (int axis = dims_.rank() - 1; axis >= 0 && number > 0; --axis) {
@@ -107,13 +107,13 @@ Status run_lu_factor(const Call& call, const Algorithms& algorithms) {
   return Status::ok;
 }
 
-/// Which triangle of a matrix stands for a system, and how.
+/// Which triangle of a matrix defines a system, and how.
 struct TriangleForm {
   bool lower = true, transposed = false, unit = false;
 };
 
-/// The first of the unknowns to be found is the first row (of a lower triangle, or an upper one
-/// transposed) or the last.
+/// Solves for the unknowns, beginning with the first row (of a lower triangle, or a transposed
+/// upper one) or with the last.
 template <class Real, class Algorithms>
 void solve_triangle(const Algorithms& algorithms, MatrixView<const Real> matrix, std::int64_t size,
                     TriangleForm form, Unknowns<Real> unknowns) {
@@ -128,7 +128,7 @@ void solve_triangle(const Algorithms& algorithms, MatrixView<const Real> matrix,
   algorithms.forward(Triangle<Real>{matrix, size, form.unit}, unknowns);
 }
 
-/// The first element of the diagonal that is 0; `size` where none is.
+/// The index of the first 0 on the diagonal; `size` if there is none.
 template <class Real>
 std::int64_t zero_on_diagonal(MatrixView<const Real> matrix, std::int64_t size) {
   std::int64_t i = 0;
@@ -136,7 +136,7 @@ std::int64_t zero_on_diagonal(MatrixView<const Real> matrix, std::int64_t size) 
   return i;
 }
 
-/// The texts name the pivot, then the matrix; both are counted from 0.
+/// Reports a fault. The texts name the pivot, then the matrix, both counted from 0.
 inline Status fail_at_pivot(const Call& call, std::int64_t count, const char* of_one,
                             const char* of_many, std::int64_t pivot, std::int64_t number,
                             double value = 0) {
@@ -145,21 +145,22 @@ inline Status fail_at_pivot(const Call& call, std::int64_t count, const char* of
   return status;
 }
 
-/// Exchanges the rows as the factorisation did, or, `undo`, back.
+/// Exchanges the rows as the factorisation did, or reverts that if `undo`.
 template <class Real>
 void exchange_rows(Unknowns<Real> unknowns, const std::int64_t* pivots, std::int64_t pivot_step,
                    std::int64_t size, bool undo) {
   for (std::int64_t step = 0; step < size; ++step) {
     const std::int64_t i = undo ? size - 1 - step : step;
     const std::int64_t k = pivots[i * pivot_step];
-    // Pivots may be anyone's.
+    // Pivots are user input and may be out of range.
     if (k == i || k < 0 || k >= size) continue;
     for (std::int64_t j = 0; j < unknowns.columns; ++j)
       std::swap(unknowns.elements.at(i, j), unknowns.elements.at(k, j));
   }
 }
 
-/// x = lu_solve(lu, pivots, b); without b of the identity. Algorithms: forward(triangle, unknowns).
+/// x = lu_solve(lu, pivots, b); without b, b is the identity. Algorithms: forward(triangle,
+/// unknowns).
 template <class Real, class Algorithms>
 Status run_lu_solve(const Call& call, bool transposed, const Algorithms& algorithms) {
   const Operand &lu = call.in(0), &pivots = call.in(1), &x = call.out(0);
@@ -215,9 +216,9 @@ Status run_triangular_solve(const Call& call, TriangleForm form, const Algorithm
   return Status::ok;
 }
 
-/// y = cholesky(x). Algorithms: cholesky(upper, size): U^T U = what the upper triangle says, in its
-/// place, where the other is 0; `size`, or the number of the pivot that is not positive, which
-/// stands on the diagonal.
+/// y = cholesky(x). Algorithms: cholesky(upper, size) computes U such that U^T U equals the matrix
+/// given by the upper triangle, in place; the other triangle is 0. It returns `size`, or the index
+/// of the pivot that is not positive, whose value it leaves on the diagonal.
 template <class Real, class Algorithms>
 Status run_cholesky(const Call& call, bool lower, const Algorithms& algorithms) {
   const Operand &x = call.in(0), &y = call.out(0);

@@ -1,5 +1,5 @@
-// The arithmetic on one matrix in plain loops: what the reference kernels compute, and what is
-// quickest of small matrices. Every element takes its products in the same order in all kernels.
+// The arithmetic on one matrix in plain loops: used by the reference kernels, and fastest for small
+// matrices. All kernels add up the products of an element in the same order.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace scanloom::tensor {
 
-/// What matrix_calls.h asks of one matrix.
+/// The Algorithms of matrix_calls.h.
 template <class Real>
 struct PlainMatrix {
   void lu(MatrixView<Real> m, std::int64_t size, std::int64_t* pivots,

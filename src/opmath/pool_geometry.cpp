@@ -56,7 +56,7 @@ Expected<PoolAxis> resolve_pool_axis(const PoolAttrs& attrs, std::size_t i, std:
                          axis.covered, i);
   const std::int64_t round = attrs.ceil ? axis.stride - 1 : 0;
   axis.out = (axis.covered - extent + axis.stride + round) / axis.stride;
-  // Windows that start behind x see nothing: there are none.
+  // Windows that begin after the end of x would be empty, so they are dropped.
   if (attrs.ceil) axis.out = std::min(axis.out, (in + axis.pad + axis.stride - 1) / axis.stride);
   return axis;
 }

@@ -1,5 +1,5 @@
-// The windows of average_pool, lp_pool and max_pool: their attributes, sizes, and the walk over
-// them. Used by the operators and by their kernel.
+// The windows of average_pool, lp_pool and max_pool: their attributes, sizes and iteration. Used by
+// the operators and by their kernel.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace scanloom::tensor {
 
-/// The attributes that all pools begin with. Attribute `kPoolOwn` is the operator's own.
+/// The attributes that all pools begin with. Attribute `kPoolOwn` is specific to the operator.
 enum class PoolAttr : std::uint8_t { auto_pad, ceil_mode, dilations, kernel, pads, strides };
 inline constexpr int kPoolOwn = 6;
 
-/// Element o of an axis of the result sees the elements o * stride - pad + k * dilation of x, 0 <=
+/// Element o of an axis of the result reads the elements o * stride - pad + k * dilation of x, 0 <=
 /// k < kernel, that exist; `covered` elements from -pad on count as padding or x.
 struct PoolAxis {
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad = 0, covered = 0;
@@ -30,7 +30,7 @@ struct PoolGeometry {
   std::array<PoolAxis, kMaxSpatial> axes{};
 };
 
-/// Precondition: x has three axes or more. Errors: invalid_model, of attributes that do not fit.
+/// Precondition: x has at least three axes. Errors: invalid_model, for attributes that do not fit.
 Expected<PoolGeometry> pool_geometry(const Shape& x, std::span<const Attr> attrs);
 
 /// How the windows of a pool are padded.
@@ -46,14 +46,14 @@ struct PoolAttrs {
 /// Errors: invalid_model.
 Expected<PoolAttrs> read_pool_attrs(std::span<const Attr> attrs, int spatial);
 
-/// Spatial axis i over so many elements. Errors: invalid_model, of a window that fits nowhere.
+/// Spatial axis i over this many elements. Errors: invalid_model, for a window that does not fit.
 Expected<PoolAxis> resolve_pool_axis(const PoolAttrs& attrs, std::size_t i, std::int64_t in);
 
 [[nodiscard]] inline bool is_same(PoolPadding padding) {
   return padding == PoolPadding::same_upper || padding == PoolPadding::same_lower;
 }
 
-/// The taps of one window along one axis that lie in x: k in [first, last).
+/// The taps of one window along one axis that are inside x: k in [first, last).
 struct PoolTaps {
   std::int64_t first = 0, last = 0;
 };
@@ -62,7 +62,7 @@ struct PoolTaps {
   return b == 1 ? a : (a + b - 1) / b;
 }
 
-/// The taps of window `o` that lie in the elements [begin, end) of the axis, which need not exist.
+/// The taps of window `o` within the elements [begin, end) of the axis, which need not exist.
 [[nodiscard]] inline PoolTaps taps_within(const PoolAxis& axis, std::int64_t o, std::int64_t begin,
                                           std::int64_t end) {
   const std::int64_t start = o * axis.stride - axis.pad;
@@ -73,12 +73,12 @@ struct PoolTaps {
   return taps;
 }
 
-/// The windows [begin, end) of the axis of which all taps lie in x.
+/// The windows [begin, end) of the axis whose taps are all inside x.
 struct PoolWhole {
   std::int64_t begin = 0, end = 0;
 };
 [[nodiscard]] inline PoolWhole whole_windows(const PoolAxis& axis) {
-  // The last place from which all taps lie in x; they are so few that none of this overflows.
+  // The last position from which all taps are inside x; values are small enough not to overflow.
   const std::int64_t last = axis.in - 1 - (axis.kernel - 1) * axis.dilation + axis.pad;
   PoolWhole whole;
   whole.begin = std::min(axis.out, (axis.pad + axis.stride - 1) / axis.stride);
@@ -87,14 +87,14 @@ struct PoolWhole {
   return whole;
 }
 
-/// A window over one plane of x: the taps of each axis and where the first of them lies.
+/// A window over one plane of x: the taps of each axis and the position of the first one.
 struct PoolWindow {
   std::array<PoolTaps, kMaxSpatial> taps{};
   std::int64_t first = 0;  ///< offset of the first tap of each axis, if all axes have one
 };
 
-/// The window of the element at that position. The place of the first tap counts only where all
-/// axes have taps: others may lie so far away that their offsets would overflow.
+/// The window of the element at this position. The offset of the first tap is valid only if all
+/// axes have taps: otherwise it may be so far away that it would overflow.
 [[nodiscard]] inline PoolWindow window_at(const PoolGeometry& geometry, const Operand& x,
                                           const Shape& position) {
   PoolWindow window;
@@ -110,8 +110,7 @@ struct PoolWindow {
   return window;
 }
 
-/// Over how many elements along the axis window `o` averages: those of x, or those of the padding,
-/// too.
+/// How many elements along the axis window `o` averages over: those of x, or also padding.
 [[nodiscard]] inline std::int64_t averaged_along(const PoolAxis& axis, std::int64_t o,
                                                  bool with_padding) {
   const PoolTaps taps = with_padding ? taps_within(axis, o, -axis.pad, axis.covered - axis.pad)
@@ -119,7 +118,7 @@ struct PoolWindow {
   return taps.last - taps.first;
 }
 
-/// The same along all axes, which may be more than fit in 64 bits.
+/// The same along all axes; may exceed 64 bits.
 [[nodiscard]] inline double averaged_elements(const PoolGeometry& geometry, const Shape& position,
                                               bool with_padding) {
   double count = 1;
@@ -129,8 +128,8 @@ struct PoolWindow {
   return count;
 }
 
-/// f(offset in x, offsets in the results, position, window) for every element of the results,
-/// images and channels first. offset in x: of the plane's first element.
+/// Calls f(offset in x, offsets in the results, position, window) for every element of the results,
+/// images and channels first. The offset in x is that of the plane's first element.
 template <std::size_t kResults, class F>
 void for_each_window(const PoolGeometry& geometry, const Operand& x,
                      const std::array<const Operand*, kResults>& results, F&& f) {
@@ -151,8 +150,8 @@ void for_each_window(const PoolGeometry& geometry, const Operand& x,
     }
 }
 
-/// f(offset from the plane's first element) for every element of x in the window, in row-major
-/// order.
+/// Calls f(offset from the plane's first element) for every element of x in the window, in
+/// row-major order.
 template <class F>
 void for_each_tap(const PoolGeometry& geometry, const Operand& x, const PoolWindow& window, F&& f) {
   const int last = geometry.spatial - 1;
@@ -163,7 +162,7 @@ void for_each_tap(const PoolGeometry& geometry, const Operand& x, const PoolWind
     const auto axis = static_cast<std::size_t>(i);
     const std::int64_t count = window.taps[axis].last - window.taps[axis].first;
     if (count == 0) return;
-    // The step behind a single tap leads nowhere, and may overflow.
+    // A step after a single tap is never used, and may overflow.
     step[axis] = count == 1 ? 0 : geometry.axes[axis].dilation * x.strides[i + 2];
     tap[axis] = window.taps[axis].first;
   }

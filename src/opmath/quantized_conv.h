@@ -31,12 +31,12 @@ inline std::int16_t byte_at(const Operand& operand, std::int64_t at) {
   return byte_at(operand, operand.data<const void*>(), at);
 }
 
-/// Where the parameter of a filter stands: parameters with one element serve all.
+/// The offset of a filter's parameter: a parameter with one element applies to all filters.
 inline std::int64_t of_filter(const Operand& operand, std::int64_t filter) {
   return operand.rank == 1 && operand.dims[0] != 1 ? filter * operand.strides[0] : 0;
 }
 
-/// Rounded to nearest, to even, and limited to the type's range; NaN becomes 0.
+/// Rounds to nearest even and clamps to the type's range; NaN becomes 0.
 template <class T>
 T limited(float scaled, int zero) {
   return arith::convert<T>(std::nearbyint(static_cast<double>(scaled)) + zero);

@@ -1,5 +1,5 @@
 // The random bits of one execution of the operators `random` and `draw`, which their reference and
-// their kernel make numbers of.
+// their kernel turn into numbers.
 #pragma once
 
 #include "base/philox.h"
@@ -7,8 +7,9 @@
 
 namespace scanloom::tensor {
 
-/// Of `random`, by its seed and stream (attributes 2 and 3) and the Call's draws, which it counts.
-/// Blocks are below 2^40, of which 2^8 are left over for the high bits of the execution.
+/// The blocks of `random`, from its seed and stream (attributes 2 and 3) and the Call's draws,
+/// which it increments. Block numbers are below 2^40; another 2^8 remain for the high bits of the
+/// execution.
 inline PhiloxBlocks random_blocks(const Call& call) {
   const auto seed = static_cast<std::uint64_t>(call.attrs[2].integer());
   const auto stream = static_cast<std::uint64_t>(call.attrs[3].integer());
@@ -21,7 +22,8 @@ inline PhiloxBlocks random_blocks(const Call& call) {
           .fourth = low_word(samples.run)};
 }
 
-/// Of `draw`, by its key: the number of the draw and that of the stream. Precondition: it has both.
+/// The blocks of `draw`, from its key: the number of the draw and of the stream. Precondition: the
+/// key has both.
 inline PhiloxBlocks sample_blocks(const Call& call) {
   const Operand& key = call.in(0);
   const auto* words = key.data<const std::uint64_t>();

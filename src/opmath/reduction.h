@@ -1,5 +1,5 @@
-// The kinds of `reduce` that are one ordered fold: what is done with each element, and with the
-// result at the end. For kernels and for machine code.
+// The kinds of `reduce` that are one ordered fold: what to do with each element, and with the
+// result at the end. Used by kernels and machine code.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace scanloom::tensor {
 
-/// The attributes of `reduce`, by place.
+/// The attributes of `reduce`, by index.
 enum ReduceAttr : std::size_t { kReduceKind, kReduceAxes, kReduceKeepdims, kReduceEmptyIsAll };
 
 struct Reduction {
@@ -22,11 +22,11 @@ struct Reduction {
   Finish finish = Finish::none;
 };
 
-/// nullptr for kinds that are no fold.
+/// nullptr for kinds that are not a fold.
 const Reduction* find_reduction(std::string_view kind);
 
-/// Whether an axis is among those that the attribute names, counted from either end; all are where
-/// it is absent.
+/// Whether an axis is among those of the attribute, counted from either end; all axes are if the
+/// attribute is absent.
 bool is_reduced(const Attr& axes, int axis, int rank);
 
 }  // namespace scanloom::tensor

@@ -1,5 +1,5 @@
-// Attr: the value of an operator's attribute. A node holds them in the order in which its OpDef
-// declares them, so reading one is an index, never a search by name.
+// Attr: the value of an operator's attribute. A node holds its attributes in the order in which the
+// OpDef declares them, so reading one is an index, never a search by name.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace scanloom::tensor {
 
 enum class AttrKind : std::uint8_t { none, integer, real, text, integers, floats, tensor, dtype };
 
-/// The alternatives stand in AttrKind's order; none: an optional attribute that is absent.
+/// The alternatives are in AttrKind's order; none: an absent optional attribute.
 class Attr {
  public:
-  // What makes, copies and moves all alternatives is compiled once, in attr.cpp, not in every
-  // source.
+  // Construction, copy and move of all alternatives are compiled once, in attr.cpp, instead of in
+  // every source file.
   Attr() noexcept;
   Attr(std::int64_t value);
   Attr(int value);
@@ -37,7 +37,7 @@ class Attr {
 
   [[nodiscard]] AttrKind kind() const { return static_cast<AttrKind>(value_.index()); }
   [[nodiscard]] bool present() const { return kind() != AttrKind::none; }
-  /// Precondition of the readers: the attribute has that kind (the verifier has made sure).
+  /// Precondition of the readers: the attribute has that kind (ensured by the verifier).
   [[nodiscard]] std::int64_t integer() const { return *std::get_if<std::int64_t>(&value_); }
   [[nodiscard]] double real() const { return *std::get_if<double>(&value_); }
   [[nodiscard]] const std::string& text() const { return *std::get_if<std::string>(&value_); }
@@ -50,7 +50,7 @@ class Attr {
   [[nodiscard]] const Tensor& tensor() const { return *std::get_if<Tensor>(&value_); }
   [[nodiscard]] DType dtype() const { return *std::get_if<DType>(&value_); }
 
-  /// Bitwise: NaN equals itself, tensors compare by contents.
+  /// Bitwise: NaN equals itself; tensors compare by contents.
   friend bool operator==(const Attr& a, const Attr& b);
 
  private:

@@ -1,4 +1,4 @@
-// What errors say of an axis that a tensor does not have.
+// Wording of errors about an axis that a tensor does not have.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 
 namespace scanloom::tensor {
 
-/// "outside [-2, 2)", as normalise_axis (tensor/shape.h) has it.
+/// "outside [-2, 2)", the range of normalise_axis (tensor/shape.h).
 inline std::string outside_axes(int rank) {
   return rank == 0 ? "but a scalar has no axes" : fmt::format("outside [-{}, {})", rank, rank);
 }

@@ -30,14 +30,14 @@ struct Operand {
   [[nodiscard]] T* data() const {
     return reinterpret_cast<T*>(*slot + offset);
   }
-  /// Whether there is no element: an axis of size 0.
+  /// Whether there are no elements: some axis has size 0.
   [[nodiscard]] bool empty() const {
     for (int axis = 0; axis < rank; ++axis)
       if (dims[axis] == 0) return true;
     return false;
   }
   [[nodiscard]] std::int64_t elements() const {
-    // Other axes of an empty tensor may have any sizes, whose product would overflow.
+    // The other axes of an empty tensor may have any size, so their product could overflow.
     if (empty()) return 0;
     std::int64_t count = 1;
     for (int axis = 0; axis < rank; ++axis) count *= dims[axis];
@@ -48,11 +48,11 @@ struct Operand {
   }
 };
 
-/// stopped: by the call's StopToken.
+/// stopped: ended by the call's StopToken.
 enum class Status : std::uint8_t { ok, fault, stopped };
 
-/// What a kernel found wrong with its data: a text with up to two {} for the numbers,
-/// and {value}.
+/// A problem that a kernel found in its data: a text with up to two {} for the numbers, and
+/// {value}.
 struct Fault {
   Code code = Code::invalid_argument;
   const char* text = "";
@@ -60,12 +60,12 @@ struct Fault {
   double value = 0;
 };
 
-/// The fault as an error: its text with the numbers filled in.
+/// Converts the fault to an error: its text with the numbers filled in.
 Error to_error(const Fault& fault);
 
-/// What a random operator draws by, beside its seed: which run of the session this is, and how
-/// often the node was executed in it before. One per node of a run, which resets it; the kernel
-/// counts.
+/// Counters that a random operator draws by, in addition to its seed: the number of this run of the
+/// session, and how often the run has executed the node so far. One per node of a run, which resets
+/// it; the kernel increments it.
 struct SampleCounter {
   std::uint64_t run = 0, execution = 0;
 };
@@ -77,19 +77,19 @@ struct Call {
   std::uint16_t input_count = 0;
   std::uint16_t output_count = 0;
   std::uint16_t max_threads = 1;
-  const Attr* attrs = nullptr;          ///< in the order of the OpDef
+  const Attr* attrs = nullptr;          ///< in the OpDef's order
   const void* prepared = nullptr;       ///< what the kernel's prepare function made when binding
-  std::byte* const* scratch = nullptr;  ///< as many bytes as the kernel asked for when binding
+  std::byte* const* scratch = nullptr;  ///< of the size that the kernel requested when binding
   Fault* fault = nullptr;
   SampleCounter* samples =
-      nullptr;                ///< of random operators; null: the first execution of the first run
-  StopToken* stop = nullptr;  ///< null: nothing ends the call early
+      nullptr;                ///< for random operators; null: the first execution of the first run
+  StopToken* stop = nullptr;  ///< null: the call cannot be stopped early
 
   [[nodiscard]] const Operand& in(int i) const { return inputs[i]; }
   [[nodiscard]] const Operand& out(int i) const { return outputs[i]; }
   [[nodiscard]] bool has(int i) const { return i < input_count && inputs[i].present(); }
   [[nodiscard]] bool stop_requested() const { return stop != nullptr && stop->stop_requested(); }
-  /// Of a call that has asked, once its threads have returned.
+  /// The status of a call that polled `stop`, once its threads have returned.
   [[nodiscard]] Status ok_or_stopped() const {
     return stop != nullptr && stop->stopped() ? Status::stopped : Status::ok;
   }
@@ -102,13 +102,13 @@ struct Call {
 
 using KernelFn = Status (*)(const Call&) noexcept;
 
-/// A call with all that it needs, as a run executes it.
+/// A call ready to execute.
 struct HotCall {
   KernelFn run = nullptr;
   Call call;
 };
 
-/// The kernel where there is nothing to compute.
+/// The kernel for calls without anything to compute.
 inline Status do_nothing(const Call& /*call*/) noexcept { return Status::ok; }
 
 }  // namespace scanloom::tensor

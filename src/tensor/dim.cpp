@@ -25,7 +25,7 @@ std::string quoted(std::string_view name) {
   return text + '"';
 }
 
-/// nullopt for a zero divisor and for the one quotient that does not fit.
+/// nullopt for a zero divisor and for the one quotient that overflows.
 std::optional<std::int64_t> floor_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return std::nullopt;
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
@@ -163,7 +163,7 @@ Dim DimTable::from_terms(const Terms& terms) {
   for (const auto& [key, term] : terms) length += key.size() + 21;
   if (terms.size() > kMaxTerms || length > kMaxText) return fresh();
   std::optional<Dim> sum;
-  // Terms that are added come first, so that a difference reads "T-S"; the number is last.
+  // Positive terms come first, so that a difference reads "T-S"; the number is last.
   for (const bool negative : {false, true})
     for (const auto& [key, term] : terms) {
       if (term.atoms.empty() || (term.factor < 0) != negative) continue;
@@ -244,7 +244,7 @@ Dim DimTable::floor_div(Dim a, Dim b) {
     return quotient ? Dim(*quotient) : fresh();
   }
   if (a == Dim(0)) return 0;
-  // floor((q * d + r) / d) = q + floor(r / d) for whole q and any d but 0.
+  // floor((q * d + r) / d) = q + floor(r / d) for integer q and d != 0.
   const Terms divisor = terms_of(b);
   Terms rest;
   if (divisor.size() == 1)
@@ -264,7 +264,7 @@ bool DimTable::is_non_negative(Dim dim) const {
   return true;
 }
 
-// Minima and maxima nest no deeper than their text is long.
+// The nesting of minima and maxima is bounded by the length of their text.
 bool DimTable::is_non_negative_atom(Dim atom) const {
   const DimNode& node = nodes_[atom.expr()];
   const auto non_negative = [&](Dim dim) { return is_non_negative(dim); };
@@ -281,7 +281,7 @@ bool DimTable::has_operand(Dim dim, DimKind kind, Dim operand) const {
 
 Dim DimTable::min_or_max(DimKind kind, Dim a, Dim b) {
   if (a == b) return a;
-  // Where the sign of a - b is known, one of the two is the answer.
+  // If the sign of a - b is known, one of the two is the answer.
   const Dim difference = sub(a, b);
   if (is_non_negative(difference)) return kind == DimKind::max ? a : b;
   if (is_non_negative(mul(-1, difference))) return kind == DimKind::max ? b : a;

@@ -1,6 +1,6 @@
 // Dim: the size of an axis: a number, a symbol, or an expression over symbols. Expressions are
-// interned in a DimTable, so two equal sizes compare equal. A size that depends on data is a fresh
-// symbol of its own. Used by types (ir), shape inference (ops) and binding (plan).
+// interned in a DimTable, so equal sizes compare equal. A size that depends on data is a fresh
+// symbol. Used by types (ir), shape inference (ops) and binding (plan).
 #pragma once
 
 #include <compare>
@@ -42,55 +42,56 @@ enum class DimKind : std::uint8_t { symbol, fresh, add, mul, floor_div, min, max
 
 struct DimNode {
   DimKind kind;
-  std::string text;  ///< as printed; of a symbol: its name, quoted if need be
-  Dim left, right;   ///< of the others; a constant factor stands left, a constant summand right
+  std::string text;  ///< as printed; for a symbol, its name, quoted if need be
+  Dim left, right;   ///< operands of other kinds; a constant factor is on the left, a constant
+                     ///< summand on the right
 };
 
 /// Owns the expressions of one module. Operands always precede the expressions that use them.
-/// Expressions are kept as sums of products in one order, so equal polynomials are equal Dims;
+/// Expressions are normalised to ordered sums of products, so equal polynomials are equal Dims;
 /// those longer than kMaxText characters become fresh symbols.
 class DimTable {
  public:
   static constexpr std::size_t kMaxText = 512;
 
-  /// The symbol of that name; the same name is the same size everywhere in the module. Symbols are
+  /// The symbol of this name; a name means the same size everywhere in the module. Symbols are
   /// never negative.
   Dim symbol(std::string_view name);
-  /// A value that nothing relates to any other; printed as "?<number>".
+  /// A new value, unrelated to any other; printed as "?<number>".
   Dim fresh();
-  /// The fresh symbol of that number, for readers of the text form.
+  /// The fresh symbol with this number, for readers of the text form.
   Dim fresh_numbered(std::uint32_t number);
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);
   Dim mul(Dim a, Dim b);
-  /// Rounds towards minus infinity. A constant divisor of zero yields a fresh symbol; of a symbolic
-  /// divisor it is taken that it is not zero.
+  /// Rounds towards minus infinity. A constant divisor of zero yields a fresh symbol; a symbolic
+  /// divisor is assumed not to be zero.
   Dim floor_div(Dim a, Dim b);
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const DimNode& node(std::uint32_t index) const { return nodes_[index]; }
-  /// "7", "T", "2*T*S-U+1", "floor_div(T,2)", "min(T,?3)"; names that are no identifiers stand in
-  /// double quotes. parse() reads it back.
+  /// "7", "T", "2*T*S-U+1", "floor_div(T,2)", "min(T,?3)"; names that are not identifiers are
+  /// double-quoted. parse() reads it back.
   [[nodiscard]] std::string to_string(Dim dim) const;
-  /// nullopt where the text is no expression. Whole text, no blanks.
+  /// Parses the whole text, without blanks; nullopt if it is not an expression.
   std::optional<Dim> parse(std::string_view text);
 
   [[nodiscard]] bool is_fresh(Dim dim) const {
     return !dim.is_constant() && nodes_[dim.expr()].kind == DimKind::fresh;
   }
-  /// Whether some symbol of the expression is a fresh one with an index of `first` or more.
+  /// Whether the expression contains a fresh symbol with an index of `first` or more.
   [[nodiscard]] bool uses_fresh_from(Dim dim, std::size_t first) const;
 
-  /// The value of every entry, given those of the symbols (indexed by entry; nullopt: unknown).
-  /// Overflow makes an entry unknown. Linear in size().
+  /// The value of every entry, given the values of the symbols (indexed by entry; nullopt:
+  /// unknown). An entry that overflows is unknown. Linear in size().
   [[nodiscard]] std::vector<std::optional<std::int64_t>> evaluate(
       std::span<const std::optional<std::int64_t>> symbols) const;
 
  private:
-  /// A product of atoms (symbols, quotients, minima, maxima), by the text of its atoms.
+  /// A product of atoms (symbols, quotients, minima, maxima), ordered by their text.
   struct Term {
     std::vector<Dim> atoms;
     std::int64_t factor = 0;

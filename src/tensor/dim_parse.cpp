@@ -1,4 +1,4 @@
-// The text form of dims, read back.
+// Parses the text form of dims.
 #include <charconv>
 
 #include "tensor/dim.h"
@@ -11,7 +11,7 @@ constexpr int kMaxDepth = 64;
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Recursive descent; the only recursion is that of brackets, at most kMaxDepth of them.
+/// Recursive descent; recurses only on brackets, at most kMaxDepth deep.
 class Reader {
  public:
   Reader(DimTable& dims, std::string_view text) : dims_(dims), text_(text) {}

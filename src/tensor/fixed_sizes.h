@@ -1,4 +1,4 @@
-// The rule of loops whose carried values keep their sizes, with its one message.
+// The check for loops whose carried values keep their sizes, with its error message.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace scanloom::tensor {
 
-/// Error: step `step` (from 0) makes `after` of a carried value that had the sizes `before`.
-/// `state` says which one it is.
+/// Error: step `step` (from 0) gives a carried value the sizes `after`, but it had the sizes
+/// `before`. `state` describes the value.
 template <class Describe>
 Expected<void> check_fixed_sizes(Describe state, std::int64_t step, const Shape& before,
                                  const Shape& after) {

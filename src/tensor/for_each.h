@@ -1,5 +1,5 @@
-// Walking the index space of up to kMaxRank axes with several strided operands at once, without
-// allocating. Offsets and strides are counted in elements and may be zero or negative.
+// Iterates over the index space of up to kMaxRank axes with several strided operands at once,
+// without allocating. Offsets and strides are in elements and may be zero or negative.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace scanloom::tensor {
 
-/// The strides under which an operand stands for its numpy broadcast to `result`: axes align at the
-/// end, axes of size 1 get stride 0. Precondition: it broadcasts.
+/// The strides with which an operand is broadcast to `result`, as in numpy: axes align at the end,
+/// axes of size 1 get stride 0. Precondition: it broadcasts.
 inline Shape broadcast_strides(std::span<const std::int64_t> dims,
                                std::span<const std::int64_t> strides,
                                std::span<const std::int64_t> result) {
@@ -23,8 +23,9 @@ inline Shape broadcast_strides(std::span<const std::int64_t> dims,
   return aligned;
 }
 
-/// Visits the rows of an index space in row-major order; neighbouring axes that every operand walks
-/// in one stride are joined first, so a row may span several axes. kOperands: how many at most.
+/// Visits the rows of an index space in row-major order. Neighbouring axes that every operand walks
+/// with one stride are joined first, so a row may span several axes. kOperands: the maximum number
+/// of operands.
 ///
 ///   RowCursor<2> rows(dims);
 ///   rows.add(strides_a); rows.add(strides_b);
@@ -41,7 +42,7 @@ class RowCursor {
     }
   }
 
-  /// The next operand's stride per axis. Precondition: fewer than kOperands so far.
+  /// Adds an operand with its stride per axis. Precondition: fewer than kOperands so far.
   void add(const std::int64_t* strides) {
     SCANLOOM_ASSERT(count_ < kOperands);
     for (std::size_t axis = 0; axis < rank_; ++axis) strides_[count_][axis] = strides[axis];
@@ -55,11 +56,11 @@ class RowCursor {
     offsets_.fill(0);
   }
   [[nodiscard]] bool done() const { return done_; }
-  /// Elements of one row, the same for all.
+  /// Elements of one row, equal for all operands.
   [[nodiscard]] std::int64_t length() const { return rank_ == 0 ? 1 : dims_[rank_ - 1]; }
-  /// Of the row's first element.
+  /// The offset of the row's first element.
   [[nodiscard]] std::int64_t offset(std::size_t operand) const { return offsets_[operand]; }
-  /// From one element of a row to the next.
+  /// The distance between neighbouring elements of a row.
   [[nodiscard]] std::int64_t step(std::size_t operand) const {
     return rank_ == 0 ? 0 : strides_[operand][rank_ - 1];
   }
@@ -142,7 +143,7 @@ void for_each_index(std::span<const std::int64_t> dims, F&& f) {
   }
 }
 
-/// The offset of `index` under `strides`, of as many axes.
+/// The offset of `index` under `strides`, one per axis.
 [[nodiscard]] inline std::int64_t offset_of(const Shape& index, const std::int64_t* strides) {
   std::int64_t offset = 0;
   for (int axis = 0; axis < index.rank(); ++axis) offset += index[axis] * strides[axis];

@@ -1,11 +1,11 @@
-// Which types are halves.
+// Which types are 16-bit floating point.
 #pragma once
 
 #include <scanloom/dtype.h>
 
 namespace scanloom::tensor {
 
-/// Of 16 bits, computed in f32 and rounded after every node.
+/// f16 and bf16: computed in f32 and rounded after every node.
 [[nodiscard]] constexpr bool is_half(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16;
 }

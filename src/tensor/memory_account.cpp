@@ -10,13 +10,13 @@ namespace scanloom::tensor {
 namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
-  // Loops can gather any number of rows of few bytes, so what describes one counts as well.
+  // A loop can collect any number of tiny rows, so the Tensor object counts as well.
   return bytes_with_text(tensor) + static_cast<std::int64_t>(sizeof(Tensor));
 }
 
 }  // namespace
 
-/// Stands between a counted tensor and its storage: goes when the last tensor that shares it does.
+/// Owner between a counted tensor and its storage: destroyed with the last tensor that shares it.
 struct MemoryAccount::Held {
   Held(std::shared_ptr<Counter> all, std::shared_ptr<const void> memory, std::int64_t count)
       : counter(std::move(all)), storage(std::move(memory)), bytes(count) {
@@ -33,7 +33,7 @@ struct MemoryAccount::Held {
 
 Expected<void> MemoryAccount::check(std::int64_t bytes) {
   const auto left = [this] { return max_bytes_ - (held() + elsewhere_); };
-  // Asked twice: the limit may be raised, and what is kept let go.
+  // Two attempts: make_room may raise the limit, and then release caches.
   for (int i = 0; i < 2 && make_room_ && bytes > left(); ++i) elsewhere_ = make_room_();
   if (bytes > left())
     return fail(Code::limit_reached,

@@ -1,5 +1,5 @@
-// MemoryAccount: what the values of one run take, and the limit on it. A tensor counts from when it
-// is made until nothing shares its storage, an object as long as it lives; feeds and constants do
+// MemoryAccount: bytes taken by the values of one run, and their limit. A tensor counts from its
+// creation until nothing shares its storage, an object as long as it exists; feeds and constants do
 // not count.
 #pragma once
 
@@ -18,26 +18,28 @@ class Object;
 
 class MemoryAccount {
  public:
-  /// Results outlive the run and are dropped by any thread.
+  /// Shared: results outlive the run and may be dropped by any thread.
   using Counter = std::atomic<std::int64_t>;
 
   explicit MemoryAccount(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
 
   [[nodiscard]] std::int64_t held() const { return held_->load(std::memory_order_relaxed); }
-  /// Bytes of the same run that are counted elsewhere.
+  /// Sets the bytes of the same run that are counted elsewhere.
   void set_elsewhere(std::int64_t bytes) { elsewhere_ = bytes; }
-  /// Asked where the budget is short: lets go what is only kept, and says what set_elsewhere would
-  /// be told then.
+  /// Called when the budget is short: releases memory that is only cached, and returns the new
+  /// number for set_elsewhere.
   void set_make_room(std::function<std::int64_t()> make_room) { make_room_ = std::move(make_room); }
-  /// Whether a tensor of that many bytes may be made. Error: limit_reached.
+  /// Whether a tensor of this many bytes may be created. Error: limit_reached.
   [[nodiscard]] Expected<void> check(std::int64_t bytes);
-  /// Counts bytes that are none of a tensor or box, for as long as what it returns lives. Error:
-  /// limit_reached.
+  /// Counts bytes that belong to no tensor or box, for as long as the returned object exists.
+  /// Error: limit_reached.
   [[nodiscard]] Expected<std::shared_ptr<const void>> hold(std::int64_t bytes);
-  /// The same tensor, counted. Precondition: it has storage of its own. Error: limit_reached.
+  /// Returns the same tensor, counted. Precondition: it has storage of its own. Error:
+  /// limit_reached.
   Expected<Tensor> count(Tensor tensor);
-  /// Counts an object and its list, not what it refers to; again after it has changed.
-  /// Precondition: one reference to the object, for counting writes to it. Error: limit_reached.
+  /// Counts an object and its list, without the values that it refers to. Call it again after the
+  /// object has changed. Precondition: a unique reference, because counting writes to the object.
+  /// Error: limit_reached.
   Expected<void> count(Object& object);
 
  private:

@@ -13,7 +13,7 @@ ObjectRef::~ObjectRef() { release(); }
 
 void ObjectRef::release() {
   if (object_ == nullptr || object_->owners_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // Boxes inside boxes join a list, so that the depth of nesting is no depth of recursion.
+  // Nested boxes are put on a list, so that deep nesting does not cause deep recursion.
   Object* dead = std::exchange(object_, nullptr);
   while (dead != nullptr) {
     const std::unique_ptr<Object> object(dead);

@@ -1,6 +1,7 @@
-// Objects: sequences, optionals, and the tensors in them or of strings: what no arena holds.
-// Counted by reference inside the object, with a test for being the only owner, so that appending
-// in a loop is done in place. Tensors whose sizes change in a loop: runtime/values.h has them.
+// Objects: sequences, optionals, and the tensors inside them or of strings: values that no
+// arena holds. The reference count is inside the object and can test for a unique owner, so that
+// appending in a loop is done in place. Tensors whose sizes change in a loop are in runtime/state.h
+// instead.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,8 @@ enum class ObjectKind : std::uint8_t { tensor, sequence, optional };
 
 class Object;
 
-/// A counted reference; null by default. Copying counts up; contents are shared and must only be
-/// changed while unique(). Counting is thread safe, contents are not.
+/// A counted reference; null by default. Copying increments the count. Contents are shared and may
+/// only be changed while unique(). Counting is thread safe, contents are not.
 class ObjectRef {
  public:
   ObjectRef() = default;
@@ -36,7 +37,7 @@ class ObjectRef {
   ~ObjectRef();
 
   static ObjectRef of(Tensor value);
-  /// An empty sequence of items around elements of that type.
+  /// An empty sequence whose items have element type `dtype`.
   static ObjectRef sequence(DType dtype);
   /// An empty optional; fill it with set_item.
   static ObjectRef optional(DType dtype);
@@ -45,9 +46,10 @@ class ObjectRef {
   explicit operator bool() const { return object_ != nullptr; }
   Object& operator*() const { return *object_; }
   Object* operator->() const { return object_; }
-  /// Whether nobody else refers to the object. Precondition: not null.
+  /// Whether this is the only reference to the object. Precondition: not null.
   [[nodiscard]] bool unique() const;
-  /// Makes the sequence or optional one's own: copies its references if it is shared.
+  /// Makes this the only reference to the sequence or optional: if it is shared, copies the list of
+  /// references.
   void make_unique();
 
  private:
@@ -56,11 +58,11 @@ class ObjectRef {
   Object* object_ = nullptr;
 };
 
-/// The contents. Every method that changes them asks that the ObjectRef it is called through is
+/// The contents. Methods that change them require that the ObjectRef they are called through is
 /// unique().
 class Object {
  public:
-  /// For ObjectRef's makers.
+  /// For the factory functions of ObjectRef.
   Object(ObjectKind kind, DType dtype) : kind_(kind), dtype_(dtype) {}
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
@@ -68,7 +70,7 @@ class Object {
 
   [[nodiscard]] ObjectKind kind() const { return kind_; }
   [[nodiscard]] bool is_tensor() const { return kind_ == ObjectKind::tensor; }
-  /// Of the tensors, however deep they lie.
+  /// The element type of the tensors, at any depth.
   [[nodiscard]] DType dtype() const { return dtype_; }
   /// Precondition: is_tensor().
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
@@ -76,12 +78,12 @@ class Object {
   // Sequences and optionals (at most one item).
   [[nodiscard]] std::span<const ObjectRef> items() const { return items_; }
   void push_back(ObjectRef item) { items_.push_back(std::move(item)); }
-  /// Precondition: 0 <= at <= items().size(), resp. <.
+  /// Preconditions: 0 <= at <= items().size() to insert, at < items().size() to erase.
   void insert(std::size_t at, ObjectRef item);
   void erase(std::size_t at);
   void set_item(ObjectRef item) { items_.assign(1, std::move(item)); }
 
-  /// The object and its list, without what they refer to.
+  /// The bytes of the object and its list, without the values that it refers to.
   [[nodiscard]] std::int64_t own_bytes() const {
     return static_cast<std::int64_t>(sizeof(Object) + items_.capacity() * sizeof(ObjectRef));
   }
@@ -103,8 +105,8 @@ class Object {
 /// "f32[2,3]", "sequence of 4 items of f32", "empty optional of f32": for messages.
 std::string describe(const ObjectRef& value);
 
-/// Whether a value of that type may be this one: kinds, element types and sizes that are numbers,
-/// of every item.
+/// Whether a value of this type may be `value`: checks kinds, element types and constant sizes, of
+/// every item.
 bool allows(const Type& type, const ObjectRef& value);
 
 }  // namespace scanloom::tensor

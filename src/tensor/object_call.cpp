@@ -16,7 +16,7 @@ Expected<ObjectRef> ObjectCall::take(std::size_t i) const {
   return value;
 }
 
-/// An object that others refer to as well is theirs: who made it has counted it.
+/// Counts an object unless it is shared: then its creator has counted it.
 Expected<void> ObjectCall::count_own(const ObjectRef& value) const {
   if (!value.unique()) return {};
   return memory.count(*value);

@@ -7,13 +7,13 @@
 namespace scanloom::tensor {
 namespace {
 
-/// Where a part of an element lies: `count` bits of byte `byte`, from bit `shift` on.
+/// Location of a part of an element: `count` bits of byte `byte`, from bit `shift` on.
 struct Bits {
   std::size_t byte = 0;
   unsigned shift = 0, count = 0;
 };
 
-/// The lower and the upper bits of an element; of u1 there are no upper ones.
+/// The lower and the upper bits of an element; u1 has no upper ones.
 std::pair<Bits, Bits> bits_of(DType dtype, std::size_t element) {
   if (dtype == DType::u1)
     return {{element / 8, static_cast<unsigned>(7 - element % 8), 1}, {element / 8, 0, 0}};

@@ -1,4 +1,4 @@
-// What an IR of OpenVINO calls element types. Source: OpenVINO's operation sets, "element types".
+// Names of element types in an OpenVINO IR. Source: OpenVINO's operation sets, "element types".
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 namespace scanloom::tensor {
 
 struct OpenvinoDtype {
-  std::string_view attribute;  ///< "f32", of attributes
-  std::string_view precision;  ///< "FP32", of ports
+  std::string_view attribute;  ///< "f32", in attributes
+  std::string_view precision;  ///< "FP32", in ports
 };
 
 /// nullptr: an IR has no such type.
 [[nodiscard]] const OpenvinoDtype* openvino_dtype(DType dtype);
-/// By either word, in any case.
+/// Finds the type by either name, in any case.
 [[nodiscard]] std::optional<DType> dtype_from_openvino(std::string_view word);
 
 }  // namespace scanloom::tensor

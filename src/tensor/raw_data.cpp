@@ -6,14 +6,14 @@
 namespace scanloom::tensor {
 namespace {
 
-/// Smaller tensors are copied: a copy is better aligned and does not hold on to the file.
+/// Smaller tensors are copied: a copy is better aligned and does not keep the file mapped.
 constexpr std::size_t kAliasBytes = 4096;
 
-/// Readable bytes that must follow data left in place, so that whole vectors may be read.
+/// Readable bytes that must follow data used in place, so that whole vectors may be read.
 constexpr std::size_t kPadding = 63;
 
 std::size_t element_alignment(DType dtype) {
-  // Complex numbers lie like two reals.
+  // Complex numbers are laid out like two reals.
   return dtype_kind(dtype) == DTypeKind::complex ? dtype_bytes(dtype) / 2 : dtype_bytes(dtype);
 }
 

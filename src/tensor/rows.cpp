@@ -21,7 +21,7 @@ std::size_t block_count(const Tensor& tensor, int axis) {
   return count;
 }
 
-/// The shape of all rows together.
+/// The shape of the joined rows.
 Expected<Shape> joined_shape(std::span<const Tensor> rows, int axis, bool insert) {
   Shape shape = rows[0].shape();
   if (insert && shape.rank() == kMaxRank)

@@ -1,5 +1,6 @@
-// ScalarProgram: what a pointwise operator does to one element, as a short list of instructions
-// over registers. The one source of the reference kernels, the vector kernels and the machine code.
+// ScalarProgram: the computation of a pointwise operator on one element, as a short list of
+// instructions over registers. The common source of the reference kernels, the vector kernels and
+// the machine code.
 #pragma once
 
 #include <bit>
@@ -21,18 +22,19 @@ enum class ScalarOp : std::uint8_t {
 [[nodiscard]] int scalar_op_arguments(ScalarOp op);
 [[nodiscard]] bool scalar_op_compares(ScalarOp op);
 
-/// `dtype` is what the instruction computes in: of a comparison, the dtype of its arguments; of a
-/// cast, the dtype of its result. Arguments are registers; select's first is the boolean.
+/// `dtype` is the type that the instruction computes in: for a comparison, that of its arguments;
+/// for a cast, that of its result. Arguments are registers; the first one of select is the boolean.
 struct ScalarInstr {
   ScalarOp op = ScalarOp::constant;
   DType dtype = DType::f32;
   std::int32_t args[3] = {-1, -1, -1};
-  std::uint64_t bits = 0;  ///< of a constant: its bits in dtype, zero-extended
+  std::uint64_t bits = 0;  ///< for a constant: its bits in dtype, zero-extended
   friend bool operator==(const ScalarInstr&, const ScalarInstr&) = default;
 };
 
 /// Registers 0 .. inputs.size()-1 are the inputs; instruction i writes register inputs.size()+i.
-/// f16, bf16 and narrower reals are computed in f32 and rounded after every instruction.
+/// f16, bf16 and narrower floating-point types are computed in f32 and rounded after every
+/// instruction.
 struct ScalarProgram {
   std::vector<DType> inputs;
   std::vector<ScalarInstr> instrs;

@@ -1,5 +1,6 @@
-// The instructions of ScalarPrograms on single values, per class of numbers they are computed in:
-// float, double, i64, u64, bool, complex. Included by scalar_eval.cpp and the reductions' oracle.
+// The instructions of ScalarPrograms on single values, for each class of numbers that they compute
+// in: float, double, i64, u64, bool, complex. Included by scalar_eval.cpp and the reference
+// reductions.
 #pragma once
 
 #include <bit>
@@ -83,17 +84,17 @@ T maximum(T a, T b) {
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
-/// |a| and |b| whose quotient is below kRemainderQuotient and, in f64, |a| below kMaxRemainderSteps
-/// have a remainder that a few operations give exactly; in f32 these are done in f64.
+/// If the quotient of |a| and |b| is below kRemainderQuotient and, in f64, |a| is below
+/// kMaxRemainderSteps, a few operations give the exact remainder; f32 computes them in f64.
 template <std::floating_point T>
 inline constexpr T kRemainderQuotient = std::same_as<T, double> ? 0x1p24 : 0x1p28F;
 inline constexpr double kMaxRemainderSteps = 0x1p1000;
-/// Of a divisor these bits are left out of its high part, so that its products are exact.
+/// These bits are cleared in the high part of a divisor, so that its products are exact.
 inline constexpr std::uint64_t kRemainderLow = (std::uint64_t{1} << 27) - 1;
 
-/// std::fmod, whose loop over the bits of the quotient is short-cut: with n the quotient, rounded
-/// and then truncated, a - n b is a multiple of the last place of b and at most b, hence exact, and
-/// n is at most one too great.
+/// std::fmod without its loop over the bits of the quotient: if n is the rounded and then truncated
+/// quotient, a - n b is a multiple of the last place of b and at most b, hence exact, and n is at
+/// most one too large.
 template <std::floating_point T>
 T remainder(T a, T b) {
   const double x = std::fabs(a), y = std::fabs(b);
@@ -111,7 +112,7 @@ T remainder(T a, T b) {
   }
   return std::copysign(static_cast<T>(rest < 0 ? rest + y : rest), a);
 }
-/// numpy's mod: the result has the sign of the divisor, also when it is zero.
+/// numpy's mod: the result has the sign of the divisor, even if it is zero.
 template <std::floating_point T>
 T modulo(T a, T b) {
   const T rest = remainder(a, b);
@@ -127,13 +128,14 @@ constexpr T sign(T a) {
   return a == 0 ? T{0} : a;
 }
 
-/// Written out: the library's product has a slow path for NaN whose order of operations is its own.
+/// Written out because the library's product has a slow path for NaN with an order of operations of
+/// its own.
 template <class T>
 std::complex<T> multiply(std::complex<T> a, std::complex<T> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Truncates; NaN is 0, values beyond the range become its ends.
+/// Truncates; NaN becomes 0, and values beyond the range its ends.
 template <class To>
 constexpr To saturate(double value, double least, double beyond, To min, To max) {
   if (value != value) return To{0};
@@ -141,7 +143,7 @@ constexpr To saturate(double value, double least, double beyond, To min, To max)
   return value >= beyond ? max : static_cast<To>(value);
 }
 
-/// A value of a compute class to the element type To: the rules of the cast instruction.
+/// Converts a value of a compute class to the element type To by the rules of the cast instruction.
 template <class To, class From>
 To convert(From value) {
   if constexpr (is_complex_type<From>) {
@@ -156,7 +158,7 @@ To convert(From value) {
   } else if constexpr (std::same_as<To, bool>) {
     return value != From{0};
   } else if constexpr (SmallFloatType<To>) {
-    // Integers go through f32, as everything that is computed for such formats.
+    // Integers go through f32, as all computation in such formats does.
     if constexpr (std::floating_point<From>)
       return To::from(value);
     else
@@ -173,8 +175,8 @@ To convert(From value) {
   }
 }
 
-/// As casts do: like convert(), but integers narrower than a byte keep the low bits of what a real
-/// is as an i64, as they do of integers.
+/// Like convert(), but a floating-point value cast to an integer narrower than a byte becomes an
+/// i64 whose low bits are kept, as for integers.
 template <class To, class From>
 To cast(From value) {
   if constexpr (std::floating_point<From> && SmallIntType<To>)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 64;
 
-/// What elements of T are computed in; StringRef stands for itself.
+/// The type that elements of T are computed in; StringRef itself for strings.
 template <class T>
 struct ComputeOf {
   using type = T;
@@ -32,7 +32,7 @@ struct ComputeOf<T> {
 template <class T>
 using Compute = typename ComputeOf<T>::type;
 
-/// f(std::type_identity<C>{}) with the class that `dtype` is computed in.
+/// Calls f(std::type_identity<C>{}) with the class that `dtype` is computed in.
 template <class F>
 void visit_compute(DType dtype, F&& f) {
   switch (dtype_kind(dtype)) {
@@ -83,7 +83,7 @@ void encode(DType dtype, const C* from, ScalarReg* to, std::int64_t count) {
   });
 }
 
-/// The columns of one instruction, a block of elements each.
+/// The columns of one instruction, each a block of elements.
 template <class C>
 struct Columns {
   std::array<C, kBlock> a, b, out;
@@ -102,7 +102,7 @@ struct Columns {
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 };
 
-// apply() overloads: whether the instruction is defined for the class; the result in columns.out.
+// apply() overloads return whether the class has the instruction; the result is in columns.out.
 
 template <std::floating_point R>
 bool apply(ScalarOp op, int, Columns<R>& x) {
@@ -337,7 +337,7 @@ bool supports(const ScalarProgram& program, const ScalarInstr& instr) {
   bool defined = false;
   visit_compute(instr.dtype, [&]<class C>(std::type_identity<C>) {
     bool result = false;
-    Columns<C> none;  // of no elements: asks only whether there is such a case
+    Columns<C> none;  // empty: only asks whether such a case exists
     defined = scalar_op_compares(instr.op) ? compare(instr.op, C{}, C{}, result)
                                            : apply(instr.op, 0, none);
   });

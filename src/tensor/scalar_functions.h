@@ -1,12 +1,12 @@
-// What instructions cost, roughly: which are functions of base/math, the costly ones, written out
-// in many operations, and which divide.
+// Rough cost classes of instructions: the functions of base/math, which are expensive and take many
+// operations, and the divisions.
 #pragma once
 
 #include "tensor/scalar.h"
 
 namespace scanloom::tensor {
 
-/// Whether `op` is one of them.
+/// Whether `op` is a function of base/math.
 constexpr bool is_function(ScalarOp op) {
   switch (op) {
 #define SCANLOOM_MATH_FUNCTION(name) case ScalarOp::name:
@@ -24,7 +24,7 @@ constexpr bool is_remainder(ScalarOp op) {
 }
 constexpr bool divides(ScalarOp op) { return op == ScalarOp::div || is_remainder(op); }
 
-/// Whether the instruction becomes many operations: a function, or the remainder of reals.
+/// Whether the instruction takes many operations: a function, or a floating-point remainder.
 constexpr bool is_written_out(const ScalarInstr& instr) {
   return is_function(instr.op) || (is_remainder(instr.op) && is_floating_point(instr.dtype));
 }

@@ -1,4 +1,4 @@
-// Shape: the sizes of a tensor whose sizes are known, with at most kMaxRank axes, held inline.
+// Shape: known sizes of a tensor with at most kMaxRank axes, held inline.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace scanloom::tensor {
 
 inline constexpr int kMaxRank = 16;
 
-/// Sizes are >= 0. Also used for strides, then of any sign, counted in elements.
+/// Sizes are >= 0. Also used for strides, in elements and of any sign.
 class Shape {
  public:
   constexpr Shape() = default;
@@ -35,9 +35,9 @@ class Shape {
   void insert(int axis, std::int64_t dim);
   void erase(int axis);
 
-  /// The product of the sizes; wraps when checked_elements() is nullopt.
+  /// The product of the sizes; wraps if checked_elements() is nullopt.
   [[nodiscard]] std::int64_t elements() const;
-  /// nullopt when a size is negative or the product exceeds 2^40, the largest tensor there is.
+  /// nullopt if a size is negative or the product exceeds 2^40, the limit of any tensor.
   [[nodiscard]] std::optional<std::int64_t> checked_elements() const;
   /// "[2,3]".
   [[nodiscard]] std::string to_string() const;
@@ -50,11 +50,11 @@ class Shape {
 
 /// Row-major strides, in elements.
 Shape contiguous_strides(const Shape& shape);
-/// Whether the elements lie in row-major order without gaps; axes of size 1 do not matter.
+/// Whether the elements are in row-major order without gaps; axes of size 1 do not matter.
 bool is_contiguous(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides);
-/// numpy's broadcasting of two shapes; nullopt when they do not fit.
+/// numpy's broadcasting of two shapes; nullopt if they do not fit.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
-/// [-rank, rank) to [0, rank); nullopt outside.
+/// Maps [-rank, rank) to [0, rank); nullopt outside.
 std::optional<int> normalise_axis(std::int64_t axis, int rank);
 
 }  // namespace scanloom::tensor

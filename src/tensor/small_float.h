@@ -1,5 +1,5 @@
 // Floating-point formats narrower than f32, as storage: one struct per format, converted exactly to
-// float and, rounding to nearest even once, from float or double. Arithmetic happens in float.
+// float and, with one rounding to nearest even, from float or double. Arithmetic is done in float.
 #pragma once
 
 #include <bit>
@@ -10,11 +10,11 @@
 
 namespace scanloom::tensor {
 
-/// What stands above the finite values. ieee: infinities and NaNs; fn: only the all-ones NaN; fnuz:
-/// only NaN, in the place of -0; finite: neither.
+/// Encodings beyond the finite values. ieee: infinities and NaNs; fn: only the all-ones NaN; fnuz:
+/// only NaN, instead of -0; finite: none.
 enum class Specials : std::uint8_t { ieee, fn, fnuz, finite };
 
-/// Whether a cast clips to the greatest finite value or yields infinity (NaN where there is none).
+/// Whether a cast clips to the largest finite value or gives infinity (NaN if there is none).
 enum class Overflow : std::uint8_t { clip, special };
 
 template <int kExponentBits, int kMantissaBits, int kBias, Specials kSpecials>
@@ -94,7 +94,7 @@ struct FloatFormat {
              static_cast<std::uint32_t>(wide >> (52 - kMantissaBits) & ((1u << kMantissaBits) - 1));
     if constexpr (kSpecials == Specials::fn) return sign | kNan;
     if constexpr (kSpecials == Specials::fnuz) return kNan;
-    // There is no NaN: -0, whatever the NaN's sign, which differs between machines.
+    // The format has no NaN: gives -0, whatever the NaN's sign, which differs between machines.
     return kSign;
   }
   static constexpr std::uint32_t beyond(std::uint32_t sign, Overflow overflow) {
@@ -105,7 +105,7 @@ struct FloatFormat {
   }
 };
 
-/// kOverflow: what a conversion does when nothing else is asked for (ONNX Cast with saturate = 1).
+/// kOverflow: the default of conversions (ONNX Cast with saturate = 1).
 template <class Format, class Bits, Overflow kOverflow>
 struct SmallFloat {
   Bits bits = 0;
@@ -115,7 +115,7 @@ struct SmallFloat {
     return {static_cast<Bits>(Format::encode(value, overflow))};
   }
   [[nodiscard]] constexpr float to_float() const { return Format::decode(bits); }
-  friend constexpr bool operator==(SmallFloat, SmallFloat) = default;  ///< of the bits
+  friend constexpr bool operator==(SmallFloat, SmallFloat) = default;  ///< compares bits
 };
 
 using Half = SmallFloat<FloatFormat<5, 10, 15, Specials::ieee>, std::uint16_t, Overflow::special>;
@@ -129,8 +129,8 @@ using F4E2M1 = SmallFloat<FloatFormat<2, 1, 1, Specials::finite>, std::uint8_t, 
 
 enum class Rounding : std::uint8_t { up, down, nearest };
 
-/// A power of two, 2^-127 .. 2^127, and NaN (0xff): no sign, no zero. ONNX casts round up unless
-/// told otherwise; signs are dropped.
+/// A power of two, 2^-127 .. 2^127, or NaN (0xff): no sign, no zero. ONNX casts round up by
+/// default; signs are dropped.
 struct F8E8M0 {
   std::uint8_t bits = 0;
 

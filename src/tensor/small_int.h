@@ -1,4 +1,4 @@
-// Integers narrower than a byte, as storage: one byte each in memory, sign-extended where signed.
+// Integers narrower than a byte, as storage: one byte each in memory, sign-extended if signed.
 // Conversions from wider integers keep the low bits.
 #pragma once
 
@@ -33,8 +33,8 @@ using UInt3 = SmallInt<3, false>;
 using UInt4 = SmallInt<4, false>;
 using UInt6 = SmallInt<6, false>;
 
-/// How an element of `width` < 8 bits is stored in a byte of which only the low bits are known:
-/// with copies of its highest bit above them where that is a sign, else with zeros.
+/// Extends the low `width` < 8 bits of a byte: with copies of the highest bit if signed, else with
+/// zeros.
 [[nodiscard]] constexpr std::uint8_t stored_narrow(std::uint8_t byte, int width, bool is_signed) {
   const auto value = static_cast<std::uint8_t>(byte & ((1u << width) - 1));
   const bool negative = is_signed && (value >> (width - 1) & 1u) != 0;

@@ -1,5 +1,5 @@
-// StopToken: how a kernel whose one call may take long learns that its run is to end. It asks
-// between parts of its work, from any of its threads; after a yes it leaves the rest undone and
+// StopToken: tells a long-running kernel call that its run is to end. The kernel polls it between
+// parts of its work, from any of its threads; once told to stop, it leaves the rest undone and
 // returns Status::stopped.
 #pragma once
 
@@ -9,10 +9,10 @@ namespace scanloom::tensor {
 
 class StopToken {
  public:
-  /// Asks. Once the answer was yes it stays so. About every 10 microseconds of work are often
+  /// Polls; once true, stays true. Polling after about every 10 microseconds of work is often
   /// enough, and cheap.
   [[nodiscard]] bool stop_requested() noexcept { return stopped() || poll(); }
-  /// Whether any thread was told so.
+  /// Whether a poll of any thread returned true.
   [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
  protected:
@@ -20,7 +20,7 @@ class StopToken {
   void set_stopped(bool stopped) noexcept { stopped_.store(stopped, std::memory_order_relaxed); }
 
  private:
-  /// Calls set_stopped(true) and returns true where the run is to end. Thread safe.
+  /// Calls set_stopped(true) and returns true if the run is to end. Thread safe.
   virtual bool poll() noexcept = 0;
 
   std::atomic<bool> stopped_ = false;

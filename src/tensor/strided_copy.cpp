@@ -39,7 +39,7 @@ RowCursor<1> rows_of(const Operand& operand) {
   return rows;
 }
 
-// The rows of the two need not be equally long: each step copies what is left of the shorter one.
+// The rows of the two may differ in length: each step copies what is left of the shorter one.
 template <class T>
 void copy_reshaped(const Operand& from, const Operand& to) {
   RowCursor<1> sources = rows_of(from), targets = rows_of(to);

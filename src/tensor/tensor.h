@@ -1,8 +1,8 @@
 // Tensor: shape, element type and shared, contiguous storage. Constants of a module, feeds of the
 // interpreter and results handed to users are Tensors; copying one shares the storage. In every
-// Tensor a boolean is 0 or 1 and an element narrower than a byte is extended to its byte (by its
-// sign, else by zeros): kernels rely on it, and whoever makes Tensors of foreign bytes (feeds,
-// files) sees to it.
+// Tensor a boolean is 0 or 1, and an element narrower than a byte is extended to its byte
+// (sign-extended if signed, else with zeros). Kernels rely on this; code that makes Tensors from
+// foreign bytes (feeds, files) must ensure it.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ using scanloom::StringRef;
 class Tensor {
  public:
   Tensor() = default;
-  /// Over storage of someone else, kept alive by `owner` (a mapped file, a numpy array).
+  /// A tensor over foreign storage, kept alive by `owner` (a mapped file, a numpy array).
   Tensor(DType dtype, Shape shape, std::shared_ptr<const void> owner, const void* data)
       : dtype_(dtype), shape_(shape), owner_(std::move(owner)), data_(data) {}
 
-  /// Zeroed storage of its own, 64-byte aligned, padded to whole 64 bytes.
+  /// A tensor of zeros in storage of its own, 64-byte aligned and padded to a multiple of 64 bytes.
   /// Errors: invalid_argument (more than 2^40 elements), out_of_memory.
   static Expected<Tensor> zeros(DType dtype, const Shape& shape);
   static Expected<Tensor> copy_of(DType dtype, const Shape& shape, const void* data);
   static Expected<Tensor> of_strings(const Shape& shape, std::span<const std::string> values);
-  /// A scalar; T one of the C++ types that dtype_of names.
+  /// A scalar; T is one of the C++ types that dtype_of names.
   template <class T>
   static Tensor scalar(T value) {
     Tensor tensor = *zeros(dtype_of<T>, {});
@@ -56,12 +56,12 @@ class Tensor {
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
   /// Precondition: made by zeros, copy_of or of, and not shared yet.
   [[nodiscard]] void* mutable_data() { return const_cast<void*>(data_); }
-  /// Precondition: dtype() is the one of T.
+  /// Precondition: dtype() is that of T.
   template <class T>
   [[nodiscard]] std::span<const T> as() const {
     return {static_cast<const T*>(data_), static_cast<std::size_t>(elements())};
   }
-  /// The same storage under another shape of as many elements.
+  /// The same storage with another shape of as many elements.
   [[nodiscard]] Tensor reshaped(const Shape& shape) const {
     return Tensor(dtype_, shape, owner_, data_);
   }
@@ -75,11 +75,11 @@ class Tensor {
 
 /// Bytes of the texts that the elements of a tensor of strings point to; 0 for other tensors.
 std::int64_t text_bytes(const Tensor& tensor);
-/// Bytes of the elements and of their texts: what a copy of the tensor takes.
+/// Bytes of the elements and their texts: the size of a copy of the tensor.
 std::int64_t bytes_with_text(const Tensor& tensor);
-/// A tensor of strings whose texts are its own; other tensors as they are. Copied elements of
-/// strings still point into the tensor they were copied from. The elements stay where they are, so
-/// that only the texts take memory. Precondition: made by zeros, and not shared yet.
+/// Returns a tensor of strings that owns its texts; other tensors unchanged. (Copied StringRefs
+/// still point into the tensor they were copied from.) The elements are updated in place, so only
+/// the texts take memory. Precondition: made by zeros, and not shared yet.
 Expected<Tensor> with_own_strings(Tensor tensor);
 
 /// Same dtype, shape and bits.

@@ -59,7 +59,7 @@ bool read_bits(std::string_view word, Bits& bits) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-/// Of from_chars' many spellings only those that to_chars writes, and "nan".
+/// Accepts only the spellings that to_chars writes, and "nan", of the many that from_chars reads.
 template <class Real>
 bool read_decimal(std::string_view word, Real& value) {
   value = std::numeric_limits<Real>::quiet_NaN();
@@ -69,7 +69,7 @@ bool read_decimal(std::string_view word, Real& value) {
   return read_whole(word, value);
 }
 
-/// A real in the way that writing and reading share: from a double, rounded once.
+/// Converts a double with one rounding, both for writing and for reading.
 template <class T>
 T to_real(double value) {
   if constexpr (tensor::SmallFloatType<T>) {

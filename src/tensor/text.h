@@ -1,5 +1,5 @@
-// Literals of text forms, as they are written and read: quoted strings, names, and the elements of
-// tensors, which come back bit for bit.
+// Literals of text forms, written and read back: quoted strings, names, and the elements of
+// tensors, which round-trip bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@ namespace scanloom::tensor::text {
 [[nodiscard]] bool is_name(std::string_view text);
 [[nodiscard]] bool is_name_char(char c);
 
-/// In double quotes; what is not printable ASCII becomes \xNN.
+/// Appends the text in double quotes; characters that are not printable ASCII become \xNN.
 void append_quoted(std::string& out, std::string_view text);
 /// The contents of a quoted string, given without its quotes; nullopt for a broken escape.
 std::optional<std::string> unquote(std::string_view quoted);
 
-/// The shortest decimal that reads back to the same bits; bits as 0x... where there is none (NaN
-/// with a payload, element types narrower than 16 bits that are not integers). Not for strings.
+/// Appends the shortest decimal that reads back to the same bits, or the bits as 0x... if there is
+/// none (NaN with a payload, element types narrower than 16 bits that are not integers). Not for
+/// strings.
 void append_element(std::string& out, DType dtype, const std::byte* element);
-/// Whether the word is an element of that type; then its bytes are set. Not for strings.
+/// Reads the word as an element of this type; returns whether it is one. Not for strings.
 bool read_element(std::string_view word, DType dtype, std::byte* element);
 
 }  // namespace scanloom::tensor::text

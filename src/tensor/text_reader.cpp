@@ -8,8 +8,7 @@
 namespace scanloom::tensor {
 namespace {
 
-// A short text may stand for many elements that it leaves out; this bounds what it can make us
-// allocate.
+// A short text may stand for many omitted elements; this limits how much it can make us allocate.
 constexpr std::int64_t kMaxLeftOut = std::int64_t{1} << 26;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
@@ -162,7 +161,7 @@ Expected<Type> TextReader::type(DimTable& dims) {
   return type;
 }
 
-/// Up to the comma or bracket that ends it, outside parentheses and quotes.
+/// The text up to the comma or bracket that ends it, outside parentheses and quotes.
 Expected<std::string_view> TextReader::dim_text() {
   int depth = 0;
   bool quoted = false;

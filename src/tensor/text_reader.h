@@ -1,4 +1,4 @@
-// TextReader: the words of the text form, one after the other, each with its place for messages.
+// TextReader: reads the text form word by word, with the position of each for messages.
 #pragma once
 
 #include <string>
@@ -19,27 +19,27 @@ class TextReader {
   [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
   [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[at_]; }
 
-  /// Takes what stands next if it is that; a keyword is a whole word.
+  /// Consumes the next character or keyword if it matches; a keyword must be a whole word.
   bool take(char c);
   bool take_keyword(std::string_view keyword);
   Expected<void> expect(char c);
   Expected<void> expect_keyword(std::string_view keyword);
   Expected<void> expect_end();
-  /// Whether "{ name =" stands next: attributes, not a region.
+  /// Whether "{ name =" comes next: attributes, not a region.
   [[nodiscard]] bool attributes_follow() const;
 
   Expected<std::string_view> name();
-  /// Up to the next blank, comma or closing bracket; never empty.
+  /// Reads up to the next blank, comma or closing bracket; never empty.
   Expected<std::string_view> word();
   Expected<std::int64_t> integer();
   Expected<std::uint32_t> unsigned_integer();
   Expected<std::string> string();
   Expected<Type> type(DimTable& dims);
   Expected<DType> dtype();
-  /// "f32[2] [1, 2]". Elements that were left out come back as zeros.
+  /// Reads "f32[2] [1, 2]". Omitted elements become zeros.
   Expected<Tensor> tensor();
 
-  /// invalid_model, with line and column of what was read last.
+  /// invalid_model, with line and column of the last word read.
   [[nodiscard]] Error error(std::string_view text) const;
 
  private:
@@ -53,8 +53,8 @@ class TextReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t last_ = 0;       ///< where the last word began
-  std::int64_t left_out_ = 0;  ///< elements made of nothing, so far
+  std::size_t last_ = 0;       ///< position of the last word
+  std::int64_t left_out_ = 0;  ///< elements created without text, so far
 };
 
 }  // namespace scanloom::tensor

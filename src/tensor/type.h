@@ -1,4 +1,4 @@
-// Type: what a value of the IR may hold: a tensor, or sequences and optionals around one.
+// Type: the type of an IR value: a tensor, or sequences and optionals around one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Type {
   static constexpr std::size_t kMaxWraps = 8;
 
   DType dtype = DType::f32;
-  bool ranked = true;  ///< false: not even the number of axes is known; dims is empty then
+  bool ranked = true;  ///< false: even the number of axes is unknown, and dims is empty
   std::vector<Dim> dims;
   std::vector<Wrap> wraps;
 
@@ -36,7 +36,7 @@ struct Type {
 
   [[nodiscard]] bool is_tensor() const { return wraps.empty(); }
   [[nodiscard]] int rank() const { return static_cast<int>(dims.size()); }
-  /// A tensor whose sizes are all numbers.
+  /// Whether it is a tensor whose sizes are all numbers.
   [[nodiscard]] bool is_static() const;
   /// Precondition: is_static().
   [[nodiscard]] Shape shape() const;

@@ -26,7 +26,7 @@ Expected<Shape> shape_of(const View& view, std::string_view what) {
   return shape;
 }
 
-/// Elements that are neither in order nor aligned, byte by byte: one more axis.
+/// Copies elements that are neither in order nor aligned byte by byte, with one more axis.
 Expected<void> copy_bytes(const View& view, const Shape& shape, std::string_view what,
                           std::byte* to) {
   if (shape.rank() == kMaxRank)
@@ -42,9 +42,9 @@ Expected<void> copy_bytes(const View& view, const Shape& shape, std::string_view
   return {};
 }
 
-/// Row-major, aligned memory: its own, or a copy.
+/// Row-major, aligned memory: the view's own, or a copy.
 Expected<Tensor> in_order(const View& view, std::string_view what) {
-  // A tensor of no elements may have a null address; kernels still get one that is aligned.
+  // An empty tensor may have a null address; kernels still get an aligned one.
   static constexpr std::byte kNothing[64] = {};
   SCANLOOM_TRY(const Shape shape, shape_of(view, what));
   const auto* data = static_cast<const std::byte*>(view.data);
@@ -67,8 +67,8 @@ Expected<Tensor> in_order(const View& view, std::string_view what) {
   return copy;
 }
 
-/// Of elements narrower than a byte others fill only the low bits: a copy with the rest as kernels
-/// expect it.
+/// Other libraries may set only the low bits of elements narrower than a byte: returns a copy with
+/// the other bits as kernels expect them.
 Expected<Tensor> with_known_bits(const Tensor& tensor) {
   SCANLOOM_TRY(Tensor copy, Tensor::zeros(tensor.dtype(), tensor.shape()));
   const bool is_signed = dtype_kind(tensor.dtype()) == DTypeKind::signed_int;
@@ -81,8 +81,8 @@ Expected<Tensor> with_known_bits(const Tensor& tensor) {
 
 bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bits(dtype) < 8; }
 
-/// Whether a byte of a boolean tensor is neither 0 nor 1, as other libraries may leave them: a C++
-/// bool may not be.
+/// Whether a byte of a boolean tensor is neither 0 nor 1, which other libraries may produce and a
+/// C++ bool may not be.
 bool has_other_truths(const Tensor& tensor) {
   const auto* const bytes = static_cast<const std::uint8_t*>(tensor.data());
   std::uint8_t all = 0;
@@ -100,7 +100,7 @@ Expected<Tensor> with_plain_truths(const Tensor& tensor) {
 
 }  // namespace
 
-// Copies of strided strings must not outlive what they were copied from.
+// A copy of strided strings gets texts of its own, because it may outlive the original.
 Expected<Tensor> tensor_of(const View& view, std::string_view what) {
   SCANLOOM_TRY(Tensor tensor, in_order(view, what));
   if (is_narrow(view.dtype)) return with_known_bits(tensor);

@@ -1,5 +1,5 @@
-// Memory of the caller as tensors: every number that a View gives is checked, and elements are as
-// kernels rely on them.
+// The caller's memory as tensors: checks every number of a View, and ensures what kernels rely on
+// about elements.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace scanloom::tensor {
 
-/// Row-major, aligned elements: the view's own memory where it is like that, or a copy. Errors name
-/// it with `what`. Precondition: view.kind is tensor.
+/// Row-major, aligned elements: the view's own memory if it is already so, or else a copy. Errors
+/// name the value with `what`. Precondition: view.kind is tensor.
 Expected<Tensor> tensor_of(const View& view, std::string_view what);
-/// The same as memory of its own. Errors also where the view is no tensor of numbers.
+/// Always a copy. Also an error if the view is not a tensor of numbers.
 Expected<Tensor> copy_of(const View& view, std::string_view what);
 
 }  // namespace scanloom::tensor

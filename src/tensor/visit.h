@@ -1,6 +1,6 @@
-// From a DType to a C++ type, once, at the top of a kernel: visit_dtype(dtype, f) calls
-// f(std::type_identity<T>{}) with the element's type in memory. visit_bytes does so by size alone,
-// for kernels that only move elements.
+// Maps a DType to a C++ type, once, at the top of a kernel: visit_dtype(dtype, f) calls
+// f(std::type_identity<T>{}) with the element's type in memory. visit_bytes uses only the size, for
+// kernels that just move elements.
 #pragma once
 
 #include <complex>
@@ -86,7 +86,7 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   __builtin_unreachable();
 }
 
-/// Sixteen bytes moved as one: complex128, string.
+/// Sixteen bytes moved together: complex128, string.
 struct Bytes16 {
   std::uint64_t low, high;
 };
@@ -113,11 +113,12 @@ inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
 
-/// The types with an order and arithmetic: all but complex numbers and strings (bool included).
+/// Types with an order and arithmetic: all except complex numbers and strings (bool included).
 template <class T>
 concept RealOrInteger = std::is_arithmetic_v<T> || SmallFloatType<T> || SmallIntType<T>;
 
-/// What elements of T are computed in: float for small floats, i64 for small integers, else T.
+/// Converts to the type that elements of T are computed in: float for small floats, i64 for small
+/// integers, else T.
 template <class T>
 [[nodiscard]] constexpr auto widen(T value) {
   if constexpr (SmallFloatType<T>)
@@ -128,7 +129,7 @@ template <class T>
     return value;
 }
 
-/// The way back: rounds to nearest even, resp. keeps the low bits.
+/// The inverse of widen: rounds to nearest even, or keeps the low bits.
 template <class T, class From>
 [[nodiscard]] constexpr T narrow(From value) {
   if constexpr (SmallFloatType<T>)

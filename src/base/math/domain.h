@@ -1,7 +1,7 @@
-// MathDomain: the exact operations that the functions of base/math are written in. Scalar code
+// MathDomain: the exact operations from which the functions of base/math are built. Scalar code
 // (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each
-// provide one, so all three compute every function with the same bits. Those depend on one thing
-// alone of the machine: whether it has fused multiply-add.
+// provide a domain, so all three compute every function with the same bits. The bits depend only on
+// whether the machine has fused multiply-add.
 //
 //   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
 //   add sub mul div           IEEE, to nearest even
@@ -9,26 +9,25 @@
 //                             base/cpu.h), else twice
 //   neg abs                   on the sign bit alone
 //   sqrt                      IEEE; NaN below 0
-//   less equal is_nan         masks; false for NaN, but for is_nan
+//   less equal is_nan         masks; less and equal are false for NaN
 //   either(mask, mask)        or of masks
 //   select(mask, a, b)        a where the mask is set
 //   bits from_bits            the lane's bits as a signed integer of the same width, and back
 //   add_int sub_int and_int or_int   wrap
 //   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
 //   to_float(i)               exact for the small integers that occur here
-//   replace_rare(mask, a, x, function)   function(x), of plain numbers, where the mask is set, else
-//                             a; it rarely is, and x is not 0 there
+//   replace_rare(mask, a, x, function)   function(x), on plain numbers, where the mask is set, else
+//                             a; the mask is rarely set, and x is not 0 there
 //
-// A domain may have more, for machines with an instruction for it. None of them makes another
-// result than the operations above:
+// A domain may provide more, for machines with an instruction for it. These must not change any
+// result:
 //
 //   scales(), scale(a, n)     whether there is such an instruction; a 2^n, rounded once, n an
 //                             integer
-//   at_least(a, bound)        bound where a is less; bound is no NaN and not 0
+//   at_least(a, bound)        bound where a is less; bound is neither NaN nor 0
 //   at_most(a, bound)         bound where a is more
 //   copy_sign(a, b)           a's absolute value with b's sign
-//   by_sign(x, a, b)          a where x is less than 0, b where it is more; either where it is 0 or
-//                             NaN
+//   by_sign(x, a, b)          a where x < 0, b where x > 0; either where x is 0 or NaN
 #pragma once
 
 #include <bit>
@@ -74,7 +73,7 @@ concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, type
   { m.replace_rare(k, f, f, PlainFunction<M::kBits>()) } -> std::same_as<typename M::F>;
 };
 
-/// What the formats of 32 and 64 bits differ in.
+/// Differences between the 32-bit and the 64-bit format.
 template <int kBits>
 struct Format;
 
@@ -86,7 +85,7 @@ struct Format<32> {
   static constexpr std::int64_t kOneBits = 0x3f800000;
   static constexpr double kInfinity = static_cast<double>(__builtin_inff());
   static constexpr double kSmallestNormal = 0x1p-126;
-  /// Adding it rounds to an integer, whose value is then in the low bits.
+  /// Adding it rounds to an integer, which is then in the low bits.
   static constexpr double kRounder = 0x1.8p23;
 };
 
@@ -123,8 +122,8 @@ typename M::F paired_terms(const M& m, const typename M::F* powers,
   }
 }
 
-/// The same polynomial by Estrin's rule, from neighbours to pairs to pairs of pairs: a chain of
-/// half the length for a few multiplications more. `square` is x x.
+/// The same polynomial by Estrin's rule, combining neighbours, then pairs of pairs: a chain of half
+/// the length for a few more multiplications. `square` is x x.
 template <MathDomain M, std::size_t kCount>
 typename M::F paired_polynomial(const M& m, typename M::F x, typename M::F square,
                                 const double (&coefficients)[kCount]) {
@@ -139,7 +138,7 @@ typename M::F paired_polynomial(const M& m, typename M::F x, typename M::F squar
   }
 }
 
-/// magnitude's absolute value with sign's sign.
+/// The absolute value of `magnitude` with the sign of `sign`.
 template <MathDomain M>
 typename M::F copy_sign(const M& m, typename M::F magnitude, typename M::F sign) {
   if constexpr (requires { m.copy_sign(magnitude, sign); }) {
@@ -156,7 +155,7 @@ typename M::F negated_size(const M& m, typename M::F x) {
   return m.from_bits(m.or_int(m.bits(x), m.integer(Format<M::kBits>::kSignMask)));
 }
 
-/// x, but `bound` where x is less. NaN stays NaN.
+/// max(x, bound). NaN stays NaN.
 template <MathDomain M>
 typename M::F at_least(const M& m, typename M::F x, double bound) {
   const auto limit = m.constant(bound);
@@ -166,7 +165,7 @@ typename M::F at_least(const M& m, typename M::F x, double bound) {
     return m.select(m.less(x, limit), limit, x);
 }
 
-/// x, but `bound` where x is more. NaN stays NaN.
+/// min(x, bound). NaN stays NaN.
 template <MathDomain M>
 typename M::F at_most(const M& m, typename M::F x, double bound) {
   const auto limit = m.constant(bound);
@@ -176,8 +175,7 @@ typename M::F at_most(const M& m, typename M::F x, double bound) {
     return m.select(m.less(limit, x), limit, x);
 }
 
-/// `below` where x is less than 0, `above` where it is more. Where x is 0 or NaN, either: domains
-/// differ.
+/// `below` if x < 0, `above` if x > 0. If x is 0 or NaN, either: domains differ.
 template <MathDomain M>
 typename M::F by_sign(const M& m, typename M::F x, typename M::F below, typename M::F above) {
   if constexpr (requires { m.by_sign(x, below, above); })

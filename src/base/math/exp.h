@@ -45,7 +45,7 @@ typename M::F scale(const M& m, typename M::F a, typename M::F n) {
   if constexpr (requires { m.scale(a, n); })
     return m.scale(a, n);
   else
-    return a;  // never asked for
+    return a;  // never called
 }
 
 /// x = n ln 2 + r; n as a number and in the low bits of an integer lane. Precondition: |x| below
@@ -75,18 +75,18 @@ typename M::F expm1_reduced(const M& m, typename M::F r) {
   return m.mul_add(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square, r);
 }
 
-/// power 2^n, all of them powers of two within the normal exponents: n is added to the exponent.
+/// power 2^n, where both are powers of two with normal exponents: adds n to the exponent.
 template <MathDomain M>
 typename M::F raised_power(const M& m, typename M::I low_bits_n, typename M::F power) {
   return m.from_bits(
       m.add_int(m.shift_left(low_bits_n, Format<M::kBits>::kMantissaBits), m.bits(power)));
 }
 
-/// A power of two by which 2^n becomes normal for all n that lead to denormal results, and its
-/// inverse one for all that lead to infinite ones.
+/// kExpLift makes 2^n normal for every n that gives a denormal result, and kExpSink for every n
+/// that gives an infinite one.
 inline constexpr double kExpLift = 0x1p64, kExpSink = 0x1p-64;
 
-/// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN passes through everything.
+/// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN propagates.
 template <int kHalvings, MathDomain M>
 typename M::F exp_halved(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
@@ -97,8 +97,8 @@ typename M::F exp_halved(const M& m, typename M::F x) {
     const auto n = reduced.number_n;
     return scale(m, mantissa, kHalvings == 0 ? n : m.sub(n, m.constant(kHalvings)));
   }
-  // The first product is exact, so that results which are denormal are rounded once, and those
-  // beyond the largest number become infinity.
+  // The first product is exact, so denormal results are rounded once, and results beyond the
+  // largest number become infinity.
   constexpr double kHalved = 1.0 / (1 << kHalvings);
   const auto lift = by_sign(m, x, m.constant(kExpLift * kHalved), m.constant(kExpSink * kHalved));
   const auto scaled = m.mul(mantissa, raised_power(m, reduced.low_bits_n, lift));
@@ -110,7 +110,7 @@ typename M::F exp(const M& m, typename M::F x) {
   return exp_halved<0>(m, x);
 }
 
-/// exp(x) to the bit for x <= 0, or NaN, in fewer operations.
+/// Bit-identical to exp(x) for x <= 0 or NaN, in fewer operations.
 template <MathDomain M>
 typename M::F exp_nonpositive(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, at_least(m, x, ExpFormat<M::kBits>::kLowest));
@@ -132,15 +132,15 @@ typename M::F expm1_bounded(const M& m, typename M::F x) {
 /// exp(x) - 1 for any x: 2.3 ulp.
 template <MathDomain M>
 typename M::F expm1(const M& m, typename M::F x) {
-  // Below, the result is -1 in both formats.
+  // Below -64, the result is -1 in both formats.
   const auto raised = at_least(m, x, -64);
   const auto reduced = reduce_by_ln2(m, at_most(m, raised, ExpFormat<M::kBits>::kHighest));
   const auto rest = expm1_reduced(m, reduced.r);
-  // Half the power, which is finite where the result is; doubling overflows where that does.
+  // Half the power is finite wherever the result is; doubling overflows wherever the result does.
   const auto half = scales(m) ? scale(m, m.constant(0.5), reduced.number_n)
                               : raised_power(m, reduced.low_bits_n, m.constant(0.5));
   const auto halved = m.mul_add(rest, half, m.sub(half, m.constant(0.5)));
-  // Near 0 halving might round, and -0 stays one.
+  // Near 0 halving might round, and -0 must stay -0.
   const auto is_near = m.equal(reduced.number_n, m.constant(0));
   const auto result = m.select(is_near, rest, m.add(halved, halved));
   return m.select(m.is_nan(x), x, copy_sign(m, result, x));

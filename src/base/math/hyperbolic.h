@@ -1,5 +1,5 @@
-// sinh and cosh from exp(|x|) / 2, which overflows where they do, and near 0 sinh from exp(|x|) -
-// 1: 2.5 and 1.5 ulp. asinh, acosh and atanh from log1p of sums that lose nothing near 0, or near 1
+// sinh and cosh from exp(|x|) / 2, which overflows where they do; near 0, sinh from exp(|x|) - 1:
+// 2.5 and 1.5 ulp. asinh, acosh and atanh from log1p of sums that lose nothing near 0, or near 1
 // for acosh (the formulas of FreeBSD's s_asinh.c, e_acosh.c, e_atanh.c): 2.5 ulp.
 #pragma once
 
@@ -27,7 +27,7 @@ typename M::F cosh(const M& m, typename M::F x) {
   return m.add(power, m.div(m.constant(0.25), power));
 }
 
-/// Beyond, the square of a number overflows or 1 adds nothing to it.
+/// Beyond this, the square of a number overflows or adding 1 to it changes nothing.
 template <int kBits>
 inline constexpr double kSquareIsAll = kBits == 64 ? 0x1p28 : 0x1p13;
 inline constexpr double kLn2 = 6.93147180559945309417e-01;
@@ -50,7 +50,7 @@ template <MathDomain M>
 typename M::F acosh(const M& m, typename M::F x) {
   const auto one = m.constant(1), limit = m.constant(kSquareIsAll<M::kBits>);
   const auto is_far = m.less(limit, x);
-  // Below 1 the root is of a negative number, NaN, but for -1 and less.
+  // Below 1 the root is of a negative number, NaN, except at -1 and below.
   const auto t = m.sub(m.select(is_far, limit, x), one);
   const auto near = log1p_positive(m, m.add(t, m.sqrt(m.mul_add(t, t, m.add(t, t)))));
   const auto far = m.add(log(m, x), m.constant(kLn2));

@@ -1,7 +1,7 @@
-// atan: x is taken to [-7/16, 7/16] by the tangent of a difference to one of four angles, then a
-// polynomial (the method and coefficients of FreeBSD's s_atan.c and s_atanf.c): 1 ulp. asin and
-// acos: a rational function R of x^2 up to 1/2, beyond it through sqrt((1 - |x|) / 2) (e_asin.c,
-// e_asinf.c): 2.5 and 1.5 ulp.
+// atan: reduces x to [-7/16, 7/16] by the tangent of the difference to one of four angles, then a
+// polynomial (method and coefficients of FreeBSD's s_atan.c and s_atanf.c): 1 ulp. asin and acos: a
+// rational function R of x^2 up to 1/2, above it through sqrt((1 - |x|) / 2) (e_asin.c, e_asinf.c):
+// 2.5 and 1.5 ulp.
 #pragma once
 
 #include "base/math/domain.h"
@@ -13,7 +13,7 @@ struct InverseTrigFormat;
 
 template <>
 struct InverseTrigFormat<32> {
-  /// atan of 1/2, 1, 3/2 and infinity, and what their roundings lose.
+  /// atan of 1/2, 1, 3/2 and infinity, and their rounding errors.
   static constexpr double kAngleHigh[] = {4.6364760399e-01, 7.8539812565e-01, 9.8279368877e-01,
                                           1.5707962513e+00};
   static constexpr double kAngleLow[] = {5.0121582440e-09, 3.7748947079e-08, 3.4473217170e-08,

@@ -37,7 +37,7 @@ typename M::F log(const M& m, typename M::F x) {
   const auto zero = m.constant(0);
   const auto tiny = m.less(x, m.constant(Fmt::kSmallestNormal));
   const auto normal = m.select(tiny, m.mul(x, m.constant(Log::kDenormalScale)), x);
-  // The exponent is taken relative to sqrt(1/2), so that 1 + f lies around 1.
+  // The exponent is taken relative to sqrt(1/2), so that 1 + f is around 1.
   const auto offset = m.sub_int(m.bits(normal), m.integer(Log::kSqrtHalfBits));
   const auto exponent = m.shift_right(offset, Fmt::kMantissaBits);
   const auto mantissa = m.from_bits(
@@ -60,7 +60,7 @@ typename M::F log(const M& m, typename M::F x) {
   return m.select(m.is_nan(x), x, result);
 }
 
-/// log(1 + e) for -1 < e < infinity: log(u) with the rounding of u = 1 + e made good.
+/// log(1 + e) for -1 < e < infinity: log(u), corrected for the rounding of u = 1 + e.
 template <MathDomain M>
 typename M::F log1p_positive(const M& m, typename M::F e) {
   const auto one = m.constant(1);

@@ -1,5 +1,5 @@
-// The functions of base/math on plain numbers, as reference kernels call them: the bits that
-// vectors and machine code for active_isa() compute (base/cpu.h).
+// The functions of base/math on plain numbers, for reference kernels: the same bits that vectors
+// and machine code compute for active_isa() (base/cpu.h).
 #pragma once
 
 #include <cmath>
@@ -15,9 +15,9 @@ namespace scanloom::math {
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
 
-/// The C library's, below 1 ulp, with C's special cases; a square is x x, rounded right. Vector
-/// kernels and machine code call these per lane. f32 goes through f64, which rounds right but for
-/// one case in millions.
+/// The C library's pow, below 1 ulp, with C's special cases; a square is x x, correctly rounded.
+/// Vector kernels and machine code call these per lane. f32 goes through f64, which is correctly
+/// rounded except in one case in millions.
 inline double pow(double x, double y) { return y == 2 ? x * x : std::pow(x, y); }
 inline float pow(float x, float y) {
   return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));

@@ -1,4 +1,4 @@
-// The slow way of a few lanes of a vector. Compiled for the baseline alone, so that code for other
+// Slow path for a few lanes of a vector. Compiled for the baseline only, so that code for other
 // instruction sets may include this.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The math domains of plain C++ numbers, one at a time.
+// The math domains of plain C++ numbers.
 #pragma once
 
 #include <bit>
@@ -10,8 +10,8 @@
 
 namespace scanloom::math {
 
-/// kFuses: as machines with fused multiply-add. Where the code is compiled for others, that calls
-/// the C library: the same bits, slowly.
+/// kFuses: behaves like machines with fused multiply-add. Code compiled for other machines then
+/// calls the C library: slow, but the same bits.
 template <class T, bool kFuses>
 struct ScalarDomain {
   using F = T;

@@ -21,7 +21,7 @@ typename M::F tanh(const M& m, typename M::F x) {
   // Beyond 20 the result is 1 in both formats.
   const auto bounded = at_most(m, m.abs(x), 20);
   const auto e = expm1_bounded(m, m.add(bounded, bounded));
-  // NaN stays what it is all the way.
+  // NaN propagates through every step.
   return copy_sign(m, m.div(e, m.add(e, m.constant(2))), x);
 }
 

@@ -1,6 +1,6 @@
 // sin and cos: x = n pi/2 + r - lost in four parts (f32) or three (f64) after Cody and Waite, then
-// a polynomial on |r| <= pi/4 (f32: Cephes' coefficients; f64: those of FreeBSD's k_sin.c,
-// k_cos.c). What lies beyond kNear is left to far_angle.h. 1 ulp everywhere.
+// a polynomial on |r| <= pi/4 (f32: coefficients of Cephes; f64: of FreeBSD's k_sin.c, k_cos.c).
+// Beyond kNear, far_angle.h takes over. 1 ulp everywhere.
 #pragma once
 
 #include <iterator>
@@ -15,10 +15,10 @@ struct TrigFormat;
 
 template <>
 struct TrigFormat<32> {
-  /// pi/2 in parts of 8, 11, 11 and 24 bits; the products of all but the last with up to 2^13 are
-  /// exact.
+  /// pi/2 in parts of 8, 11, 11 and 24 bits; all parts but the last have exact products with
+  /// numbers up to 2^13.
   static constexpr double kHalfPi[] = {0x1.92p0, 0x1.fb4p-12, 0x1.444p-24, 0x1.68c234p-39};
-  /// Where n is below 2^13.
+  /// Below this, n is below 2^13.
   static constexpr double kNear = 12'800;
   static constexpr double kMinusSin[] = {1.6666654611e-1, -8.3321608736e-3, 1.9515295891e-4};
   static constexpr double kCos[] = {4.166664568298827e-2, -1.388731625493765e-3,
@@ -27,10 +27,10 @@ struct TrigFormat<32> {
 
 template <>
 struct TrigFormat<64> {
-  /// pi/2 in parts of 33, 33 and 53 bits; the products of all but the last with up to 2^20 are
-  /// exact.
+  /// pi/2 in parts of 33, 33 and 53 bits; all parts but the last have exact products with numbers
+  /// up to 2^20.
   static constexpr double kHalfPi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
-  /// For all n up to there, the last product's rounding is below 0.6 ulp of the least r.
+  /// For every n up to this, the rounding of the last product is below 0.6 ulp of the smallest r.
   static constexpr double kNear = 0x1p17;
   static constexpr double kMinusSin[] = {1.66666666666666324348e-01, -8.33333333332248946124e-03,
                                          1.98412698298579493134e-04, -2.75573137070700676789e-06,
@@ -40,7 +40,7 @@ struct TrigFormat<64> {
                                     2.08757232129817482790e-09, -1.13596475577881948265e-11};
 };
 
-/// sin(turns pi/2 + r - lost) for |r| <= pi/4, where `lost` is what r's rounding has lost.
+/// sin(turns pi/2 + r - lost) for |r| <= pi/4, where `lost` is the rounding error of r.
 template <MathDomain M>
 typename M::F sin_reduced(const M& m, typename M::F r, typename M::F lost, typename M::I turns) {
   using Trig = TrigFormat<M::kBits>;
@@ -48,7 +48,7 @@ typename M::F sin_reduced(const M& m, typename M::F r, typename M::F lost, typen
   const auto z = m.mul(r, r);
   const auto minus_half = m.constant(-0.5), one = m.constant(1);
   const auto near_cosine = m.mul_add(z, minus_half, one);
-  // In this order -0 stays one.
+  // This order keeps -0.
   const auto sine_rest =
       m.mul_add(m.mul(r, z), polynomial(m, z, Trig::kMinusSin), m.mul(lost, near_cosine));
   const auto sine = m.sub(r, sine_rest);
@@ -71,11 +71,11 @@ typename M::F near_sin_shifted(const M& m, typename M::F x, int quarter_turns) {
   const auto shifted = m.mul_add(x, m.constant(0.63661977236758134308), rounder);
   const auto n = m.sub(shifted, rounder);
   constexpr std::size_t kRounded = std::size(Trig::kHalfPi) - 2;
-  // Exact: the difference has no bit below the last one of both, nor above 1.
+  // Exact: the difference has no bit below the last bit of both operands, nor above 1.
   auto exact = x;
   for (std::size_t i = 0; i < kRounded; ++i)
     exact = m.mul_add(n, m.constant(-Trig::kHalfPi[i]), exact);
-  // Then rounded, unless the product is the larger: then the difference is exact as well.
+  // This difference rounds, unless the product is the larger one: then it is exact as well.
   const auto product = m.mul(n, m.constant(Trig::kHalfPi[kRounded]));
   const auto r = m.sub(exact, product);
   const auto lost =
