@@ -9,7 +9,10 @@
     for piece in pieces:
         y = stream.push({"x": piece})
 
-Loops as expressions, in Theano's words: import scanloom as theano; import scanloom.tensor as T.
+Loops can also be written as expressions, with Theano's names:
+
+    import scanloom as theano
+    import scanloom.tensor as T
 """
 
 import importlib
@@ -87,8 +90,8 @@ __version__ = _native.version()
 
 _former_modules.register()
 
-# Names for expressions and loops, by the module that has them. They are read when they are first
-# asked for: people who run models need none of them.
+# Names for expressions and loops, and the modules that define them. They are imported on first
+# access, so that programs that only run models do not load them.
 _LAZY = {
     **dict.fromkeys(["In", "Out", "function"], "_theano.function"),
     **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_theano.views"),

@@ -1,5 +1,4 @@
-"""Arguments that are no variables: axes, whole numbers, yes or no, names, one of several texts; and
-what arguments are called."""
+"""Checks of arguments that are not variables: axes, integers, booleans, names and choices."""
 
 from __future__ import annotations
 
@@ -17,26 +16,30 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def whole(value: Any, what: str) -> int:
-    """An integer of Python or numpy. Raises InvalidType."""
+    """Converts an integer of Python or numpy to int. Raises InvalidType."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise InvalidType(f"{what} is an integer, not {value!r:.80}")
     return int(value)
 
 
 def axis_number(axis: Any) -> int:
-    """An axis, which need not be there. Raises InvalidType."""
+    """Converts an axis to int; it need not exist. Raises InvalidType."""
     return whole(axis, "an axis")
 
 
 def axis_numbers(axes: Any) -> list[int]:
-    """One axis, a list of them, or None: all, an empty list. Raises InvalidType."""
+    """Returns the axes of `axes`: one axis or a list. None gives an empty list, which means all
+    axes.
+
+    Raises InvalidType.
+    """
     if axes is None:
         return []
     return [axis_number(axis) for axis in (axes if isinstance(axes, (list, tuple)) else [axes])]
 
 
 def axis_of(x: Any, axis: Any) -> int:
-    """The axis of a variable, counted from its first one. Raises InvalidType, InvalidArgument."""
+    """The axis of a variable as a non-negative number. Raises InvalidType, InvalidArgument."""
     number = axis_number(axis)
     if not -x.ndim <= number < x.ndim:
         raise InvalidArgument(f"axis {axis!r} is outside the {x.ndim} axes of {x}")
@@ -44,7 +47,7 @@ def axis_of(x: Any, axis: Any) -> int:
 
 
 def axes_of(x: Any, axes: Any) -> list[int]:
-    """Different axes of a variable in the order in which they are named."""
+    """The axes of a variable in the given order. Raises InvalidArgument for a repeated axis."""
     listed = axes if isinstance(axes, (list, tuple)) else [axes]
     found = [axis_of(x, axis) for axis in listed]
     if len(set(found)) != len(found):
@@ -53,7 +56,7 @@ def axes_of(x: Any, axes: Any) -> list[int]:
 
 
 def yes_or_no(value: Any, what: str) -> bool:
-    """Raises InvalidType for all but True, False, 0 and 1."""
+    """Converts True, False, 0 or 1 to bool. Raises InvalidType for anything else."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, int) and value in (0, 1):
@@ -62,7 +65,7 @@ def yes_or_no(value: Any, what: str) -> bool:
 
 
 def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
-    """Raises InvalidArgument, which names those that there are."""
+    """Returns the value if it is one of `known`. Raises InvalidArgument, which lists `known`."""
     if not isinstance(value, (str, type(None))) or value not in known:
         listed = ", ".join(repr(each) for each in known)
         texts = [each for each in known if isinstance(each, str)]
@@ -72,15 +75,14 @@ def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
 
 
 def name_or_none(name: Any, what: str) -> Union[str, None]:
-    """Raises InvalidType for what is no text."""
+    """Returns the name. Raises InvalidType if it is neither None nor a str."""
     if name is not None and not isinstance(name, str):
         raise InvalidType(f"the name of {what} is a text, not {name!r:.80}")
     return name
 
 
 def named_arguments(function: _Function) -> _Function:
-    """The function; an argument by a name that it does not have is InvalidType, which says what was
-    meant."""
+    """Decorates the function to raise InvalidType for an unknown keyword, with a suggestion."""
     known = [
         parameter.name
         for parameter in inspect.signature(function).parameters.values()
@@ -98,7 +100,7 @@ def named_arguments(function: _Function) -> _Function:
     return cast(_Function, checked)
 
 
-# What other libraries call arguments of loops.
+# Names that other libraries use for the arguments of loops.
 _OTHER_NAMES = {
     "length": "n_steps", "steps": "n_steps", "xs": "sequences", "elems": "sequences", "f": "fn",
     "init": "outputs_info", "initial": "outputs_info", "initializer": "outputs_info",
@@ -107,7 +109,7 @@ _OTHER_NAMES = {
 
 
 def refuse_argument(what: str, name: str, known: Iterable[str]) -> Any:
-    """Raises InvalidType, which names those that there are."""
+    """Raises InvalidType for an unknown argument, and lists the known ones."""
     offered = [each for each in known if each != "self"]
     other = _OTHER_NAMES.get(name)
     meant = f"; did you mean '{other}'?" if other in offered else did_you_mean(name, offered)

@@ -1,4 +1,4 @@
-"""Arrays as the library needs them: other byte orders, types of ml_dtypes, lists, DLPack."""
+"""Conversion between Python values and arrays: byte orders, ml_dtypes, lists, strings, DLPack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._errors import InvalidArgument, Unsupported
 _NUMPY_NAMES = {"float": "float32", "double": "float64"}
 _ONNX_NAMES = {numpy: onnx for onnx, numpy in _NUMPY_NAMES.items()}
 
-# ONNX's name: the name in ml_dtypes.
+# ONNX name -> name in ml_dtypes.
 _ML_NAMES = {
     "bfloat16": "bfloat16",
     "float8e4m3fn": "float8_e4m3fn",
@@ -31,9 +31,9 @@ _ONNX_OF_ML = {ml: onnx for onnx, ml in _ML_NAMES.items()}
 
 
 def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
-    """The numpy dtype, from ml_dtypes, of an element type that numpy lacks."""
+    """The dtype from ml_dtypes of an element type that numpy lacks."""
     try:
-        import ml_dtypes  # optional, and few models need it
+        import ml_dtypes  # optional, and rarely needed
 
         dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_NAMES[onnx_name]))
         return dtype
@@ -44,14 +44,14 @@ def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
 
 
 def dtype_of(onnx_name: str) -> np.dtype[Any]:
-    """The numpy dtype of an element type. Raises Unsupported where numpy has none."""
+    """The numpy dtype of an element type. Raises Unsupported if there is none."""
     if onnx_name in _ML_NAMES:
         return _ml_dtype(onnx_name)
     return np.dtype(_NUMPY_NAMES.get(onnx_name, onnx_name))
 
 
 def onnx_name_of(dtype: np.dtype[Any]) -> str:
-    """ONNX's name of a numpy dtype. Raises InvalidArgument for one that no model has."""
+    """The ONNX name of a numpy dtype. Raises InvalidArgument if ONNX has no such type."""
     if dtype.name in _ONNX_OF_ML:
         return _ONNX_OF_ML[dtype.name]
     if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype == np.longdouble:
@@ -60,9 +60,9 @@ def onnx_name_of(dtype: np.dtype[Any]) -> str:
 
 
 def array_from_dlpack(data: Any) -> np.ndarray[Any, Any]:
-    """An array over the memory of anything that speaks DLPack, or of its capsule."""
+    """An array over the memory of a DLPack exporter or of a DLPack capsule."""
     array, onnx_name = _native.from_dlpack(data)
-    # Old exporters call booleans bytes, so the source is asked.
+    # Old exporters declare booleans as uint8, so check the dtype of the source.
     kind = getattr(data, "dtype", None)
     if onnx_name == "uint8" and getattr(kind, "name", str(kind)) in ("bool", "torch.bool"):
         return array.view(np.bool_)
@@ -70,7 +70,7 @@ def array_from_dlpack(data: Any) -> np.ndarray[Any, Any]:
 
 
 def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
-    """Numbers and lists take the type of the input, unless that would lose their kind."""
+    """Converts numbers and lists to the type of the input, unless that would change their kind."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biufc":
@@ -86,7 +86,7 @@ def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
 
 
 def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str]:
-    """The value as an array whose buffer C can read, and ONNX's name of its element type."""
+    """Returns the value as an array with a C-readable buffer, and the ONNX name of its type."""
     if value is None:
         raise InvalidArgument(f"feed '{name}' is None, but must be a tensor")
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
@@ -108,7 +108,7 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
 
 
 def texts(value: Any, name: str) -> tuple[list[bytes], tuple[int, ...]]:
-    """The elements of an array of texts, one after the other as UTF-8, and its shape."""
+    """Returns the elements of an array of strings, encoded as UTF-8, and its shape."""
     if value is None:
         raise InvalidArgument(f"feed '{name}' is None, but must be a tensor of texts")
     array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
@@ -118,7 +118,7 @@ def texts(value: Any, name: str) -> tuple[list[bytes], tuple[int, ...]]:
 
 
 def has_utf8(text: str) -> bool:
-    """False where half of a surrogate pair stands alone."""
+    """Whether the text can be encoded, i.e. has no unpaired surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -142,7 +142,7 @@ def _utf8(element: Any, name: str) -> bytes:
 
 
 def objects(elements: list[str], shape: list[int]) -> np.ndarray[Any, Any]:
-    """A result of texts, as an array of str."""
+    """Converts a string result to an array of str."""
     array = np.empty(len(elements), dtype=object)
     array[:] = elements
     return array.reshape(shape)
@@ -156,7 +156,7 @@ def _from_dlpack(value: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _refuse_objects(array: np.ndarray[Any, Any], name: str) -> None:
-    """Says what an array of Python objects holds instead of numbers."""
+    """Raises an error that says what an array of Python objects holds instead of numbers."""
     kinds = {type(element).__name__ for element in array.flat}
     if kinds and kinds <= {"str", "bytes"}:
         raise InvalidArgument(f"feed '{name}' holds texts, but must hold numbers")
@@ -173,5 +173,5 @@ def _aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def narrow(bits: np.ndarray[Any, Any], onnx_name: str) -> np.ndarray[Any, Any]:
-    """A result whose element type is one of ml_dtypes, from its bytes."""
+    """Reinterprets the bytes of a result as an element type of ml_dtypes."""
     return bits.view(_ml_dtype(onnx_name))

@@ -1,4 +1,4 @@
-"""convert: models from one format to another."""
+"""convert: writes a model in another format."""
 
 from __future__ import annotations
 
@@ -27,27 +27,29 @@ def convert(
     values: Values = None,
     options: Union[SessionOptions, None] = None,
 ) -> None:
-    """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
+    """Converts a model to the format given by the extension of `path`: .onnx, or .xml with a .bin.
 
-    source: the path of an ONNX model, of an IR of OpenVINO or of a saved function; a model's bytes;
-        an onnx.ModelProto or openvino.Model; or a function.
-    external_data: ONNX: weights stand in a file beside it, path + ".data", as they do above 2 GB in
-        any case.
-    stream: what loops carry along a sequence of open length becomes states of what is written, as
-        SessionOptions.low_latency makes it: the sequence is fed in pieces. Models only.
-    sizes: by the name of an input, the sizes that it always has, None where they stay open. Models
-        only.
-    values: by the name of an input, the array or number that it always is: it is no input of what is
-        written, and branches that it decides give way to the side that is taken. Models only.
+    source: the path of an ONNX model, an OpenVINO IR or a saved function; the bytes of a model; an
+        onnx.ModelProto or openvino.Model; or a function.
+    external_data: (ONNX) write the weights to a separate file, path + ".data". Models above 2 GB
+        always do.
+    stream: turn the values that loops carry along a sequence of open length into states of the
+        written model, as SessionOptions.low_latency does, so that the sequence can be fed in
+        pieces. Models only.
+    sizes: fixed sizes, by the name of an input; None leaves a size open. Models only.
+    values: fixed values (an array or a number), by the name of an input. Such an input is removed
+        from the written model, and branches that it decides are replaced by the region that is
+        taken. Models only.
     options: how the model is read: lenient, seed, fed_defaults, weights.
 
-    Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
-    output `name (next)`, and a boolean input `name/kept` where the model computes what a state
-    begins with: False at first, True whenever `name` is fed what `name (next)` was. Files that exist are replaced when all has been written.
+    Loops stay loops. In ONNX, a state that the model keeps between runs becomes an input `name` and
+    an output `name (next)`. If the model computes the initial value of the state, there is also a
+    boolean input `name/kept`: feed False at first, and True whenever `name` is fed the previous
+    `name (next)`. Existing files are replaced only after everything has been written.
 
-    Raises what InferenceSession raises for a model that cannot be read, InvalidArgument for another
-    extension or a path that is the source's, Unsupported with all operators that have no form in the
-    other format, FileNotWritten.
+    Raises what InferenceSession raises for a model that cannot be read; InvalidArgument for an
+    unknown extension or if `path` is the source; Unsupported, which lists all operators that the
+    other format cannot express; FileNotWritten.
     """
     chosen = SessionOptions() if options is None else options
     if not isinstance(chosen, SessionOptions):

@@ -1,4 +1,4 @@
-"""Exceptions: one class per error code of the library, all of them scanloom.Error."""
+"""Exceptions: one class per error code of the library, all derived from scanloom.Error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._suggest import did_you_mean
 
 
 class Error(Exception):
-    """What went wrong: the first line in `text`, what would help in `notes`, a word in `code`."""
+    """An error: `text` is the first line, `notes` are hints, `code` names the kind of error."""
 
     code: str = "error"
     text: str
@@ -24,12 +24,12 @@ class Error(Exception):
 
 
 def _utf8(text: str) -> str:
-    """The text, which may quote what a program gave, in a form that can be written to a file."""
+    """Returns the text, which may quote user input, in a form that can be encoded as UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 class ModelWarning(UserWarning):
-    """What is strange about a model, or how it is loaded, but was accepted."""
+    """Something unusual in a model, or in how it is loaded, that was accepted."""
 
 
 class InvalidArgument(Error, ValueError):
@@ -39,19 +39,19 @@ class InvalidArgument(Error, ValueError):
 
 
 class InvalidType(InvalidArgument, TypeError):
-    """An argument of another kind than the one that is needed."""
+    """An argument has the wrong type."""
 
 
 class IndexOutside(InvalidArgument, IndexError):
-    """An index that its axis does not have."""
+    """An index is out of bounds."""
 
 
 class SingularMatrix(InvalidArgument, np.linalg.LinAlgError):
-    """A matrix without an inverse, or one that is not positive definite."""
+    """A matrix is singular or not positive definite."""
 
 
 class Contradiction(InvalidArgument, KeyError):
-    """Two updates of one shared variable that differ."""
+    """Two updates of one shared variable disagree."""
 
     __str__ = Exception.__str__
 
@@ -63,7 +63,7 @@ class InvalidModel(Error, ValueError):
 
 
 class Unsupported(Error, NotImplementedError):
-    """The model is legal but needs something that is not here."""
+    """The model is legal but needs something that is not implemented."""
 
     code = "unsupported"
 
@@ -103,7 +103,7 @@ class OutOfMemory(Error, MemoryError):
 
 
 class Internal(Error, RuntimeError):
-    """A mistake of this library."""
+    """A bug in this library."""
 
     code = "internal"
 
@@ -123,7 +123,7 @@ _CLASSES = {
 }
 
 
-# What the kernels say of an index.
+# The message of kernels about an index that is out of bounds.
 _OUTSIDE = re.compile(
     r"index -?\d+ is outside an axis of \d+ elements"
     r"|the vector holds -\d+, but numbers are at least 0"
@@ -131,17 +131,17 @@ _OUTSIDE = re.compile(
 )
 
 
-# An unknown name, and the note that lists those there are.
+# A message about an unknown name, and the note that lists the available ones.
 _UNKNOWN = re.compile(r"(?:has no (?:in|out)put|no state|no such \w+) '(?P<name>[^']*)'$")
 _LISTED = re.compile(r"its (?:inputs|outputs|states) are: (?P<names>.*)")
 
-# A cast that would help, in the words of the library.
+# The part of a message that suggests a cast.
 _CASTS = re.compile(r"(?:[Cc]ast|, or) (?P<what>[^;:,]*?) to (?P<dtype>bool|bfloat16|(?:u?int|float|complex)\d+)\b")
 
 _SINGULAR = re.compile(r"matrix is (singular|not positive definite): ")
 
 
-# The library's names of element types, and texts in quotes, which are the user's.
+# The library's names of element types, and quoted text, which comes from the user.
 _DTYPES = re.compile(r"'[^']*'|\b(boolean|bf16|[iufc]\d{1,3})\b")
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 
@@ -156,7 +156,8 @@ def _numpy_name(found: re.Match[str]) -> str:
 
 
 def make_of_expression(code: str, text: str, notes: list[str]) -> Error:
-    """The same with numpy's names of element types, and casts as they are written."""
+    """The exception for an error in an expression: numpy's dtype names, and casts as code to
+    write."""
     lines = [in_numpy_words(line) for line in (text, *notes)]
     casts = [f".astype('{found['dtype']}') casts {found['what']}" for found in _CASTS.finditer(lines[0])]
     return make(code, lines[0], lines[1:] + casts)
@@ -174,7 +175,7 @@ def make(code: str, text: str, notes: list[str]) -> Error:
 
 
 def _with_suggestion(text: str, notes: list[str]) -> str:
-    """The text; of an unknown name with the one that was meant."""
+    """Appends the most similar known name to a message about an unknown one."""
     unknown = _UNKNOWN.search(text)
     listed = [found for note in notes if (found := _LISTED.match(note))]
     if unknown is None or not listed:
@@ -183,5 +184,5 @@ def _with_suggestion(text: str, notes: list[str]) -> str:
 
 
 def in_numpy_words(text: str) -> str:
-    """The text with numpy's names of element types; what stands in quotes stays."""
+    """Replaces the library's names of element types by numpy's, except in quoted text."""
     return _DTYPES.sub(_numpy_name, text)

@@ -12,7 +12,8 @@ from ._errors import FileNotWritten, FolderNotFound
 
 
 def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) -> None:
-    """Writes the file beside its place first, so that nobody ever sees half of it."""
+    """Writes a temporary file next to the target and renames it, so that readers never see a
+    partial file."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     place = os.fspath(path)
     beside = f"{place}.{os.getpid()}.{threading.get_ident()}.part"
@@ -29,7 +30,8 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
 
 
 def writable(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
-    """The path as the system spells it, where a file may be written: for what the library writes.
+    """Encodes the path of a file that the library will write, after checking that it can be
+    written.
 
     Raises FileNotWritten, FolderNotFound.
     """

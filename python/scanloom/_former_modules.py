@@ -1,8 +1,7 @@
-"""Names of modules before they moved into _ort and _theano.
+"""Makes modules importable under the names that they had before they moved to _ort and _theano.
 
-Pickles name classes and functions by their module, so the former names stay importable, and public
-classes keep them as their __module__: their reprs are the same as ever, and pickles go back and
-forth between versions.
+Pickles name classes and functions by their module. Public classes therefore keep the former name
+as their __module__, which also keeps their reprs, and pickles can be exchanged between versions.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-# By room, the modules that lay beside this one as _<name>.
+# The modules that moved, by package; they were named _<name> in this package.
 _MOVED = {
     "_ort": (
         "binding", "feeding", "loading", "options", "peer", "pickling", "profile", "session",
@@ -26,24 +25,24 @@ _MOVED = {
 }  # fmt: skip
 
 
-# What a module once held beside what it holds now: where that is.
+# Former module -> where the names are that it no longer holds.
 _ELSEWHERE = {
     "saving": "_theano.compiled", "types": "_theano.variable", "variable": "_theano.test_values",
 }
 
 
 class _Former(types.ModuleType):
-    """A module under its former name. The module itself is imported when a name is read, so that
-    `import scanloom` stays fast."""
+    """A module under its former name. The real module is imported on first attribute access, so
+    that `import scanloom` stays fast."""
 
     def __init__(self, name: str, present: str) -> None:
         super().__init__(name, f"The former name of {__package__}.{present}.")
         self._present = present
-        # Where inspect finds the source of a class.
+        # inspect looks up the source of a class through __file__.
         self.__file__ = os.path.join(os.path.dirname(__file__), *present.split(".")) + ".py"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked of every module by Python's own tools
+        if name.startswith("__"):  # Python's own tools ask every module for these
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module = importlib.import_module(f"{__package__}.{self._present}")
         elsewhere = _ELSEWHERE.get(self.__name__.rpartition("._")[2])

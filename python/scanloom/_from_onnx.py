@@ -16,13 +16,14 @@ from ._theano.variable import TensorVariable, as_tensor_variable
 
 
 class ModelExpressions:
-    """What a model computes.
+    """A model as expressions.
 
-    inputs: its inputs as variables, by name, in its order.
-    outputs: what it computes of them, by name.
+    inputs: the inputs as variables, by name, in the model's order.
+    outputs: the output expressions, by name.
 
-    Called with values for the inputs, by position or by name, it gives its output, or a list of
-    them, as expressions of these: variables, arrays and numbers. Inputs that are left out stay.
+    Call it with values for the inputs, by position or by name; a value is a variable, an array or a
+    number. It returns the output, or a list of outputs, as expressions of these values. Inputs that
+    are not given stay variables.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ Values = Union[Mapping[str, Any], None]
 def fixed_inputs(
     sizes: Sizes, values: Values
 ) -> tuple[list[tuple[str, list[int]]], list[tuple[str, Any]]]:
-    """Sizes and values by the names of inputs, as the library takes them."""
+    """Converts sizes and values, by input name, to the form that the library takes."""
     fixed = [
         (name, [-1 if size is None else int(size) for size in given])
         for name, given in (sizes or {}).items()
@@ -91,15 +92,15 @@ def from_onnx(
     values: Values = None,
     options: Union[SessionOptions, None] = None,
 ) -> ModelExpressions:
-    """A model as expressions, which can be computed, looped over and differentiated: whatever an
-    InferenceSession takes.
+    """Reads a model as expressions, which can be evaluated, looped over and differentiated.
 
-    Weights are constants. What is known beforehand decides branches at once:
-    sizes: by the name of an input, the sizes that it always has, None where a call says it.
-    values: by the name of an input, the array or number that it always is.
+    Accepts whatever InferenceSession accepts. Weights become constants. Facts known in advance
+    decide branches at once:
+    sizes: fixed sizes, by the name of an input; None leaves a size open until the call.
+    values: fixed values (an array or a number), by the name of an input.
 
-    Raises what InferenceSession raises for a model that cannot be read, and Unsupported where one of
-    its values is a sequence, an optional or a text, or of a number of axes that only a run knows.
+    Raises what InferenceSession raises for a model that cannot be read, and Unsupported if a value
+    of the model is a sequence, an optional or a string, or has a rank known only at run time.
     """
     source = Source.of(path_or_bytes)
     fixed, known = fixed_inputs(sizes, values)

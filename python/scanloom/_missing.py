@@ -1,4 +1,4 @@
-"""Names of Theano that are not here, and what stands in for them."""
+"""Names of Theano that are not implemented, and what to use instead."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ FUNCTION = {
     "sync_shared": "leave it out: there is no other device",
 }
 
-# What other libraries call things that have another name, or no need of one, here.
+# Names from other libraries for things that are named differently, or are not needed, here.
 _COMPILED = "leave it out: loops of a scanloom.function, or of a session, become machine code by themselves"
 _GRADIENT = "write scanloom.grad(cost, wrt), and function(inputs, [cost, gradient]) for both"
 _LOOP = "write scanloom.scan(fn, sequences, outputs_info, n_steps=...)"
@@ -287,12 +287,12 @@ COMPILE = {
 
 
 def refuse(module: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:
-    """Raises AttributeError, which says what to write instead, or which of the names was meant."""
+    """Raises AttributeError for a name of a module, and says what to write or suggests a name."""
     raise AttributeError(f"there is no {module}.{name} here{_reason(name, known, offered)}", name=name)
 
 
 def lacking(what: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:
-    """The same of an object's attribute."""
+    """Raises AttributeError for an attribute of an object, with the same help as refuse()."""
     reason = _reason(name, known, offered)
     raise AttributeError(f"{what} has no attribute '{name}' here{reason}", name=name)
 
@@ -300,6 +300,6 @@ def lacking(what: str, name: str, known: dict[str, str], offered: Iterable[str] 
 def _reason(name: str, known: dict[str, str], offered: Iterable[str]) -> str:
     if name in known:
         return f": {known[name]}"
-    if name.startswith("_"):  # what Python's own tools ask for
+    if name.startswith("_"):  # looked up by Python's own tools
         return ""
     return did_you_mean(name, [each for each in offered if not each.startswith("_")])

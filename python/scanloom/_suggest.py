@@ -1,4 +1,4 @@
-"""What somebody meant who misspelt a name."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Union
 
 
 def alike(name: str, known: Iterable[str]) -> Union[str, None]:
-    """The one of the names that is most like this one; None where none is."""
+    """The most similar of the known names, or None."""
     import difflib  # only errors need it
 
     by_lower = {each.lower(): each for each in known}
@@ -16,6 +16,7 @@ def alike(name: str, known: Iterable[str]) -> Union[str, None]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: "; did you mean 'n_steps'?", or nothing."""
+    """The end of a message about an unknown name, for example "; did you mean 'n_steps'?", or
+    ""."""
     found = alike(name, known)
     return f"; did you mean '{found}'?" if found is not None else ""

@@ -1,4 +1,4 @@
-"""Theano's module of compiling: functions, their inputs and outputs, modes, shared variables."""
+"""Theano's compile module: functions, their inputs and outputs, modes, shared variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ predefined_modes = {FAST_RUN: FAST_RUN, FAST_COMPILE: FAST_COMPILE}
 
 
 def get_mode(mode: Any) -> Any:
-    """The mode itself. Raises InvalidArgument where there is none of that name."""
+    """Returns the mode. Raises InvalidArgument for an unknown mode."""
     check_mode(mode)
     return get_default_mode() if mode is None else mode
 

@@ -1,4 +1,4 @@
-"""Gradients of expressions, as expressions: of any order, through loops, branches and draws."""
+"""Gradients as expressions: of any order, through loops, branches and random draws."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._theano.variable import TensorVariable, as_tensor_variable, expr_of
 
 
 class DisconnectedInputError(InvalidArgument):
-    """A gradient with respect to a variable that the cost does not depend on."""
+    """The cost does not depend on a variable of `wrt`."""
 
 
 class NullTypeGradError(InvalidArgument, TypeError):
-    """A gradient that passes through an operator which has none."""
+    """A gradient passes through an operator that has none."""
 
 
 class GradientError(InvalidArgument):
-    """What verify_grad found: a gradient that central differences do not agree with."""
+    """Raised by verify_grad: a gradient disagrees with central differences."""
 
 
 @named_arguments
@@ -43,12 +43,12 @@ def grad(
 ) -> Any:
     """The gradient of a scalar cost with respect to one variable, or a list of them.
 
-    consider_constant: variables through which nothing flows back.
-    known_grads: {variable: the gradient of the cost with respect to it}; the cost may be None then.
-    disconnected_inputs: "raise", "warn" or "ignore" variables that the cost does not depend on,
-        whose gradient is zeros, or None where return_disconnected is "None".
-    null_gradients: "raise", or "return" None for a variable where an operator on the way to it has
-        no gradient.
+    consider_constant: variables that no gradient flows through.
+    known_grads: {variable: the gradient of the cost with respect to it}; the cost may then be None.
+    disconnected_inputs: "raise", "warn" or "ignore" a variable that the cost does not depend on.
+        Its gradient is zeros, or None if return_disconnected is "None".
+    null_gradients: "raise", or "return" None for a variable if an operator on the path to it has no
+        gradient.
 
     Raises DisconnectedInputError, NullTypeGradError, InvalidType.
     """
@@ -70,7 +70,7 @@ def grad(
             raise NullTypeGradError(error.text, error.notes) from None
         if len(variables) == 1:
             return _like(wrt, [None])
-        # One at a time: those that have a gradient get it.
+        # One variable at a time, so that those with a gradient get it.
         single = [
             grad(cost, x, consider_constant, disconnected_inputs, add_names, known_grads,
                  return_disconnected, null_gradients)
@@ -93,7 +93,7 @@ def grad(
 def jacobian(
     expression: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise"
 ) -> Any:
-    """All derivatives of a scalar or vector: the expression's axis first, then those of wrt."""
+    """The Jacobian of a scalar or vector; the expression's axis comes before those of wrt."""
     _one_of("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     made = _variable(expression, "the expression of a Jacobian")
     if made.ndim > 1:
@@ -115,7 +115,7 @@ def jacobian(
 def hessian(
     cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise"
 ) -> Any:
-    """The second derivatives of a scalar cost with respect to a vector, or a list of them."""
+    """The Hessian of a scalar cost with respect to a vector, or to each of a list of them."""
     _one_of("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     _check_cost(cost)
     variables = _variables(wrt, "wrt")
@@ -154,7 +154,7 @@ def Lop(  # noqa: N802 - Theano's name
     f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None,
     disconnected_inputs: str = "raise",
 ) -> Any:
-    """eval_points, which have the types of f, times the Jacobian of f: one result for each wrt."""
+    """eval_points, which have the types of f, times the Jacobian of f: one result per variable."""
     _one_of("disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
     outputs, variables = _variables(f, "f"), _variables(wrt, "wrt")
     points = _points(eval_points, outputs, "f")
@@ -175,12 +175,12 @@ def Lop(  # noqa: N802 - Theano's name
 
 
 def disconnected_grad(x: Any) -> TensorVariable:
-    """x, through which no gradient flows: what depends on others by it alone is disconnected."""
+    """Returns x, but no gradient flows through it. It does not count as a dependency."""
     return TensorVariable(_native.disconnected(expr_of(x)))
 
 
 def zero_grad(x: Any) -> TensorVariable:
-    """x, whose gradient is zeros."""
+    """Returns x with a gradient of zeros."""
     made = as_tensor_variable(x)
     never = _native.constant(np.asarray(False))
     return TensorVariable(_native.where(never, made._expr, _native.disconnected(made._expr)))
@@ -190,24 +190,24 @@ consider_constant = zero_grad
 
 
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> TensorVariable:
-    """x, whose gradient is cut to [lower_bound, upper_bound], element by element."""
+    """Returns x; its gradient is clipped to [lower_bound, upper_bound], element by element."""
     if not lower_bound <= upper_bound:
         raise InvalidArgument(f"grad_clip to [{lower_bound}, {upper_bound}], which is empty")
     return TensorVariable(_native.clip_gradient(expr_of(x), lower_bound, upper_bound))
 
 
 def grad_scale(x: Any, multiplier: float) -> TensorVariable:
-    """x, whose gradient is multiplied by a number; -1 reverses it."""
+    """Returns x; its gradient is multiplied by a number, for example -1 to reverse it."""
     return TensorVariable(_native.scale_gradient(expr_of(x), float(multiplier)))
 
 
 def undefined_grad(x: Any) -> TensorVariable:
-    """x, through which no gradient passes: one that would is a NullTypeGradError."""
+    """Returns x; a gradient through it raises NullTypeGradError."""
     return TensorVariable(_native.without_gradient(expr_of(x), "it is undefined"))
 
 
 def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> TensorVariable:
-    """undefined_grad with a reason; what it is the gradient of is not asked."""
+    """Same as undefined_grad, with a reason; `op` and `x_pos` are ignored."""
     return TensorVariable(_native.without_gradient(expr_of(x), comment or "it is undefined"))
 
 
@@ -215,7 +215,7 @@ grad_not_implemented = grad_undefined
 
 
 def hessian_vector_product(cost: Any, wrt: Any, v: Any) -> Any:
-    """The second derivatives of a scalar cost times v, which has the types of wrt."""
+    """The Hessian of a scalar cost times v, which has the types of wrt."""
     return Rop(grad(cost, wrt), wrt, v)
 
 
@@ -234,9 +234,9 @@ def verify_grad(
 ) -> None:
     """Compares the gradient of fun(*variables) at the arrays `pt` with central differences.
 
-    fun's result is projected onto n_tests random directions, drawn from rng, a numpy generator.
-    Raises GradientError, which names the argument and both numbers, where absolute and relative
-    error both exceed their tolerances.
+    The result of fun is projected onto n_tests random directions, drawn from the numpy generator
+    rng. Raises GradientError, which names the argument and both numbers, if the absolute and the
+    relative error both exceed their tolerances.
     """
     points = [np.array(p) for p in pt]
     for i, point in enumerate(points):
@@ -267,7 +267,7 @@ def verify_grad(
 def numeric_grad(
     f: Callable[..., float], points: Sequence[Any], eps: float = 1e-6
 ) -> list[np.ndarray[Any, Any]]:
-    """The gradient of f, which takes arrays and gives a number, by central differences."""
+    """The gradient of f, a function of arrays that returns a number, by central differences."""
     arrays = [np.array(point) for point in points]
     slopes = []
     for array in arrays:
@@ -306,7 +306,7 @@ def _is_list(given: Any) -> bool:
 
 
 def _like(given: Any, results: list[Any]) -> Any:
-    """One result, or a list or tuple of them, as `given` was."""
+    """Returns one result, or a list or tuple of them, in the form of `given`."""
     if not _is_list(given):
         return results[0]
     return tuple(results) if isinstance(given, tuple) else results
@@ -365,7 +365,8 @@ def _zeros_of_steps(
     found: list[Union[_native.Expr, None]], outputs: list[_native.Expr],
     variables: list[TensorVariable], fixed: list[_native.Expr],
 ) -> list[Union[_native.Expr, None]]:
-    """Zeros where the outputs read a variable by step functions, such as floor, alone."""
+    """Fills in zeros for a variable that the outputs read only through step functions like
+    floor."""
     return [
         _native.zero_gradient(outputs, x._expr)
         if gradient is None and _native.depends_on(outputs, x._expr, fixed) else gradient

@@ -1,4 +1,4 @@
-"""ifelse: one of two values, of which only that one is computed. The module can be called, too."""
+"""ifelse: computes only one of two values. The module itself is callable, too."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ._theano.variable import TensorVariable, as_tensor_variable, expr_of
 def ifelse(
     condition: Any, then_branch: Any, else_branch: Any, name: Union[str, None] = None
 ) -> Any:
-    """then_branch where the condition, one element, is not 0, else else_branch.
+    """Returns then_branch if the one-element condition is nonzero, otherwise else_branch.
 
-    Both are variables or lists of equally many; sides of different dtypes promote. Raises
-    InvalidArgument where their numbers of axes differ.
+    The branches are variables, or lists of the same length. Different dtypes are promoted. Raises
+    InvalidArgument if their ranks differ.
     """
     test = as_tensor_variable(condition)
     sides = [

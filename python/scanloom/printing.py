@@ -1,4 +1,4 @@
-"""Expressions as text and as pictures."""
+"""Expressions as text and pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._theano.variable import TensorVariable
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<="}
 _SIGNS = {"pow": "**", "contract": "dot"}
-_LONG = 400  # characters; longer parts are named and written once
+_LONG = 400  # characters; longer parts are named and written only once
 
 
 def debugprint(
@@ -28,16 +28,16 @@ def debugprint(
     stop_on_name: bool = False,
     **_: Any,
 ) -> Union[str, None]:
-    """The graph of a variable, a list of them or a function, one value a line, operands below.
+    """The graph of a variable, a list of them or a function: one value per line, operands below it.
 
-    Loops carry their names, and their bodies stand at the end. file="str" returns the text; None
-    writes it to standard output. Raises InvalidType.
+    Loops are named, and their bodies follow at the end. file="str" returns the text; None writes it
+    to standard output. Raises InvalidType.
     """
     graph = _native.graph([x._expr for x in variables_of(obj)])
     lines: list[str] = []
     bodies: list[tuple[str, Any]] = []
     _tree(graph, depth, print_type, lines, bodies)
-    for title, body in bodies:  # grows while it is walked
+    for title, body in bodies:  # grows during the loop
         lines += ["", f"body of {title}:"]
         _tree(body, depth, print_type, lines, bodies)
     text = "\n".join(lines) + "\n"
@@ -48,7 +48,7 @@ def debugprint(
 
 
 def variables_of(obj: Any) -> list[TensorVariable]:
-    """The variables that an object is, holds or computes. Raises InvalidType."""
+    """The variables that the object is, contains or computes. Raises InvalidType."""
     listed = list(obj) if isinstance(obj, (list, tuple)) else [obj]
     found: list[TensorVariable] = []
     for each in listed:
@@ -92,7 +92,7 @@ def _tree(
 
 
 def pprint(obj: Any, **_: Any) -> str:
-    """A variable as a formula. What is long and needed twice stands behind it, under a name."""
+    """Formats a variable as a formula. Long parts that are used twice are named and follow it."""
     variables = variables_of(obj)
     graph = _native.graph([x._expr for x in variables])
     uses: dict[int, int] = {}
@@ -143,17 +143,17 @@ def pydotprint(
     fct: Any, outfile: Any = None, compact: bool = True, format: str = "svg",  # noqa: A002
     with_ids: bool = False, **_: Any,
 ) -> None:
-    """Draws a variable, a list of them or a function into a file, as plot does."""
+    """Draws a variable, a list of them or a function to a file; see plot."""
     name = f"scanloom-graph.{format}" if outfile is None else outfile
     plot(fct, name)
 
 
 def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
-    """Draws the graph: values flow down, loops and branches show their ports and bodies.
+    """Draws the graph: values flow down, and loops and branches show their ports and bodies.
 
-    The ending of the path says how: .svg, or .png, .pdf and .dot in the layout of Graphviz, whose
-    program `dot` must be installed for the former two. Raises InvalidArgument for other endings,
-    NotFound without that program.
+    The extension of the path selects the format: .svg, or .png, .pdf and .dot in the layout of
+    Graphviz. Its program `dot` must be installed for .png and .pdf. Raises InvalidArgument for
+    other extensions, NotFound without that program.
     """
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending not in (".svg", ".png", ".pdf", ".dot"):
@@ -163,11 +163,11 @@ def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
         )
     graph = _native.graph([x._expr for x in variables_of(obj)])
     if ending == ".svg":
-        from ._theano.drawing import drawing  # reads xml, which few programs need
+        from ._theano.drawing import drawing  # imports xml, which is rarely needed
 
         written(path, drawing(graph))
         return
-    from ._theano.dot import dot_text, drawn_by_dot  # reads subprocess, which few programs need
+    from ._theano.dot import dot_text, drawn_by_dot  # imports subprocess, which is rarely needed
 
     text = dot_text(graph)
     written(path, text if ending == ".dot" else drawn_by_dot(text, ending[1:]))

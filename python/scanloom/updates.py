@@ -1,4 +1,4 @@
-"""The dictionary that scan returns beside its outputs."""
+"""The dictionary of updates that scan returns with its outputs."""
 
 from ._theano.shared import OrderedUpdates
 

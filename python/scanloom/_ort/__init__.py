@@ -1,4 +1,4 @@
 """onnxruntime's interface: sessions, options, values, bindings and streams.
 
-Nothing in here imports scanloom._theano: people who run models load nothing of it.
+Nothing here imports scanloom._theano, so programs that only run models do not load it.
 """

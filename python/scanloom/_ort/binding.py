@@ -1,4 +1,4 @@
-"""IOBinding: inputs and outputs bound once, and used by many runs."""
+"""IOBinding: inputs and outputs that are bound once and reused by many runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Array = np.ndarray[Any, Any]
 
 
 class IOBinding:
-    """Made by session.io_binding(). For one thread at a time.
+    """Bindings of a session, made by session.io_binding(). Use it from one thread at a time.
 
-    Inputs are read where they lie when session.run_with_iobinding runs. An output that is bound to
-    memory is written there, any other gets memory of its own in each run.
+    session.run_with_iobinding reads inputs directly from the bound memory. It writes an output to
+    the memory bound to it; an output without memory is newly allocated by each run.
     """
 
-    __module__ = "scanloom._binding"  # its former place, by which pickles name it
+    __module__ = "scanloom._binding"  # the former module, which pickles name
 
     def __init__(self, session: "InferenceSession") -> None:
         self._session = session
@@ -32,7 +32,7 @@ class IOBinding:
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
-        """Binds an array, or anything that a run takes for the input."""
+        """Binds an array, or any other value that a run accepts for this input."""
         self._inputs[self._known(name, "input")] = arr_on_cpu
 
     def bind_input(
@@ -44,7 +44,7 @@ class IOBinding:
         shape: Sequence[int],
         buffer_ptr: int,
     ) -> None:
-        """Binds memory at an address, which must stay valid until another is bound."""
+        """Binds memory at an address. It must stay valid until the input is bound again."""
         require_cpu(device_type, device_id)
         known = self._known(name, "input")
         self._inputs[known] = array_at(buffer_ptr, element_type, shape)
@@ -61,7 +61,7 @@ class IOBinding:
         shape: Union[Sequence[int], None] = None,
         buffer_ptr: Union[int, None] = None,
     ) -> None:
-        """Asks for an output; with an address it is written there."""
+        """Requests an output; with an address, it is written to that memory."""
         require_cpu(device_type, device_id)
         known = self._known(name, "output")
         if buffer_ptr is None:
@@ -75,20 +75,20 @@ class IOBinding:
         self._outputs[self._known(name, "output")] = _ortvalue(ortvalue)
 
     def synchronize_inputs(self) -> None:
-        """Nothing to wait for: all memory is the processor's."""
+        """Does nothing: all memory is CPU memory."""
 
     def synchronize_outputs(self) -> None:
-        """Nothing to wait for: all memory is the processor's."""
+        """Does nothing: all memory is CPU memory."""
 
     def get_outputs(self) -> list[OrtValue]:
-        """The results of the last run, in the order in which they were bound."""
+        """The results of the last run, in the order in which the outputs were bound."""
         return list(self._results)
 
     def get_outputs_as_ortvaluevector(self) -> list[OrtValue]:
         return list(self._results)
 
     def copy_outputs_to_cpu(self) -> list[Any]:
-        """Copies of the results of the last run, as a run would give them."""
+        """Copies of the results of the last run, in the form that run() returns."""
         values = [value_of(result) for result in self._results]
         return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
@@ -100,7 +100,7 @@ class IOBinding:
         self._results.clear()
 
     def _known(self, name: str, kind: str) -> str:
-        """The name, which must be one of the session's. Raises InvalidArgument."""
+        """Returns the name if the session has it. Raises InvalidArgument."""
         ends = self._session.get_inputs() if kind == "input" else self._session.get_outputs()
         if all(end.name != name for end in ends):
             raise InvalidArgument(
@@ -118,7 +118,7 @@ class IOBinding:
         return list(self._outputs)
 
     def _keep(self, results: Sequence[Any]) -> None:
-        """Takes the results of a run, in the order of the outputs that are bound."""
+        """Stores the results of a run, in the order of the bound outputs."""
         types = {output.name: output.type for output in self._session.get_outputs()}
         bound = list(self._outputs.items())
         for (name, value), result in zip(bound, results):

@@ -1,4 +1,4 @@
-"""Feeds and names as programs give them, checked before the library sees them."""
+"""Checks feeds and names before they are passed to the library."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Feeds = Mapping[str, Any]
 
 
 class NodeArg(NamedTuple):
-    """An input or output of a model; a dim is a number, a symbol's name, or None."""
+    """An input or output of a model. A dimension is a number, the name of a symbol, or None."""
 
     name: str
     shape: list[Union[int, str, None]]
     type: str
 
 
-NodeArg.__module__ = "scanloom._feeding"  # its former place, by which pickles name it
+NodeArg.__module__ = "scanloom._feeding"  # the former module, which pickles name
 
 
 def names_of(output_names: Union[Sequence[str], None]) -> list[str]:
@@ -31,7 +31,7 @@ def names_of(output_names: Union[Sequence[str], None]) -> list[str]:
 
 
 def feeds_of(feeds: Feeds) -> dict[str, Any]:
-    """The values by name, without the OrtValues around them. Raises InvalidArgument."""
+    """Unwraps OrtValues and returns the feeds as a dictionary. Raises InvalidArgument."""
     if not isinstance(feeds, dict):
         try:
             feeds = dict(feeds)
@@ -43,13 +43,14 @@ def feeds_of(feeds: Feeds) -> dict[str, Any]:
 
 
 class GivenSizes:
-    """The sizes that SessionOptions give to symbols, which feeds must have."""
+    """The sizes that SessionOptions assign to symbols; feeds must match them."""
 
     def __init__(self, sizes: Mapping[str, int], inputs: Sequence[NodeArg]) -> None:
         self._inputs = {end.name: end for end in inputs} if sizes else {}
 
     def check(self, feeds: Feeds) -> None:
-        """Raises InvalidArgument for tensors of other sizes. What is no tensor is not its business."""
+        """Raises InvalidArgument for a tensor of another size. Ignores values that are not
+        tensors."""
         for name, declared in self._inputs.items():
             for shape in _shapes(feeds.get(name), "seq(" in declared.type):
                 for axis, (size, found) in enumerate(zip(declared.shape, shape)):
@@ -60,8 +61,8 @@ class GivenSizes:
 
 
 def _shapes(value: Any, is_sequence: bool) -> Iterator[tuple[int, ...]]:
-    """The sizes of the tensor that is fed, or of those in the list. The run says what is wrong with
-    feeds that have none."""
+    """The shape of a tensor that is fed, or of each tensor in a sequence. Skips values without a
+    shape; the run reports them."""
     tensors = value if is_sequence and isinstance(value, (list, tuple)) else [value]
     for tensor in tensors:
         try:

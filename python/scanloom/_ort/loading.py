@@ -1,4 +1,4 @@
-"""Loading: what a model is read from, options put together, and a session's variants."""
+"""Loading: model sources, merged options, and the variants of a session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_VARIANTS = 8
 
 
 class CheckReport(NamedTuple):
-    """Everything that is wrong with a model; it can run when `errors` is empty."""
+    """All errors and warnings about a model; it can run if `errors` is empty."""
 
     errors: list[Error]
     warnings: list[str]
@@ -36,19 +36,19 @@ class CheckReport(NamedTuple):
         return not self.errors
 
 
-CheckReport.__module__ = "scanloom._loading"  # its former place, by which pickles name it
+CheckReport.__module__ = "scanloom._loading"  # the former module, which pickles name
 
 
 class Source(NamedTuple):
-    """A model, or the path of its file as the system spells it."""
+    """The bytes of a model, or the path of its file in the encoding of the system."""
 
     data: bytes
     is_path: bool
-    weights: Union[bytes, None] = None  # of a model of OpenVINO in memory
+    weights: Union[bytes, None] = None  # of an OpenVINO model in memory
 
     @classmethod
     def of(cls, path_or_bytes: Any) -> "Source":
-        """Raises InvalidArgument."""
+        """Makes a source of a path, bytes or a model object. Raises InvalidArgument."""
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             return cls(bytes(path_or_bytes), False)
         if type(path_or_bytes).__name__ == "ModelProto":
@@ -66,7 +66,7 @@ class Source(NamedTuple):
 
     @classmethod
     def _of_openvino(cls, model: Any) -> "Source":
-        """OpenVINO writes models into files only."""
+        """Goes through a temporary folder, because OpenVINO writes models to files only."""
         openvino: Any = importlib.import_module("openvino")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "model.xml")
@@ -74,7 +74,8 @@ class Source(NamedTuple):
             return cls(path.read_bytes(), False, path.with_suffix(".bin").read_bytes())
 
     def native_options(self, options: SessionOptions) -> _native.SessionOptions:
-        """Raises what SessionOptions.native() raises."""
+        """Returns the options with this source's weights. Raises what SessionOptions.native()
+        raises."""
         if self.weights is None:
             return options.native()
         own = copy.copy(options)
@@ -91,7 +92,7 @@ def check(
     path_or_bytes: Union[str, bytes, "os.PathLike[str]", Any],
     sess_options: Union[SessionOptions, None] = None,
 ) -> CheckReport:
-    """Returns everything that is wrong with a model or a saved function, in one pass."""
+    """Reports everything that is wrong with a model or a saved function, in one pass."""
     options = sess_options if sess_options is not None else SessionOptions()
     if not isinstance(options, SessionOptions):
         raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")
@@ -103,7 +104,7 @@ def check(
 def merge_options(
     given: Union[SessionOptions, None], overrides: Mapping[str, Any]
 ) -> SessionOptions:
-    """A copy of the options, with some of them set otherwise. Raises InvalidArgument, TypeError."""
+    """Copies the options and applies the overrides. Raises InvalidArgument, TypeError."""
     base = given if given is not None else SessionOptions()
     if not isinstance(base, SessionOptions):
         raise InvalidArgument(f"sess_options is a {type(base)}, not scanloom.SessionOptions")
@@ -122,9 +123,11 @@ def merge_options(
 
 
 def write_optimized(source: Source, options: SessionOptions) -> None:
-    """Writes the model where options.optimized_model_filepath says, as convert does. Raises
-    InvalidArgument (a path that does not end in .onnx), FileNotWritten, Unsupported (operators that
-    ONNX has no form for, all of them)."""
+    """Writes the model to options.optimized_model_filepath, as convert() does.
+
+    Raises InvalidArgument (the path does not end in .onnx), FileNotWritten, and Unsupported, which
+    lists all operators that ONNX cannot express.
+    """
     path = os.fspath(options.optimized_model_filepath)
     if os.path.splitext(path)[1].lower() != ".onnx":
         raise InvalidArgument(
@@ -138,7 +141,7 @@ def write_optimized(source: Source, options: SessionOptions) -> None:
 
 
 def loading_notes(options: SessionOptions, arguments: Mapping[str, Any]) -> list[str]:
-    """What was asked for at load and has no meaning."""
+    """Notes about settings that were given at load and have no effect."""
     return options.ignored() + [
         f"the argument {name} has no meaning here"
         for name in _PEER_OPTIONS
@@ -147,14 +150,15 @@ def loading_notes(options: SessionOptions, arguments: Mapping[str, Any]) -> list
 
 
 class Variants:
-    """A model loaded again with other states, or with other inputs in place of their default
-    values. Each takes what a session takes, so only those used last are kept."""
+    """Copies of the model loaded with other states, or with other inputs that replace their default
+    values. A copy uses as much memory as a session, so only the most recently used ones are
+    kept."""
 
     def __init__(self, source: Source, options: SessionOptions) -> None:
         self._source = source
         self._options = options
         self._lock = threading.Lock()
-        self._kept: dict[tuple[Any, ...], _native.Session] = {}  # the one used last stands last
+        self._kept: dict[tuple[Any, ...], _native.Session] = {}  # least recently used first
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -163,7 +167,7 @@ class Variants:
         return self._get(("states", *states), {"states": dict(states)})
 
     def with_fed(self, names: Sequence[str]) -> _native.Session:
-        """With these inputs, besides those of the options, to be fed."""
+        """The variant in which these inputs must be fed, in addition to those of the options."""
         fed = [*self._options.fed_defaults, *names]
         return self._get(("fed_defaults", *fed), {"fed_defaults": fed})
 

@@ -1,4 +1,4 @@
-"""Options of sessions and of runs. What onnxruntime's have and Scanloom needs not is accepted."""
+"""Options of sessions and runs. Options of onnxruntime that have no effect here are accepted."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Progress = Callable[[str, int, int], object]
 
 
 class GraphOptimizationLevel(enum.IntEnum):
-    """How much is rewritten at load: nothing, or everything."""
+    """How much the model is rewritten at load: not at all, or fully."""
 
-    __module__ = "scanloom._options"  # its former place, by which pickles name it
+    __module__ = "scanloom._options"  # the former module, which pickles name
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
@@ -32,7 +32,7 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
-# Attributes of onnxruntime's options that change nothing here, with their initial values.
+# Attributes of onnxruntime's options that have no effect here, with their defaults.
 _SESSION_IGNORED: dict[str, Any] = {
     "enable_cpu_mem_arena": True,
     "enable_mem_pattern": True,
@@ -55,10 +55,10 @@ _EXECUTIONS = ("automatic", "stepped", "interpreted", "compiled")
 
 
 class _Options:
-    """Attributes of which some have a meaning and others are known and changeable only."""
+    """Base of the options. Some attributes have an effect; others can only be set and read."""
 
     _known: frozenset[str]
-    _defaults: dict[str, Any]  # of those that change nothing
+    _defaults: dict[str, Any]  # of the attributes without an effect
     _kind: str
 
     def __init__(self) -> None:
@@ -72,13 +72,13 @@ class _Options:
             self._refuse(name)
         object.__setattr__(self, name, value)
 
-    if not TYPE_CHECKING:  # for which it would give any attribute
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             self._refuse(name)
 
     def _refuse(self, name: str) -> NoReturn:
-        """Raises AttributeError, which says which of the names was meant."""
+        """Raises AttributeError for an unknown attribute, and suggests a known one."""
         offered = [each for each in {*dir(type(self)), *self._known, *self._defaults} if each[0] != "_"]
         meant = did_you_mean(name, sorted(offered)) if name[0] != "_" else ""
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{meant}", name=name, obj=self)
@@ -93,7 +93,7 @@ class _Options:
         return self._entries[key]
 
     def ignored(self) -> list[str]:
-        """One sentence for every setting that changes nothing."""
+        """One sentence for each changed setting that has no effect."""
         changed = [
             f"the {self._kind} option {name} = {getattr(self, name)!r} has no meaning here"
             for name, value in self._defaults.items()
@@ -109,32 +109,36 @@ class _Options:
 class SessionOptions(_Options):
     """How a model is loaded.
 
-    threads (also intra_op_num_threads): at most so many per run; 0: all cores of the process.
-    execution: "automatic" (loops are compiled where that pays), "stepped" (no machine code),
-        "interpreted" (the oracle), or "compiled" (every loop that can be, at once); docs/execution.md.
+    threads (also intra_op_num_threads): the maximum number of threads per run; 0: all cores
+        available to the process.
+    execution: "automatic" (compile loops where that pays off), "stepped" (no machine code),
+        "interpreted" (the oracle), or "compiled" (compile every loop that can be, at once); see
+        docs/execution.md.
     optimize (also graph_optimization_level): False runs the model as it was read.
-    disabled_passes: names of rewrites to leave out.
-    lenient: accept names in bodies that shadow outer names; warn of operator sets and IR versions that are
-        newer than those that are known, and of unknown attributes, instead of refusing them.
-    strict: refuse feeds that give two sizes to one name that the model declares; by default that is one
-        of the session's warnings().
-    seed: of the random operators that have none of their own; None: that of set_seed.
-    states: {input: output}, values that a stream keeps from one push to the next.
-    low_latency: what loops and recurrent layers carry along a sequence of open length becomes states
-        of the session: a stream takes the sequence in pieces and gives the bits of the whole.
-    fed_defaults: inputs with a default value that must be fed; run() makes one of each input that
-        is fed, by loading the model once more.
-    weights: of an IR of OpenVINO: the bytes of its .bin, in place of the file beside it. A model's bytes
-        have no other.
-    enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
+    disabled_passes: the names of rewrites to skip.
+    lenient: accept names in bodies that shadow outer names; warn about, instead of refusing,
+        unknown attributes and operator sets and IR versions that are too new.
+    strict: refuse feeds that give two sizes to one symbol of the model. By default, this is only
+        one of the session's warnings().
+    seed: the seed of random operators without a seed attribute; None: the one of set_seed.
+    states: {input: output}, the values that a stream keeps from one push to the next.
+    low_latency: turn the values that loops and recurrent layers carry along a sequence of open
+        length into states of the session. A stream then takes the sequence in pieces, and its
+        results are bitwise equal to those of the whole sequence.
+    fed_defaults: inputs with a default value that must be fed. run() does the same for each such
+        input that is fed, by loading the model once more.
+    weights: (OpenVINO IR) the bytes of the .bin, instead of the file next to the .xml. Required if
+        the model is given as bytes.
+    enable_profiling: record the times of all runs; session.end_profiling() writes them to a file
         whose name begins with profile_file_prefix.
-    log_severity_level: from 3 on, what is strange about a model is no Python warning (ModelWarning), but
-        only one of the session's warnings(); -1: as set_default_logger_severity says.
-    optimized_model_filepath: the model is written there as ONNX when it is loaded, with constants
-        folded; loops stay loops. Rewrites that ONNX has no operators for are made again at each load.
+    log_severity_level: from 3 on, unusual things in a model raise no Python warning (ModelWarning)
+        and are only listed by the session's warnings(); -1: as set by
+        set_default_logger_severity.
+    optimized_model_filepath: write the model there as ONNX at load, with constants folded. Loops
+        stay loops. Rewrites that ONNX has no operators for are applied again at each load.
     """
 
-    __module__ = "scanloom._options"  # its former place, by which pickles name it
+    __module__ = "scanloom._options"  # the former module, which pickles name
 
     enable_cpu_mem_arena: bool
     enable_mem_pattern: bool
@@ -215,19 +219,19 @@ class SessionOptions(_Options):
             self._level = GraphOptimizationLevel(int(level))
 
     def add_session_config_entry(self, key: str, value: str) -> None:
-        """Accepted for programs written for onnxruntime; changes nothing."""
+        """Accepted for compatibility with onnxruntime; has no effect."""
         self._add_entry(key, value)
 
     def get_session_config_entry(self, key: str) -> str:
-        """An entry that was added. Raises NotFound."""
+        """Returns an entry that was added. Raises NotFound."""
         return self._get_entry(key)
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
-        """The dimension of that name has this size: feeds of another are refused."""
+        """Fixes the size of the dimension with this name; feeds of another size are refused."""
         self._sizes[name] = _integer(f"the size of dimension '{name}'", size, 0)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
-        """Accepted for programs written for onnxruntime; sizes are taken from the feeds."""
+        """Accepted for compatibility with onnxruntime; sizes are taken from the feeds."""
         self._notes.append(
             f"dimensions denoted '{denotation}' = {size} are not fixed: sizes are those of the feeds"
         )
@@ -244,15 +248,15 @@ class SessionOptions(_Options):
         raise Unsupported("external initializers are read from the model's folder only")
 
     def register_custom_ops_library(self, path: str) -> None:
-        """Accepted; a model with operators that are not here is refused, with their names."""
+        """Accepted. A model with unknown operators is refused, and the error lists them."""
         self._notes.append(f"custom operators of {path} are not loaded")
 
     def add_provider(self, name: str, options: Mapping[str, str]) -> None:
-        """Accepted: models run on the processor."""
+        """Accepted: models run on the CPU."""
         self._providers.append(name)
 
     def add_provider_for_devices(self, devices: Sequence[Any], options: Mapping[str, str]) -> None:
-        """Accepted: models run on the processor."""
+        """Accepted: models run on the CPU."""
         self._providers.append("of the devices")
 
     def has_providers(self) -> bool:
@@ -270,14 +274,14 @@ class SessionOptions(_Options):
         self._notes.append("a function that reads EPContext data has no meaning here")
 
     def clear_ep_context_data_read_func(self) -> None:
-        """There is none."""
+        """Does nothing: no such function is ever set."""
 
     def set_load_cancellation_flag(self, cancelled: bool) -> None:
-        """True: sessions that are made with these options raise Cancelled."""
+        """Makes sessions created with these options raise Cancelled if `cancelled` is True."""
         self._cancel_load = bool(cancelled)
 
     def native(self) -> _native.SessionOptions:
-        """The options as the library takes them. Raises InvalidArgument, Cancelled."""
+        """Converts the options to the library's form. Raises InvalidArgument, Cancelled."""
         if self._cancel_load:
             raise Cancelled("loading was cancelled")
         if self.execution not in _EXECUTIONS:
@@ -301,18 +305,18 @@ class SessionOptions(_Options):
 
 
 class RunOptions(_Options):
-    """Limits of one run, and who is told how far it is.
+    """Limits and progress reports of a run.
 
-    deadline: seconds; None: none.
+    deadline: in seconds; None: no deadline.
     max_steps: per execution of a loop; None: 1e8 for loops without a trip count.
-    max_memory: bytes of the run; None: 80 percent of what the machine, or its cgroup, has left.
-    progress: called with (node, step, steps) about ten times a second, steps -1 where not known;
-        True draws a bar on a terminal.
-    cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled; later
-        runs end at once, until reset().
+    max_memory: in bytes, for the run; None: 80 percent of the free memory of the machine or cgroup.
+    progress: called with (node, step, steps) about ten times a second; steps is -1 if unknown.
+        True draws a progress bar on a terminal.
+    cancel() may be called from any thread. It ends all runs that use these options with
+    scanloom.Cancelled; later runs end at once until reset() is called.
     """
 
-    __module__ = "scanloom._options"  # its former place, by which pickles name it
+    __module__ = "scanloom._options"  # the former module, which pickles name
 
     log_severity_level: int
     log_verbosity_level: int
@@ -348,22 +352,22 @@ class RunOptions(_Options):
         return {**self.__dict__, "_flag": self._flag.cancelled()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copies are cancelled each for itself."""
+        """Gives a copy a cancellation flag of its own."""
         self.__dict__.update(state, _flag=_native.CancelFlag())
         if state["_flag"]:
             self._flag.cancel()
 
     def cancel(self) -> None:
-        """Ends the runs that use these options, and those that begin before reset()."""
+        """Ends the runs that use these options, and later ones until reset()."""
         self._flag.cancel()
 
     @property
     def cancelled(self) -> bool:
-        """Whether cancel() has been called, and reset() not since."""
+        """Whether cancel() has been called since the last reset()."""
         return self._flag.cancelled()
 
     def reset(self) -> None:
-        """Lets these options be used again after cancel()."""
+        """Makes these options usable again after cancel()."""
         self._flag.reset()
 
     def __repr__(self) -> str:
@@ -373,7 +377,7 @@ class RunOptions(_Options):
 
     @property
     def terminate(self) -> bool:
-        """onnxruntime's name for cancel(); False lets these options be used again."""
+        """onnxruntime's name for cancel(); setting it to False is reset()."""
         return self._flag.cancelled()
 
     @terminate.setter
@@ -384,23 +388,23 @@ class RunOptions(_Options):
             self._flag.reset()
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        """Accepted for programs written for onnxruntime; changes nothing."""
+        """Accepted for compatibility with onnxruntime; has no effect."""
         self._add_entry(key, value)
         self._noted = True
 
     def get_run_config_entry(self, key: str) -> str:
-        """An entry that was added. Raises NotFound."""
+        """Returns an entry that was added. Raises NotFound."""
         return self._get_entry(key)
 
     def add_active_adapter(self, adapter: Any) -> None:
         raise Unsupported("adapters cannot be applied: weights come from the model")
 
     def worth_noting(self) -> list[str]:
-        """One sentence for every setting that changes nothing; quick where there is none."""
+        """Same as ignored(), but fast if there is nothing to report."""
         return self.ignored() if self._noted else []
 
     def native(self) -> _native.RunSettings:
-        """The options as the library takes them. Raises InvalidArgument, Cancelled."""
+        """Converts the options to the library's form. Raises InvalidArgument, Cancelled."""
         if self._flag.cancelled():
             raise Cancelled(
                 "these run options are cancelled",
@@ -419,7 +423,7 @@ class RunOptions(_Options):
 def run_settings(
     options: Union[RunOptions, None], cancel: Union[_native.CancelFlag, None] = None
 ) -> _native.RunSettings:
-    """`cancel` ends a run without options."""
+    """Converts run options to the library's form. `cancel` applies if there are no options."""
     if options is None:
         return _native.RunSettings(0.0, -1, 0, cancel, None, _on_main_thread())
     if not isinstance(options, RunOptions):
@@ -428,7 +432,7 @@ def run_settings(
 
 
 def texts(name: str, values: Any) -> list[str]:
-    """The values as a list, all of them texts. Raises InvalidArgument."""
+    """Returns the values as a list of str. Raises InvalidArgument."""
     if isinstance(values, str):
         raise InvalidArgument(f"{name} is the text {values!r}", (f"write [{values!r}]",))
     try:
@@ -444,7 +448,7 @@ def texts(name: str, values: Any) -> list[str]:
 
 
 def state_pairs(states: Any) -> list[tuple[str, str]]:
-    """The items of a mapping from texts to texts. Raises InvalidArgument."""
+    """Returns the items of a mapping from str to str. Raises InvalidArgument."""
     if not isinstance(states, Mapping):
         raise InvalidArgument(f"states is {states!r}, but must be a dictionary {{input: output}}")
     return list(zip(texts("states", states.keys()), texts("states", states.values())))
@@ -454,20 +458,20 @@ _default_seed = 0
 
 
 def set_seed(seed: int) -> None:
-    """The seed of sessions made from now on whose options name none: see SessionOptions.seed.
+    """Sets the seed of later sessions whose options have none; see SessionOptions.seed.
 
-    Raises InvalidArgument for what is no integer in [0, 2**63)."""
+    Raises InvalidArgument unless it is an integer in [0, 2**63)."""
     global _default_seed
     _default_seed = _integer("seed", seed, 0)
 
 
 def effective_seed(seed: Union[int, None]) -> int:
-    """The seed, or that of set_seed where there is none."""
+    """Returns the seed, or the one of set_seed if it is None."""
     return _default_seed if seed is None else seed
 
 
 def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
-    """The value, unless it is no integer or outside the range. Raises InvalidArgument."""
+    """Returns the value as an int. Raises InvalidArgument if it is not one or out of range."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -1,5 +1,5 @@
-"""What programs written for onnxruntime name besides sessions: enumerations, and functions that set
-something up. Nothing here changes a result, and nothing is printed."""
+"""Other names of onnxruntime: enumerations and setup functions, for compatibility. Nothing here
+changes a result, and nothing is printed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PROVIDER = "CPUExecutionProvider"
 
 
 class ExecutionMode(enum.IntEnum):
-    """The order of nodes is always the same, whatever the mode."""
+    """Accepted for compatibility: the order of nodes does not depend on the mode."""
 
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
 class ExecutionOrder(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     DEFAULT = 0
     PRIORITY_BASED = 1
@@ -30,7 +30,7 @@ class ExecutionOrder(enum.IntEnum):
 
 
 class OrtAllocatorType(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     INVALID = -1
     ORT_DEVICE_ALLOCATOR = 0
@@ -38,7 +38,7 @@ class OrtAllocatorType(enum.IntEnum):
 
 
 class OrtMemType(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     CPU_INPUT = -2
     CPU_OUTPUT = -1
@@ -47,14 +47,14 @@ class OrtMemType(enum.IntEnum):
 
 
 class OrtDeviceMemoryType(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     DEFAULT = 0
     HOST_ACCESSIBLE = 5
 
 
 class OrtDeviceVendorId(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     NONE = 0x0000
     AMD = 0x1002
@@ -67,7 +67,7 @@ class OrtDeviceVendorId(enum.IntEnum):
 
 
 class OrtExecutionProviderDevicePolicy(enum.IntEnum):
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     DEFAULT = 0
     PREFER_CPU = 1
@@ -79,9 +79,9 @@ class OrtExecutionProviderDevicePolicy(enum.IntEnum):
 
 
 class OrtMemoryInfo:
-    """Where an input or output lies: always the processor's memory."""
+    """The memory of an input or output, which is always CPU memory."""
 
-    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+    __module__ = "scanloom._peer"  # the former module, which pickles name
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class OrtMemoryInfo:
 
 
 def get_available_providers() -> list[str]:
-    """The one place where models run: this machine's processor."""
+    """The only provider: the CPU."""
     return [_PROVIDER]
 
 
@@ -127,18 +127,18 @@ def has_collective_ops() -> bool:
     return False
 
 
-_severity = 2  # warnings and worse, as onnxruntime begins
+_severity = 2  # warnings and above, onnxruntime's default
 
 
 def set_default_logger_severity(severity: int) -> None:
-    """From 3 (errors) on, sessions whose options leave log_severity_level at -1 raise no Python
-    warnings when they are loaded. The library itself prints nothing."""
+    """Sets the level for sessions whose log_severity_level is -1. From 3 (errors) on, loading a
+    model raises no Python warnings. The library itself prints nothing."""
     global _severity
     _severity = int(severity)
 
 
 def warns(severity: int) -> bool:
-    """Whether warnings are wanted, by SessionOptions.log_severity_level."""
+    """Whether warnings are wanted at this SessionOptions.log_severity_level."""
     return (_severity if severity < 0 else severity) < 3
 
 
@@ -147,19 +147,19 @@ def set_default_logger_verbosity(verbosity: int) -> None:
 
 
 def set_global_thread_pool_sizes(intra_op: int, inter_op: int) -> None:
-    """Accepted: SessionOptions.threads is the number of threads of each run."""
+    """Accepted: SessionOptions.threads sets the number of threads of each run."""
 
 
 def enable_telemetry_events() -> None:
-    """Accepted: nothing is sent anywhere."""
+    """Accepted: nothing is ever sent."""
 
 
 def disable_telemetry_events() -> None:
-    """Accepted: nothing is sent anywhere."""
+    """Accepted: nothing is ever sent."""
 
 
 def create_and_register_allocator(mem_info: Any, arena_cfg: Any) -> None:
-    """Accepted: each run has its own memory, planned before it."""
+    """Accepted: each run has its own memory, which is planned in advance."""
 
 
 def preload_dlls(
@@ -169,7 +169,7 @@ def preload_dlls(
 
 
 def provider_names(providers: Union[Sequence[Any], str, None]) -> list[str]:
-    """The names in a list of providers, each alone or together with its options."""
+    """Returns the names in a list of providers, whose entries are names or (name, options)."""
     if providers is None:
         return []
     listed = [providers] if isinstance(providers, str) else list(providers)

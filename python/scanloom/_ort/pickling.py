@@ -1,5 +1,5 @@
-"""How sessions and streams are pickled: a model as its bytes, or as the path of its file with a
-checksum, by which a file that has changed is refused."""
+"""Pickling of sessions and streams. A model is stored as its bytes, or as the path and checksum of
+its file; a file that has changed is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 
 class ModelFile(NamedTuple):
-    """A file that a model was read from, as it was then."""
+    """The file of a model, with its size and time at load."""
 
     path: bytes
     size: int
@@ -28,7 +28,7 @@ class ModelFile(NamedTuple):
 
     @classmethod
     def now(cls, path: bytes) -> "ModelFile":
-        """Raises NotFound."""
+        """Describes the file in its present state. Raises NotFound."""
         try:
             told = os.stat(path)
         except OSError as error:
@@ -36,7 +36,7 @@ class ModelFile(NamedTuple):
         return cls(os.path.abspath(path), told.st_size, told.st_mtime_ns)
 
     def with_checksum(self) -> "ModelFile":
-        """Raises InvalidModel where the file is another one by now, and NotFound."""
+        """Computes the checksum. Raises InvalidModel if the file has changed, and NotFound."""
         if ModelFile.now(self.path)[:3] != self[:3]:
             raise InvalidModel(
                 f"the model's file '{os.fsdecode(self.path)}' has changed since it was loaded",
@@ -45,7 +45,7 @@ class ModelFile(NamedTuple):
         return self if self.sha256 else self._replace(sha256=_sha256(self.path))
 
     def check(self) -> None:
-        """Raises InvalidModel where the file is not the one whose checksum this is, and NotFound."""
+        """Raises InvalidModel if the file does not match the checksum, and NotFound."""
         if ModelFile.now(self.path).size != self.size or _sha256(self.path) != self.sha256:
             raise InvalidModel(
                 f"the model's file '{os.fsdecode(self.path)}' is not the one that was pickled: it has "
@@ -55,7 +55,7 @@ class ModelFile(NamedTuple):
 
 
 def _sha256(path: bytes) -> str:
-    import hashlib  # takes a sixth of the time of `import scanloom`, and few sessions are pickled
+    import hashlib  # takes a sixth of the time of `import scanloom`, and pickling is rare
 
     digest = hashlib.sha256()
     with open(path, "rb") as file:
@@ -68,8 +68,8 @@ def restore_session(
     cls: type[InferenceSession], source: Source, options: SessionOptions, files: list[ModelFile],
     notes: list[str],
 ) -> InferenceSession:
-    """The session that was pickled. Raises InvalidModel and NotFound for files that are not as they
-    were, and what loading raises."""
+    """Restores a pickled session. Raises InvalidModel and NotFound if a file has changed or is
+    missing, and what loading raises."""
     for file in files:
         file.check()
     session = cls.__new__(cls)
@@ -78,7 +78,7 @@ def restore_session(
 
 
 def copied_session(session: InferenceSession) -> InferenceSession:
-    """Another session over the same loaded model."""
+    """A second session that shares the loaded model."""
     made = session.__class__.__new__(session.__class__)
     made.__dict__.update(session.__dict__)
     made._options = copy.deepcopy(session._options)
@@ -88,7 +88,7 @@ def copied_session(session: InferenceSession) -> InferenceSession:
 
 
 def restore_stream(session: InferenceSession, states: dict[str, str], kept: tuple[Any, ...]) -> Stream:
-    """A stream of the session that goes on from there."""
+    """A stream of the session that continues from the pickled states."""
     stream = session.stream(states)
     stream._native.restore(*kept)
     return stream

@@ -1,4 +1,4 @@
-"""What a session keeps of its runs where profiling is asked for, and the file it becomes."""
+"""The profile of a session, and the file that it is written to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from .. import _native
 
-_LIMIT = 1_000_000  # events, as onnxruntime's
+_LIMIT = 1_000_000  # events, the same limit as onnxruntime's
 
 
 class Profiler:
-    """Collects the times of runs; thread safe. The file opens in chrome://tracing and Perfetto."""
+    """Collects the times of runs; thread safe. Its file opens in chrome://tracing and Perfetto."""
 
     def __init__(self, prefix: str) -> None:
         self.start_ns = time.monotonic_ns()
@@ -22,12 +22,12 @@ class Profiler:
         self._events: list[dict[str, Any]] = []
 
     def add_session(self, name: str, begin_ns: int) -> None:
-        """An event that lasted from `begin_ns` until now."""
+        """Adds an event that lasted from `begin_ns` until now."""
         self._add([self._event("Session", name, begin_ns, time.monotonic_ns() - begin_ns, {})])
 
     def add_run(self, begin_ns: int, rows: list[_native._NodeTime]) -> None:
-        """A run that began at `begin_ns` and ends now. A node's calls are one event, and events
-        stand one after another: when each began is not measured."""
+        """Adds a run that lasted from `begin_ns` until now. All calls of a node form one event.
+        Start times are not measured, so events are laid out one after another."""
         events = [
             self._event("Session", "model_run", begin_ns, time.monotonic_ns() - begin_ns, {})
         ]

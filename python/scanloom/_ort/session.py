@@ -25,7 +25,7 @@ _PROVIDER = "CPUExecutionProvider"
 
 
 class ModelMetadata(NamedTuple):
-    """What the model says about itself."""
+    """The metadata of a model."""
 
     producer_name: str
     graph_name: str
@@ -37,20 +37,20 @@ class ModelMetadata(NamedTuple):
     producer_version: str
 
 
-ModelMetadata.__module__ = "scanloom._session"  # its former place, by which pickles name it
+ModelMetadata.__module__ = "scanloom._session"  # the former module, which pickles name
 
 
 class InferenceSession:
-    """A model, loaded and ready to run. May be used from many threads at once.
+    """A loaded model that is ready to run. Thread safe.
 
-    path_or_bytes: an ONNX model; an IR of OpenVINO, whose weights are the .bin beside the path, or
-        the argument `weights`; a saved function; or an onnx.ModelProto or openvino.Model.
+    path_or_bytes: an ONNX model; an OpenVINO IR, whose weights are the .bin next to the .xml or the
+        argument `weights`; a saved function; or an onnx.ModelProto or openvino.Model.
     Keyword arguments are those of SessionOptions and override it.
-    Raises NotFound, InvalidModel, Unsupported: the first thing that is wrong, and how many there
-    are; check() names all.
+    Raises NotFound, InvalidModel, Unsupported. The message shows the first error and the number of
+    errors; check() lists all of them.
     """
 
-    __module__ = "scanloom._session"  # its former place, by which pickles name it
+    __module__ = "scanloom._session"  # the former module, which pickles name
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class InferenceSession:
     def _open(self, source: Source, options: SessionOptions, notes: Sequence[str]) -> None:
         begin = time.monotonic_ns()
         self._options = options
-        self._options.seed = effective_seed(options.seed)  # that of the next process is its own
+        self._options.seed = effective_seed(options.seed)  # kept by pickles
         self._notes: dict[str, None] = dict.fromkeys(notes)
         self._provider_notes: list[str] = []
         self._source = source
@@ -95,8 +95,8 @@ class InferenceSession:
             self._profiler = Profiler(self._options.profile_file_prefix)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The model's bytes, or the path of its file with a checksum, and the options. Raises
-        InvalidModel where the file has changed since it was loaded."""
+        """Pickles the options, and the model as its bytes, or as the path and checksum of its file.
+        Raises InvalidModel if the file has changed since it was loaded."""
         self._files = [file.with_checksum() for file in self._files]
         source = self._source
         if source.is_path:
@@ -115,10 +115,10 @@ class InferenceSession:
         input_feed: Feeds,
         run_options: Union[RunOptions, None] = None,
     ) -> list[Any]:
-        """Runs once; returns the outputs named, or all. Feeds are read, never written.
+        """Runs the model once and returns the named outputs, or all. Feeds are never modified.
 
-        Tensors are arrays, of str where they hold texts; sequences are lists, and an optional is
-        what it holds, or None.
+        Tensors are arrays (of str for strings), sequences are lists, and an optional is its value
+        or None.
 
         Raises InvalidArgument, LimitReached, Cancelled, OutOfMemory, Unsupported.
         """
@@ -143,7 +143,7 @@ class InferenceSession:
         input_dict_ort_values: Mapping[str, OrtValue],
         run_options: Union[RunOptions, None] = None,
     ) -> list[OrtValue]:
-        """The same, with values in and values out."""
+        """Same as run(), but takes and returns OrtValues."""
         wanted = names_of(output_names) or [output.name for output in self._outputs]
         results = self.run(wanted, input_dict_ort_values, run_options)
         types = {output.name: output.type for output in self._outputs}
@@ -158,7 +158,7 @@ class InferenceSession:
         fetches: list[OrtValue],
         fetch_devices: Sequence[Any],
     ) -> None:
-        """The same; `fetches` becomes the list of results."""
+        """Same as run_with_ort_values(), but stores the results in the list `fetches`."""
         given = dict(zip(feed_names, feeds))
         fetches[:] = self.run_with_ort_values(fetch_names, given, run_options)
 
@@ -170,28 +170,28 @@ class InferenceSession:
         user_data: Any,
         run_options: Union[RunOptions, None] = None,
     ) -> None:
-        """Runs on another thread, which calls callback(results, user_data, error) at the end;
-        `error` is "" where all went well."""
+        """Runs on another thread, which finally calls callback(results, user_data, error). `error`
+        is "" on success."""
 
         def work() -> None:
             try:
                 results, problem = self.run(output_names, input_feed, run_options), ""
             except Error as error:
                 results, problem = [], str(error)
-            except BaseException as error:  # whoever waits for the callback must hear of it
+            except BaseException as error:  # the callback must be called in every case
                 results, problem = [], f"{type(error).__name__}: {error}"
             callback(results, user_data, problem)
 
         threading.Thread(target=work, name="scanloom.run_async", daemon=True).start()
 
     def io_binding(self) -> IOBinding:
-        """Inputs and outputs to bind once and use in many runs."""
+        """Returns a binding, whose inputs and outputs are bound once and reused by many runs."""
         return IOBinding(self)
 
     def run_with_iobinding(
         self, iobinding: IOBinding, run_options: Union[RunOptions, None] = None
     ) -> None:
-        """Runs with what is bound; iobinding.get_outputs() has the results."""
+        """Runs with the bound inputs and outputs; iobinding.get_outputs() returns the results."""
         if not isinstance(iobinding, IOBinding) or iobinding._session is not self:
             raise InvalidArgument("the binding is not one of this session")
         iobinding._keep(self.run(iobinding._wanted(), iobinding._feeds(), run_options))
@@ -204,16 +204,17 @@ class InferenceSession:
         device_id: int = 0,
         vendor_id: int = -1,
     ) -> OrtValue:
-        """Zeros, as OrtValue.ortvalue_from_shape_and_type makes them."""
+        """A tensor of zeros; see OrtValue.ortvalue_from_shape_and_type."""
         require_cpu(device_type, device_id)
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":
-        """A stream that keeps states {input: output}; by default those of SessionOptions.
+        """Returns a stream that keeps the states {input: output}, by default those of
+        SessionOptions.
 
-        Where none is named, over the steps of the model's loops and recurrent layers: a push takes
-        a piece of the axis that they walk along, and what they carry is kept. Raises Unsupported,
-        which names a node that computes across the steps.
+        Without any states, the stream runs over the steps of the model's loops and recurrent
+        layers: each push takes a piece of the sequence axis, and carried values are kept. Raises
+        Unsupported, which names the node, if a node computes across steps.
         """
         pairs = state_pairs(self._options.states if states is None else states)
         kept = pairs == list(self._options.states.items())
@@ -229,13 +230,13 @@ class InferenceSession:
         return list(self._outputs)
 
     def get_states(self) -> list[NodeArg]:
-        """What a stream keeps: variables of ReadValue and Assign in an IR of OpenVINO, and the
-        states of SessionOptions. A run begins with their initial values."""
+        """The states of a stream: the variables of ReadValue and Assign in an OpenVINO IR, and the
+        states of SessionOptions. A run starts from their initial values."""
         return [self._describe(*end) for end in self._native.states()]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        """Inputs with a default value. The first run that feeds some of them loads the model once
-        more, without those values in its compiled form; of such forms the last 8 are kept."""
+        """Inputs with a default value. The first run that feeds a given set of them loads the model
+        once more without these defaults; the last 8 such variants are kept."""
         return list(self._defaults)
 
     def get_modelmeta(self) -> ModelMetadata:
@@ -249,14 +250,14 @@ class InferenceSession:
         providers: Union[Sequence[Any], None] = None,
         provider_options: Union[Sequence[Mapping[str, Any]], None] = None,
     ) -> None:
-        """Accepted, and noted in warnings(): models run on the processor."""
+        """Accepted, and noted in warnings(): models run on the CPU."""
         self._note_providers(providers, provider_options)
 
     def enable_fallback(self) -> None:
-        """Accepted: there is nothing to fall back from."""
+        """Accepted: there is no fallback."""
 
     def disable_fallback(self) -> None:
-        """Accepted: there is nothing to fall back from."""
+        """Accepted: there is no fallback."""
 
     def get_input_memory_infos(self) -> list[OrtMemoryInfo]:
         return [OrtMemoryInfo() for _ in self._inputs]
@@ -286,16 +287,16 @@ class InferenceSession:
         """Accepted: nothing is captured."""
 
     def end_profiling(self) -> str:
-        """Writes the times of all runs so far, ends profiling, and returns the name of the file.
+        """Ends profiling, writes the times of all runs to a file and returns its name.
 
-        The file lies in the current folder and opens in chrome://tracing and Perfetto; "" where
+        The file is in the current folder and opens in chrome://tracing and Perfetto. Returns "" if
         SessionOptions.enable_profiling was not set.
         """
         profiler, self._profiler = self._profiler, None
         return "" if profiler is None else profiler.write()
 
     def get_profiling_start_time_ns(self) -> int:
-        """On the clock of time.monotonic_ns(); 0 where nothing is profiled."""
+        """The start on the clock of time.monotonic_ns(); 0 without profiling."""
         return 0 if self._profiler is None else self._profiler.start_ns
 
     def get_provider_options(self) -> dict[str, dict[str, Any]]:
@@ -305,33 +306,34 @@ class InferenceSession:
         return self._options
 
     def warnings(self) -> list[str]:
-        """What was strange but accepted, since the model was loaded."""
+        """Everything unusual that was accepted since the model was loaded."""
         return list(self._notes) + self._native.warnings()
 
     def explain(self) -> str:
-        """What became of every loop, and what stands in the way of something faster.
+        """Describes how each loop runs, and what prevents a faster strategy.
 
-        Before the first run strategies are known where the model fixes the sizes of all inputs.
+        Before the first run, strategies are known only if the model fixes the sizes of all inputs.
         """
         return self._native.explain()
 
     def ir(self, optimized: bool = True) -> str:
-        """The program's text form, before or after rewriting."""
+        """The text form of the program, before or after rewriting."""
         return self._native.ir(optimized)
 
     def passes(self) -> str:
-        """What every pass did: counts, lines of the text form that went and came, times.
+        """Reports each pass: counts, lines of the text form that were removed or added, and times.
 
-        The model is read and optimised again. Raises what loading raises, where its file has changed.
+        Reads and optimizes the model again. Raises what loading raises if the file has changed.
         """
         return self._native.passes()
 
     def plan(self, feeds: Union[Feeds, None] = None) -> str:
-        """The plan; with feeds also buffers, offsets and kernels for their sizes."""
+        """The plan. With feeds, it includes buffers, offsets and kernels for their sizes."""
         return self._native.plan() if feeds is None else self._native.plan_for(feeds_of(feeds))
 
     def operators(self) -> dict[str, int]:
-        """How often each operator occurs after rewriting; loops and branches among them."""
+        """The number of occurrences of each operator after rewriting, including loops and
+        branches."""
         return dict(self._native.operators())
 
     def _note_providers(
@@ -348,11 +350,11 @@ class InferenceSession:
             self._notes["provider_options have no meaning here"] = None
 
     def _describe(self, name: str, type: str, dims: list[Union[int, str, None]]) -> NodeArg:
-        """An input or output, with the sizes that the options give to symbols."""
+        """Describes an input or output, with symbols replaced by the sizes from the options."""
         sizes = self._options._sizes
         return NodeArg(name, [sizes.get(d, d) if isinstance(d, str) else d for d in dims], type)
 
     def _for_feeds(self, feeds: Feeds) -> _native.Session:
-        """The session in which just those inputs with a default value that are fed are inputs."""
+        """The variant of the session in which exactly the fed inputs with a default are inputs."""
         fed = sorted(end.name for end in self._defaults if end.name in feeds)
         return self._variants.with_fed(fed) if fed else self._native

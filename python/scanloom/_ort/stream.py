@@ -1,4 +1,4 @@
-"""Streams: runs of one session, one after the other, that keep states."""
+"""Streams: successive runs of one session that carry states."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """Carried state between runs. Threads that push to one stream take turns, in no certain order.
+    """Runs a session repeatedly and carries its states. Concurrent pushes are serialized, in no
+    particular order.
 
-    All states of a push are kept together when it succeeds, none when it fails.
+    A successful push updates all states; a failed one updates none.
     """
 
-    __module__ = "scanloom._stream"  # its former place, by which pickles name it
+    __module__ = "scanloom._stream"  # the former module, which pickles name
 
     def __init__(
         self,
@@ -46,10 +47,10 @@ class Stream:
         output_names: Union[Sequence[str], None] = None,
         run_options: Union[RunOptions, None] = None,
     ) -> Any:
-        """Runs with the feeds and the kept states.
+        """Runs with the feeds and the current states.
 
-        Returns the outputs named, as a list; without names those that are no states: a list, or
-        the array itself where there is only one.
+        Returns the named outputs as a list. Without names, returns the outputs that are not
+        states: a list, or the array itself if there is only one.
         """
         given = feeds_of(feeds)
         self._refuse_kept(given)
@@ -72,19 +73,19 @@ class Stream:
         self._native.set(name, np.ascontiguousarray(value) if is_strided else value)
 
     def get(self, state: str) -> Any:
-        """What a state is, by its name in the session's get_states(). Raises NotFound: no such
-        state, or one whose first value the first push computes."""
+        """The value of a state, by its name in the session's get_states(). Raises NotFound if
+        there is no such state, or if the first push has yet to compute its initial value."""
         (name,) = texts("the name of a state", [state])
         return self._native.get(name, run_settings(None))
 
     def reset(self) -> None:
-        """Back to the initial values."""
+        """Resets all states to their initial values."""
         self._native.reset()
 
-    reset_state = reset  # as OpenVINO calls it
+    reset_state = reset  # OpenVINO's name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The session and all that is kept: what comes back goes on where this one stands."""
+        """Pickles the session and all states; the restored stream continues from here."""
         states = dict(zip(self._inputs, self._outputs))
         return restore_stream, (self._session, states, self._native.save())
 
@@ -96,11 +97,11 @@ class Stream:
         return self.__copy__()
 
     def explain(self) -> str:
-        """What became of the loops that the pushes run, as the session's explain() tells it."""
+        """Describes how the loops of a push run; see InferenceSession.explain()."""
         return self._native.explain()
 
     def _refuse_kept(self, feeds: Feeds) -> None:
-        """Raises InvalidArgument for what the stream has a value of."""
+        """Raises InvalidArgument for a feed that is a state of the stream."""
         for name in feeds:
             if name in self._inputs:
                 raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""OrtValue: a tensor in memory of its own or of someone else, as onnxruntime's programs hold them."""
+"""OrtValue: a tensor that owns its memory or refers to the caller's, as in onnxruntime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._errors import InvalidArgument, Unsupported
 
 Array = np.ndarray[Any, Any]
 
-# ONNX's names of element types in the order of their numbers (TensorProto.DataType), from 1 on.
+# ONNX names of element types, by number (TensorProto.DataType), starting at 1.
 _NAMES = (
     *("float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16"),
     *("double", "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn"),
@@ -26,9 +26,9 @@ _NAMES = (
 
 
 class OrtDevice:
-    """Where memory lies. The processor is the only place there is."""
+    """The device of a tensor. The CPU is the only one."""
 
-    __module__ = "scanloom._values"  # its former place, by which pickles name it
+    __module__ = "scanloom._values"  # the former module, which pickles name
 
     def __init__(self, name: str = "cpu", device_id: int = 0) -> None:
         require_cpu(name, device_id)
@@ -51,7 +51,7 @@ class OrtDevice:
 
 
 def require_cpu(device_type: str, device_id: int) -> None:
-    """Raises Unsupported for any other place than the processor's memory."""
+    """Raises Unsupported for any device except the CPU."""
     if not isinstance(device_type, str) or device_type.lower() != "cpu" or device_id != 0:
         raise Unsupported(
             f"there is no device '{device_type}' {device_id}: models run on the processor",
@@ -60,7 +60,7 @@ def require_cpu(device_type: str, device_id: int) -> None:
 
 
 def dtype_from(element_type: Any) -> np.dtype[Any]:
-    """The numpy dtype of a numpy type, or of one of ONNX's numbers. Raises InvalidArgument."""
+    """The numpy dtype of a numpy type or of an ONNX type number. Raises InvalidArgument."""
     if isinstance(element_type, (int, np.integer)) and not isinstance(element_type, np.bool_):
         number = int(element_type)
         if not 1 <= number <= len(_NAMES) or _NAMES[number - 1] == "string":
@@ -86,7 +86,7 @@ def sizes_from(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def array_at(pointer: int, element_type: Any, shape: Sequence[int]) -> Array:
-    """The elements at an address, which must stay valid while the array is used; nothing is copied."""
+    """An array over memory at an address, which must outlive the array; nothing is copied."""
     dtype, sizes = dtype_from(element_type), sizes_from(shape)
     size = math.prod(sizes) * dtype.itemsize
     try:
@@ -103,22 +103,22 @@ def array_at(pointer: int, element_type: Any, shape: Sequence[int]) -> Array:
 
 
 class OrtValue:
-    """A tensor that runs can read and write in place: made of an array, of a shape, or by a run.
+    """A tensor that runs can read and write in place.
 
-    Made by the class methods. Where onnxruntime copies nothing, nothing is copied here either.
+    Use the class methods to make one from an array or a shape. As in onnxruntime, they do not copy.
     """
 
-    __module__ = "scanloom._values"  # its former place, by which pickles name it
+    __module__ = "scanloom._values"  # the former module, which pickles name
 
     def __init__(self, value: Any, type: str = "") -> None:
         self._value = value
-        self._type = type  # of what is no tensor, as the model declares it
+        self._type = type  # as declared by the model, for values that are not tensors
 
     @classmethod
     def ortvalue_from_numpy(
         cls, numpy_obj: Array, /, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1
     ) -> "OrtValue":
-        """Over the array's memory; only arrays that are not row-major are copied."""
+        """Shares the memory of the array; copies only arrays that are not row-major."""
         require_cpu(device_type, device_id)
         array = np.asarray(numpy_obj)
         return cls(np.ascontiguousarray(array).reshape(array.shape))
@@ -127,7 +127,7 @@ class OrtValue:
     def ortvalue_from_numpy_with_onnx_type(
         cls, data: Array, /, onnx_element_type: int
     ) -> "OrtValue":
-        """Over the array's memory, its elements taken for another type of the same size."""
+        """Shares the memory of the array, reinterpreted as another type of the same size."""
         dtype = dtype_from(operator.index(onnx_element_type))
         if data.dtype.itemsize != dtype.itemsize:
             raise InvalidArgument(
@@ -146,13 +146,13 @@ class OrtValue:
         vendor_id: int = -1,
         memory_info: Any = None,
     ) -> "OrtValue":
-        """Zeros. The type is numpy's, or one of ONNX's numbers (onnx.TensorProto.BFLOAT16)."""
+        """A tensor of zeros. The type is numpy's or an ONNX number (onnx.TensorProto.BFLOAT16)."""
         require_cpu(device_type, device_id)
         return cls(np.zeros(sizes_from(shape), dtype_from(element_type)))
 
     @classmethod
     def from_dlpack(cls, data: Any, /) -> "OrtValue":
-        """Over the memory of anything that speaks DLPack, or of its capsule."""
+        """Shares the memory of a DLPack exporter or of a DLPack capsule."""
         return cls(array_from_dlpack(data))
 
     @classmethod
@@ -184,7 +184,7 @@ class OrtValue:
         return (1, 0)
 
     def update_inplace(self, data: Any) -> None:
-        """Copies an array or another value of the same type and sizes into this one's memory."""
+        """Copies an array or OrtValue of the same type and sizes into this tensor's memory."""
         source = data._tensor() if isinstance(data, OrtValue) else data
         if not isinstance(source, np.ndarray):
             raise TypeError("data must be a numpy.ndarray or an OrtValue")
@@ -202,20 +202,20 @@ class OrtValue:
         return list(self._tensor().shape)
 
     def data_type(self) -> str:
-        """Such as "tensor(float)"."""
+        """The type as text, for example "tensor(float)"."""
         if not self.is_tensor():
             return self._type
         return f"tensor({_name_of(self._value.dtype)})"
 
     def element_type(self) -> int:
-        """ONNX's number of the element type."""
+        """The ONNX number of the element type."""
         return _NAMES.index(_name_of(self._tensor().dtype)) + 1
 
     def tensor_size_in_bytes(self) -> int:
         return self._tensor().nbytes
 
     def has_value(self) -> bool:
-        """False for an optional that holds nothing."""
+        """Whether there is a value; False for an empty optional."""
         return self._value is not None
 
     def is_tensor(self) -> bool:
@@ -234,12 +234,12 @@ class OrtValue:
 
 
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """ONNX's name; arrays of objects hold texts."""
+    """The ONNX name of a dtype; arrays of objects hold strings."""
     return "string" if dtype.kind in "OUST" else onnx_name_of(dtype)
 
 
 def value_of(held: Any) -> Any:
-    """What an OrtValue holds; anything else is given back."""
+    """Unwraps an OrtValue; returns anything else unchanged."""
     return held._value if isinstance(held, OrtValue) else held
 
 
@@ -255,7 +255,7 @@ def require_room(target: Array, source: Array, what: str) -> None:
 
 
 def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:
-    """Copies each value into the one at the same place."""
+    """Copies each source into the destination at the same position."""
     if len(src) != len(dst):
         raise InvalidArgument(f"there are {len(src)} sources and {len(dst)} destinations")
     for source, target in zip(src, dst):

@@ -1,5 +1,5 @@
 """Theano's interface: variables, functions of them, loops and shared variables."""
 
-# Variables are whole only with the methods that modules above theirs give them. So whatever of
-# this package is imported first, unpickling included, these are there.
+# Some methods of variables are defined by modules that use variables. Importing `methods` here
+# ensures that they are set whichever module is imported first, also by unpickling.
 from . import methods as methods

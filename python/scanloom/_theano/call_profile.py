@@ -1,4 +1,4 @@
-"""Times of the calls of functions."""
+"""The profile of a compiled function."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Profile:
-    """Times of all calls of a function made with profile=True. What no summary has shown is written
-    to stderr when Python ends, as Theano does."""
+    """The times of all calls of a function made with profile=True. As in Theano, times that
+    summary() has not shown are written to stderr when Python exits."""
 
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
+    __module__ = "scanloom._function"  # the former module, which pickles name
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -40,11 +40,11 @@ class Profile:
             row[1] += seconds
 
     def summary(self, file: Union[TextIO, None] = None, **_: Any) -> None:
-        """Writes a table: the time of every node, its share of the whole, how often it ran; and
-        below it of every loop the steps, the time per step, the memory and the strategy.
+        """Writes a table with the time, share and number of calls of each node, followed by the
+        steps, time per step, memory and strategy of each loop.
 
-        The time of a loop contains that of its body, which is indented below it; times of threads
-        that ran side by side are added up.
+        The time of a loop includes its body, which is indented below it. Times of parallel threads
+        are added up.
         """
         self._is_shown = True
         to = sys.stderr if file is None else file

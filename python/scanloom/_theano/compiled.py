@@ -1,4 +1,4 @@
-"""Compiled functions: what function makes, and what load reads."""
+"""Compiled functions, as made by function() and read by load()."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ from .variable import TensorVariable
 _MISSING = object()
 _NO_LIMITS = (None, None, None)
 
-# What a call takes besides the values of inputs, unless an input has that name.
+# Keyword arguments of a call that are not inputs, unless an input has that name.
 _CALL_OPTIONS = frozenset(["progress", "run_options", *Limits._fields])
 
 
 class Function:
-    """A compiled function. Call it with values by position or by the inputs' names.
+    """A compiled function. Call it with values by position or by the names of the inputs.
 
-    Arrays of any strides, lists, ranges, numbers and anything that speaks DLPack are taken. A call
-    that fails leaves shared variables as they were. fn(..., progress=True) draws how far loops
-    are, on a terminal; a function progress(node, step, steps) is called instead, about ten times a
-    second, with the outermost loop, its steps done and in all, -1 where only the run knows. Where
-    it raises, the call ends with that.
+    Values may be arrays with any strides, lists, ranges, numbers or DLPack exporters. A call that
+    fails leaves shared variables unchanged. fn(..., progress=True) draws a progress bar on a
+    terminal. If `progress` is a function, progress(node, step, steps) is called about ten times a
+    second with the outermost loop, its finished steps and its total, -1 if known only at run time;
+    an exception that it raises ends the call.
 
-    deadline, max_steps and max_memory, what a call may take, may be set at any time, and are arguments
-    of a call, too: fn(x, deadline=0.5). cancel() ends the calls that are running, from any thread,
-    with Cancelled; fn(x, run_options=options) ends when options.cancel() is called, and takes the
-    limits of these RunOptions where the call names none.
+    The limits deadline, max_steps and max_memory may be set at any time, and are also arguments of
+    a call: fn(x, deadline=0.5). cancel() may be called from any thread and ends the running calls
+    with Cancelled. fn(x, run_options=options) ends when options.cancel() is called, and uses the
+    limits of these RunOptions unless the call names its own.
 
-    Calls may be made from many threads: each sees the values that shared variables have at one
-    moment, and those that update the same variable, or defaults, take turns. set_value during such
-    a call is overwritten when it is done. What a call calls by `progress` cannot update the same.
+    Calls may be made from many threads. Each sees a consistent snapshot of the shared variables;
+    calls that update the same variables or defaults are serialized. A set_value during such a call
+    is overwritten when the call ends. A function called through `progress` cannot update the same
+    variables.
 
-    Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
-    an axis does not have, InvalidArgument for sizes that do not fit.
+    Raises InvalidType for a value of another dtype or rank, IndexOutside for an index out of
+    bounds, InvalidArgument for sizes that do not match.
     """
 
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
+    __module__ = "scanloom._function"  # the former module, which pickles name
 
     trust_input = False  # accepted; values are always checked
 
@@ -68,17 +69,17 @@ class Function:
         limits: Limits = Limits(),
         prints: Sequence[Any] = (),
     ) -> None:
-        self._prints = prints  # of what the last results are
-        self.outputs = outputs  # as they were written, before givens
-        self.max_memory = limits.max_memory  # bytes; None: 80 percent of what is left
+        self._prints = prints  # the marks whose values are the last results
+        self.outputs = outputs  # as written, before givens are applied
+        self.max_memory = limits.max_memory  # bytes; None: 80 percent of the free memory
         self.deadline = limits.deadline  # seconds
-        self.max_steps = limits.max_steps  # of each execution of a loop
-        self._running = _native.CancelFlag()  # of the calls that have begun since the last cancel()
+        self.max_steps = limits.max_steps  # per execution of a loop
+        self._running = _native.CancelFlag()  # of the calls that started since the last cancel()
         self._native = native
         self._arguments = arguments
         self._defaults = defaults
-        self._nexts = nexts  # inputs whose defaults the last outputs are
-        self._turn = threading.RLock()  # of the calls, if defaults change
+        self._nexts = nexts  # inputs whose next defaults are the last outputs
+        self._turn = threading.RLock()  # serializes calls if defaults change
         self._is_called = False  # guarded by _turn
         self._form = form
         self._places: dict[str, int] = {}
@@ -118,17 +119,18 @@ class Function:
 
     @property
     def limits(self) -> Limits:
-        """What a call may take that says nothing else."""
+        """The default limits of a call."""
         return Limits(self.max_memory, self.deadline, self.max_steps)
 
     def cancel(self) -> None:
-        """Ends the calls that are running, from any thread; they raise Cancelled. Later calls run,
-        as do those that were given run_options of their own."""
+        """Ends the running calls with Cancelled; may be called from any thread. Later calls, and
+        calls with run_options of their own, are not affected."""
         running, self._running = self._running, _native.CancelFlag()
         running.cancel()
 
     def _options(self, told: dict[str, Any]) -> RunOptions:
-        """Of one call: what it says, else its run_options, else what the function says."""
+        """The options of one call: its arguments, else its run_options, else the function's
+        limits."""
         given = told.get("run_options")
         if given is not None and not isinstance(given, RunOptions):
             raise InvalidType(f"run_options is {given!r:.80}, but must be a scanloom.RunOptions")
@@ -161,7 +163,7 @@ class Function:
             self._defaults[place] = results.pop()
         return _in_form(self._form, results)
 
-    if not TYPE_CHECKING:  # for which it would give any attribute
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             return lacking("a function", name, FUNCTION, dir(self))
@@ -179,34 +181,35 @@ class Function:
         return place
 
     def explain(self) -> str:
-        """What became of every loop: strategy, memory, what stands in the way of a better one."""
+        """Describes each loop: its strategy, its memory, and what prevents a better strategy."""
         return self._native.explain()
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes the function, for scanloom.load, with the values that shared variables have now.
+        """Writes the function, with the current values of its shared variables, for scanloom.load.
 
-        The file holds text and elements, no machine code.
+        The file holds text and array elements, but no machine code.
         """
         save(self, path)
 
     def to_onnx(
         self, path: Union[str, os.PathLike[str]], external_data: bool = False
     ) -> None:
-        """Writes an ONNX model that computes the same; loops are Scan or Loop nodes.
+        """Writes an equivalent ONNX model, in which loops are Scan or Loop nodes.
 
-        Shared variables that stay are initialisers; those that are updated are inputs, and their
-        next values outputs. Raises Unsupported with all operators that have no ONNX form.
+        Shared variables that are not updated become initializers. Updated ones become inputs, and
+        their next values become outputs. Raises Unsupported, which lists all operators without an
+        ONNX form.
 
-        external_data: weights stand in a file beside it, path + ".data", as they do above 2 GB in
-        any case.
+        external_data: write the weights to a separate file, path + ".data". Models above 2 GB
+            always do.
         """
         self._native.to_onnx(writable(path), bool(external_data))
 
     def to_openvino(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes an IR of OpenVINO that computes the same: the path, which ends in .xml, and a .bin
-        beside it; loops are TensorIterator or Loop layers. Shared variables that are read and
-        updated are variables of the IR, which begin with the values that they have now, so that
-        OpenVINO keeps them from one inference to the next. The rest is as of to_onnx.
+        """Writes an equivalent OpenVINO IR: `path`, which ends in .xml, and a .bin next to it.
+        Loops are TensorIterator or Loop layers. Shared variables that are read and updated become
+        variables of the IR, initialized with their current values, so OpenVINO keeps them between
+        inferences. Otherwise the same as to_onnx.
         """
         self._native.to_openvino(writable(path))
 
@@ -214,9 +217,10 @@ class Function:
         self, share_memory: bool = False, swap: Any = None, delete_updates: bool = False,
         name: Union[str, None] = None, profile: Any = None,
     ) -> "Function":
-        """Another function of the same shared variables, with defaults of its own.
+        """Returns another function over the same shared variables, with its own defaults.
 
-        Raises InvalidArgument for `swap` and `delete_updates`: these are other functions.
+        Raises InvalidArgument for `swap` and `delete_updates`, which would make a different
+        function.
         """
         if swap or delete_updates:
             raise InvalidArgument(
@@ -237,7 +241,7 @@ class Function:
         return self.copy(profile=self.profile is not None)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Function":
-        """Reads copies of the shared variables, one copy of each for all that is copied together."""
+        """Copies the shared variables too; objects copied together share one copy of each."""
         copies: list[Any] = [deep_copy(variable, memo) for variable in self.get_shared()]
         native = self._native.with_shared([variable._shared for variable in copies])
         outputs = [deep_copy(output, memo) for output in self.outputs]
@@ -248,11 +252,11 @@ class Function:
         return from_bytes, (to_bytes(self), self.profile is not None, variables)
 
     def get_shared(self) -> list[SharedVariable]:
-        """The shared variables that it reads or sets."""
+        """The shared variables that the function reads or updates."""
         return [shared_variable(shared) for shared in self._native.shared()]
 
     def ir(self) -> str:
-        """The module after passes, as text."""
+        """The text form of the module after passes."""
         return self._native.ir()
 
     def __str__(self) -> str:
@@ -271,10 +275,10 @@ def _in_form(form: Any, results: list[Any]) -> Any:
 
 
 def load(path: Union[str, os.PathLike[str]]) -> Function:
-    """The function that was saved there, with shared variables of its own: see get_shared().
+    """Reads a saved function. It gets shared variables of its own; see get_shared().
 
-    Raises NotFound, InvalidModel where the file is damaged, Unsupported where a newer version has
-    written it.
+    Raises NotFound, InvalidModel if the file is damaged, Unsupported if it was written by a newer
+    version.
     """
     saved = read(path)
     return Function(
@@ -286,8 +290,8 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
 def from_bytes(
     content: bytes, profile: bool = False, variables: Union[list[SharedVariable], None] = None
 ) -> Function:
-    """The function of these bytes, as load gives it, with these shared variables; how pickle makes
-    one. Pickles of earlier versions hold the values within the bytes, and no variables."""
+    """Restores a pickled function with these shared variables. Pickles of earlier versions hold the
+    values within the bytes, and no variables."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "function")
         with open(path, "wb") as file:

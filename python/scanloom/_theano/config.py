@@ -1,4 +1,4 @@
-"""scanloom.config: what programs written for Theano set."""
+"""scanloom.config: the settings of Theano."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _REALS = ("float64", "float32", "float16")
 _TEST_VALUES = ("off", "ignore", "warn", "raise")
 
 
-# What Theano says by default where it has another device, a compiler or a debugger; here none of it
-# changes anything.
+# Theano's defaults for settings of devices, compilers and debuggers, none of which have an effect
+# here.
 _WITHOUT_MEANING = {
     "allow_gc": True, "assert_no_cpu_op": "ignore", "base_compiledir": "", "cast_policy": "custom",
     "compiledir": "", "cxx": "", "deterministic": "default", "device": "cpu",
@@ -34,30 +34,30 @@ _WITHOUT_MEANING = {
 
 
 class _Section:
-    """Settings without a meaning whose names have a dot in them."""
+    """A group of settings without an effect; their names contain a dot."""
 
 
 class _Scan:
-    """Settings of loops; memory is reused between steps and calls whatever they say."""
+    """Settings of loops. Memory is reused between steps and calls whatever their values are."""
 
     allow_gc = False
     allow_output_prealloc = True
 
 
 class Config:
-    """The settings. Those of Theano that have no meaning here may be set and read, too: device and
-    its like change nothing, everything runs on the processor.
+    """The settings. Settings of Theano that have no effect here, such as `device`, can be set and
+    read too; everything runs on the CPU.
 
     floatX: the dtype of T.scalar(), T.vector() and so on.
     scan.allow_gc: accepted; memory is planned before a run.
-    compute_test_value: "off", "warn" or "raise": whether every expression is computed at once for
-        the values in variable.tag.test_value; "ignore" where some have none.
+    compute_test_value: "off", "warn" or "raise": whether each new expression is evaluated with the
+        values in variable.tag.test_value. "ignore" skips expressions without test values.
     """
 
-    __module__ = "scanloom._config"  # its former place, by which pickles name it
+    __module__ = "scanloom._config"  # the former module, which pickles name
 
     def __init__(self) -> None:
-        self._complete: Union[bool, None] = None  # whether all settings are there
+        self._complete: Union[bool, None] = None  # set once all settings exist
         self._float = "float64"
         self._test_value = "off"
         self._listeners: list[Callable[[str], None]] = []
@@ -90,12 +90,12 @@ class Config:
             listener(mode)
 
     def _listen(self, listener: Callable[[str], None]) -> None:
-        """Calls `listener` with compute_test_value now and whenever it changes."""
+        """Calls `listener` with compute_test_value, now and on each change."""
         self._listeners.append(listener)
         listener(self._test_value)
 
     def change_flags(self, *settings: dict[str, Any], **named: Any) -> "change_flags":
-        """Other settings within a `with` block or a decorated function."""
+        """Changes settings within a `with` block or a decorated function."""
         return change_flags(*settings, **named)
 
     def __getattr__(self, name: str) -> Any:
@@ -108,7 +108,7 @@ class Config:
         object.__setattr__(self, name, value)
 
     def _meant(self, name: str) -> str:
-        """What a name that there is not resembles, to be told."""
+        """The suggestion for an unknown setting, or ""."""
         if vars(self).get("_complete") is None:
             return ""
         known = [each for each in (*vars(self), "floatX", "compute_test_value") if each[0] != "_"]
@@ -134,12 +134,12 @@ config = _configured()
 
 
 class change_flags(contextlib.ContextDecorator):  # noqa: N801 - Theano's name
-    """with change_flags(compute_test_value="off"): settings, which come back afterwards.
+    """Changes settings temporarily, as in `with change_flags(compute_test_value="off"):`.
 
-    Raises AttributeError for a setting that there is not.
+    Raises AttributeError for an unknown setting.
     """
 
-    __module__ = "scanloom._config"  # its former place, by which pickles name it
+    __module__ = "scanloom._config"  # the former module, which pickles name
 
     def __init__(self, *settings: dict[str, Any], **named: Any) -> None:
         self._wanted = {key.replace("__", "."): v for key, v in named.items()}
@@ -167,7 +167,7 @@ _MODES = (None, "FAST_RUN", "FAST_COMPILE")
 
 
 def check_mode(mode: Any) -> None:
-    """Raises InvalidArgument for a mode that there is not."""
+    """Raises InvalidArgument for an unknown mode."""
     if mode not in _MODES:
         raise InvalidArgument(
             f"there is no mode {mode!r}; modes are None, 'FAST_RUN' and 'FAST_COMPILE'"

@@ -1,4 +1,4 @@
-"""Graphs in the language of Graphviz, and as the pictures that its program makes of it."""
+"""Graphs as Graphviz text, and as pictures rendered by its program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .node_style import COLORS, title
 
 
 def dot_text(graph: Any) -> str:
-    """A directed graph; the bodies of loops and branches are clusters, tied to their node."""
+    """A directed graph. Bodies of loops and branches are clusters, connected to their node."""
     lines = ["digraph {", "node [shape=box, style=filled, fillcolor=white, fontname=sans];"]
     waiting = [("n", "", "", graph)]
     while waiting:
@@ -45,7 +45,7 @@ def dot_text(graph: Any) -> str:
 
 
 def drawn_by_dot(text: str, kind: str) -> bytes:
-    """The picture as a file of that kind. Raises NotFound, InvalidArgument."""
+    """Renders the text as a file of that kind. Raises NotFound, InvalidArgument."""
     program = shutil.which("dot")
     if program is None:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Graphs as SVG, laid out in rows: every node stands below what it reads."""
+"""Graphs as SVG, laid out in rows: every node is below its inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Box(NamedTuple):
 
 
 class _Picture(NamedTuple):
-    """Parts of a drawing and the room that it takes."""
+    """Parts of a drawing and their total size."""
 
     parts: list[str]
     width: float
@@ -29,7 +29,7 @@ class _Picture(NamedTuple):
 
 
 def drawing(graph: Any) -> str:
-    """The SVG file: the graph, and below it the body of every loop and branch."""
+    """The SVG file: the graph, followed by the bodies of its loops and branches."""
     panels = [_panel("", graph)]
     waiting = [graph]
     while waiting:
@@ -73,7 +73,7 @@ def _panel(heading: str, graph: Any) -> _Picture:
 
 
 def _layout(nodes: Any, top: float) -> tuple[list[_Box], float, float]:
-    """Rows by the longest way from a leaf."""
+    """Assigns nodes to rows by the longest path from a leaf."""
     rows: list[int] = []
     for node in nodes:
         above = [rows[value[0]] for value in node["inputs"] if value is not None]

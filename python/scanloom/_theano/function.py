@@ -1,4 +1,4 @@
-"""function: expressions made ready to compute, called with arrays."""
+"""function: compiles expressions into a function that is called with arrays."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from .variable import TensorVariable, as_tensor_variable, constant
 
 
 class In:
-    """An input of a function with a default value, and what that becomes after every call.
+    """An input of a function with a default value, which may change after every call.
 
-    value: taken where a call gives none; its elements are copied. update: an expression whose value is the next default.
-    name: that of the argument; the variable's otherwise.
+    value: the default; its elements are copied.
+    update: an expression whose value becomes the next default.
+    name: the name of the argument; by default the name of the variable.
     """
 
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
+    __module__ = "scanloom._function"  # the former module, which pickles name
 
     @named_arguments
     def __init__(
@@ -71,7 +72,7 @@ class In:
 class Out:
     """An output of a function."""
 
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
+    __module__ = "scanloom._function"  # the former module, which pickles name
 
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable = variable
@@ -98,17 +99,20 @@ def function(
     deadline: Union[float, None] = None,
     max_steps: Union[int, None] = None,
 ) -> Function:
-    """Compiles a function of `inputs`, variables or In, to `outputs`: one, a list, a dictionary.
+    """Compiles a function from `inputs`, which are variables or In, to `outputs`: one, a list or a
+    dict.
 
-    updates: what shared variables are set to after a call, a dictionary or pairs.
-    givens: what stands for variables, a dictionary or pairs.
-    no_default_updates: True, or the shared variables whose default updates are left out.
-    on_unused_input: "raise", "warn" or "ignore" an input of which nothing that is computed was built;
-        what a gradient, or a simplification, has left out of an expression counts as used.
-    max_memory: bytes that a call may take; None: 80 percent of what is left. What is
-        known to need more, the rows of a loop included, is LimitReached before any step runs.
-    deadline: seconds that a call may take; None: any.
-    max_steps: that each execution of a loop may take; None: 1e8 for loops without a trip count.
+    updates: the new values of shared variables after a call, a dictionary or pairs.
+    givens: replacements of variables, a dictionary or pairs.
+    no_default_updates: True, or the shared variables whose default updates are skipped.
+    on_unused_input: "raise", "warn" or "ignore" an input that no output depends on. An input counts
+        as used even if a gradient or a simplification has removed it.
+    max_memory: the maximum number of bytes of a call; None: 80 percent of the free memory. A call
+        that is known to need more, including the rows of loops, raises LimitReached before any
+        step.
+    deadline: the maximum number of seconds of a call; None: no limit.
+    max_steps: the maximum number of steps per execution of a loop; None: 1e8 for loops without a
+        trip count.
 
     Raises InvalidArgument and InvalidType, which name the variable.
     """
@@ -143,7 +147,7 @@ def function(
     measured = config.profile if profile is None else profile
     kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
     limits = Limits(max_memory, deadline, max_steps)
-    RunOptions(**limits._asdict()).native()  # raises where one of them cannot be
+    RunOptions(**limits._asdict()).native()  # raises if a limit is invalid
     return Function(
         native, arguments, defaults, nexts, outputs, name or "", kept, wanted, limits,
         [mark for mark, _ in prints],
@@ -201,7 +205,7 @@ def _givens_of(givens: Any) -> list[tuple[TensorVariable, TensorVariable]]:
 def _placeholders(
     ends: list[In], pairs: list[tuple[TensorVariable, TensorVariable]]
 ) -> list[_native.Expr]:
-    """The inputs; where one is a computed variable, an input that stands for it."""
+    """The inputs. An input that is a computed variable is replaced by a new input."""
     placed = []
     for end in ends:
         variable = end.variable
@@ -222,7 +226,7 @@ def _next_default(end: In) -> TensorVariable:
 
 
 def _without_defaults(given: Any) -> tuple[bool, list[_native.Shared]]:
-    """Whether all default updates are left out, or those of which variables."""
+    """Returns whether all default updates are skipped, and otherwise for which variables."""
     if isinstance(given, bool):
         return given, []
     if not isinstance(given, (list, tuple, set)):
@@ -267,7 +271,7 @@ def _argument(end: In, place: int, downcast: Union[bool, None]) -> Argument:
 
 
 def evaluated(variable: TensorVariable, inputs_to_values: Any) -> Any:
-    """variable.eval(inputs_to_values); the function is kept with the variable."""
+    """variable.eval(inputs_to_values); the compiled function is cached with the variable."""
     given = dict(pairs_of(inputs_to_values, "the inputs of eval"))
     inputs = tuple(given)
     functions = variable.__dict__.setdefault("_functions", {})

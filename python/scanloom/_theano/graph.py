@@ -1,4 +1,4 @@
-"""Copies of expressions with other parts."""
+"""Copies of expressions with some parts replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COPIES = "scanloom: copies of the leaves of expressions, by leaf"
 
 
 def deep_copy(variable: TensorVariable, memo: dict[Any, Any]) -> TensorVariable:
-    """What copy.deepcopy gives for a variable: what is copied together shares its leaves."""
+    """copy.deepcopy of a variable. Variables copied together share their copied leaves."""
     copies = memo.setdefault(_COPIES, {})
     for leaf in _native.leaves([variable._expr]):
         if leaf in copies:

@@ -1,4 +1,4 @@
-"""What stands between the brackets of x[...], for the library."""
+"""Converts the key of x[...] to the library's form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._errors import InvalidType
 
 
 def items_of(key: Any) -> list[_native.Index]:
-    """Raises InvalidType for what is no index."""
+    """Converts all items of a key. Raises InvalidType if one is not an index."""
     return [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
 
 

@@ -1,11 +1,11 @@
-"""Gives variables what they do by modules that are made of variables."""
+"""Sets the methods of variables that are defined by modules that use variables."""
 
 from __future__ import annotations
 
 from ..tensor._elementwise import round
 from ..tensor._shaping import choose, diagonal, repeat, take
 from ..tensor.extra_ops import compress
-from . import test_values as test_values  # watches variables when config says so
+from . import test_values as test_values  # registers itself as a listener of config
 from .function import evaluated
 from .graph import deep_copy
 from .numpy_calls import general, universal

@@ -1,4 +1,4 @@
-"""How nodes of graphs are labelled and coloured, in text and in pictures."""
+"""Labels and colours of graph nodes, in text and in pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLORS = {
 
 
 def title(node: Any) -> str:
-    """What a node is called: a leaf by its name or value, others by their operation."""
+    """The label of a node: the name or value of a leaf, otherwise the operation."""
     operation, name = node["operation"], node["name"]
     if operation == "constant":
         return node["value"] or name or "constant"

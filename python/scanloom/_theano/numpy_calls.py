@@ -1,4 +1,4 @@
-"""What numpy's functions do with variables."""
+"""Calls of numpy functions on variables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._errors import InvalidType
 from .._missing import NLINALG, SLINALG
 from ..tensor import nlinalg, slinalg
 
-# By numpy's name; others have the same name in T.
+# numpy name -> name in T; other functions have the same name.
 _NAMES = {
     "absolute": "abs_", "bitwise_not": "invert", "conjugate": "conj", "degrees": "rad2deg",
     "divide": "true_div", "equal": "eq", "fabs": "abs_", "float_power": "pow",
@@ -22,9 +22,10 @@ _OF_BOOLEANS = {
     "logical_and": "and_", "logical_or": "or_", "logical_xor": "xor", "logical_not": "invert",
 }  # fmt: skip
 _GENERAL = {"amax": "max", "amin": "min", "hstack": "horizontal_stack", "vstack": "vertical_stack"}
-# Functions of numpy.linalg that T itself has; the others are in T.nlinalg or T.slinalg, or nowhere.
+# Functions of numpy.linalg that are in T itself; the others are in T.nlinalg or T.slinalg, if at
+# all.
 _PRODUCTS = frozenset(["diagonal", "matmul", "outer", "tensordot"])
-# What methods of numpy's functions compute: numpy.add.reduce sums.
+# The function that a method of a ufunc computes: numpy.add.reduce is a sum.
 _METHODS = {
     ("add", "reduce"): "sum", ("multiply", "reduce"): "prod", ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min", ("logical_and", "reduce"): "all", ("logical_or", "reduce"): "any",
@@ -34,9 +35,9 @@ _METHODS = {
 
 
 def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
-    """A function of single elements. Raises InvalidType, which names what T has instead."""
+    """Applies a ufunc. Raises InvalidType, which names the alternative in T."""
     name = ufunc.__name__
-    # `array += variable` asks to write into the array, and takes any result in its place.
+    # `array += variable` passes the array as `out`, but accepts any result instead of it.
     target = options.pop("out", None)
     own = target is None or (len(target) == 1 and target[0] is inputs[0])
     known = _OF_BOOLEANS.get(name) or _NAMES.get(name, name)
@@ -51,7 +52,7 @@ def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> 
 
 
 def general(function: Any, inputs: Any) -> Any:
-    """Other functions: what every variable knows at once is told, the rest an InvalidType."""
+    """Answers functions that need only the type; raises InvalidType for the others."""
     name = function.__name__
     if name in ("ndim", "shape", "size") and len(inputs) == 1:
         return getattr(inputs[0], name)
@@ -67,7 +68,7 @@ def general(function: Any, inputs: Any) -> Any:
 
 
 def _of_matrices(name: str) -> tuple[Union[str, None], Union[str, None]]:
-    """Where T has a function of matrices; else what to write instead, where something is known."""
+    """The module of T that has the matrix function; otherwise what to write instead, if known."""
     known = {"inv": "matrix_inverse", "multi_dot": "matrix_dot"}.get(name, name)
     for module, where in ((nlinalg, "nlinalg"), (slinalg, "slinalg")):
         if known in vars(module):

@@ -1,4 +1,4 @@
-"""Marks of variables whose values are printed when a function has computed them."""
+"""Print: marks variables whose values are printed after a call."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _PRINTED: dict[_native.Expr, tuple["Print", _native.Expr]] = {}
 
 
 class Print:
-    """Marks variables whose values are printed when a function has computed them.
+    """Marks variables whose values are printed after a function has computed them.
 
-    Print("message")(x) is x; a call of a function that needs it prints "message __str__ = [1 2]",
-    one line for each attribute of the array that `attrs` names, after it has run: a run calls
-    nothing of Python. What stands in the steps of a loop is not printed, which a warning says.
-    global_fn(self, value): called instead.
+    Print("message")(x) equals x. After a call of a function that needs it,
+    "message __str__ = [1 2]" is printed, with one line for each attribute of the array in `attrs`.
+    Printing happens after the run, because a run never calls Python. Marks inside the steps of a
+    loop are not printed; a warning says so. global_fn(self, value): called instead of printing.
     """
 
-    __module__ = "scanloom.printing"  # by which pickles name it
+    __module__ = "scanloom.printing"  # which pickles name
 
     def __init__(
         self, message: str = "", attrs: Sequence[str] = ("__str__",), global_fn: Any = None
@@ -48,13 +48,13 @@ class Print:
 
 
 def printed_by(roots: list[_native.Expr]) -> list[tuple[Print, _native.Expr]]:
-    """The marks that these expressions need, in the order in which they were made."""
+    """The marks that these expressions depend on, in the order in which they were made."""
     if not _PRINTED:
         return []
     found: dict[_native.Expr, tuple[Print, _native.Expr]] = {}
     wanted = list(roots)
     while wanted:
-        # Marks behind marks are found from the inner one's operand.
+        # A mark that depends on other marks is found through the operand of the inner one.
         stand_ins = {
             mark: TensorType(TensorVariable(mark).dtype, TensorVariable(mark).broadcastable)()._expr
             for mark in _PRINTED

@@ -1,4 +1,4 @@
-"""Functions as files: what Function.save writes and scanloom.load reads."""
+"""Files of functions: written by Function.save and read by scanloom.load."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
 
 
 def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
-    """Writes a function with the values of its shared variables and of its inputs' defaults."""
+    """Writes a function with the values of its shared variables and its default inputs."""
     _write(function, function._native, path)
 
 
 def _write(
     function: Function, native: _native.Function, path: Union[str, os.PathLike[str]]
 ) -> None:
-    import json  # only files of functions need it
+    import json  # only needed for files of functions
 
     form = function._form
     kind = _FORMS.get(type(form), "one")
@@ -51,7 +51,7 @@ def _write(
 
 
 class Saved(NamedTuple):
-    """What the file of a function holds."""
+    """The contents of a function's file."""
 
     native: _native.Function
     arguments: list[Argument]
@@ -64,8 +64,8 @@ class Saved(NamedTuple):
 
 
 def read(path: Union[str, os.PathLike[str]]) -> Saved:
-    """What save has written there. Raises NotFound, InvalidModel and Unsupported."""
-    import json  # only files of functions need it
+    """Reads a file written by save. Raises NotFound, InvalidModel and Unsupported."""
+    import json  # only needed for files of functions
 
     native, note = _native.load_function(os.fsencode(path), SessionOptions().native())
     try:
@@ -94,8 +94,8 @@ def read(path: Union[str, os.PathLike[str]]) -> Saved:
 
 
 def to_bytes(function: Function) -> bytes:
-    """What save writes, with empty arrays for the values of shared variables: pickle stores these
-    as objects of their own, which functions and other objects have in common."""
+    """The bytes of the saved function without the values of shared variables. pickle stores these
+    as separate objects, which functions and other objects can share."""
     native = function._native
     empty = native.with_shared([_emptied(variable) for variable in function.get_shared()])
     with tempfile.TemporaryDirectory() as folder:
@@ -106,14 +106,14 @@ def to_bytes(function: Function) -> bytes:
 
 
 def _emptied(variable: SharedVariable) -> _native.Shared:
-    """Another variable of that name and type, with as few elements as the type allows."""
+    """Another variable of the same name and type, with as few elements as the type allows."""
     sizes = [max(size, 0) for size in variable._expr.sizes]
     value = np.zeros(sizes, dtype_of(variable.dtype))
     return shared(value, variable.name, broadcastable=variable.broadcastable)._shared
 
 
 def _plain(native: _native.Function) -> dict[str, Any]:
-    """What a function that C++ has saved is called with."""
+    """The call signature of a function that was saved from C++."""
     arguments = [
         [name or None, f"input '{name}'" if name else f"input {place}", dtype, ndim, False, None]
         for place, (name, dtype, ndim) in enumerate(native.inputs())

@@ -1,4 +1,4 @@
-"""scan: a loop whose steps are described by a function of variables."""
+"""scan: makes a loop of a function that computes one step."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from .variable import TensorVariable, as_tensor_variable
 Outputs = Any  # a variable, a list of them, or None
 
 
-# How an output begins: (value, taps, whether it has rows, whether it is a number without a type).
+# The initial value of an output: (value, taps, whether it has rows, whether it is an untyped
+# number).
 _Begin = tuple[_native.Expr, list[int], bool, bool]
 
 
 class _Loop(NamedTuple):
-    """Arguments of scan as the library takes them."""
+    """The arguments of scan in the library's form."""
 
     sequences: list[tuple[_native.Expr, list[int]]]
     initial: list[Union[_Begin, None]]
@@ -54,24 +55,25 @@ def scan(
     return_list: bool = False,
     checkpoint: Any = None,
 ) -> tuple[Outputs, OrderedUpdates]:
-    """Calls `fn` to learn what a step computes, and makes a loop of it.
+    """Makes a loop; calls `fn` with variables to find out what a step computes.
 
-    fn gets slices of the sequences, by sequence and tap; earlier values of the outputs, by output
-    and tap; then the non_sequences. It gives outputs, updates of shared variables and until(...).
+    fn receives the slices of the sequences, by sequence and tap; the earlier values of the outputs,
+    by output and tap; then the non_sequences. It returns outputs, updates of shared variables and
+    until(...).
 
-    sequences: variables, or dict(input=, taps=); step t takes row t + tap of each.
-    outputs_info: by output its value before the first step, dict(initial=, taps=) with as many rows
-        as the earliest tap looks back, or None where steps do not read it. A number of Python takes
-        the dtype that the step makes of it: that of the variables it meets, else int64 or
-        config.floatX. `fn` is called once more where it shows another dtype than these.
-    n_steps: an integer or a variable; as many as the shortest sequence gives where it is left out.
-        Negative: that many steps, backwards.
-    checkpoint: what a gradient keeps of the steps: "all", its default; {"every": n}, the states
-        before every n-th step; "sqrt", of about the square root of the steps; {"budget": bytes}, as
-        many as fit. The rest is computed again.
+    sequences: variables, or dict(input=, taps=). Step t reads row t + tap of each.
+    outputs_info: for each output its value before the first step; or dict(initial=, taps=) with as
+        many rows as the earliest tap looks back; or None if steps do not read it. A Python number
+        takes the dtype that the step gives it: that of the variables it is combined with, otherwise
+        int64 or config.floatX. `fn` is called a second time if the dtype turns out different.
+    n_steps: an integer or a variable; by default the length of the shortest sequence. A negative
+        number runs that many steps backwards.
+    checkpoint: which states are kept for a gradient; the others are recomputed. "all" (default);
+        {"every": n}, the states before every n-th step; "sqrt", about the square root of the number
+        of steps; {"budget": bytes}, as many as fit.
 
-    Returns (outputs, updates): every output has the steps as its first axis; one output comes
-    without a list unless return_list is true, none is None.
+    Returns (outputs, updates). The first axis of every output is the steps. A single output is
+    returned without a list unless return_list is true; no outputs are returned as None.
 
     Raises InvalidArgument and InvalidType, which name the loop and the argument.
     """
@@ -92,7 +94,7 @@ def run_checkpointed(
     fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, n_steps: Any,
     name: Union[str, None], every: int,
 ) -> tuple[Outputs, OrderedUpdates]:
-    """scan whose gradient keeps the states of every so many steps."""
+    """scan with a gradient that keeps the states before every `every`-th step."""
     place = _place(name)
     loop = _Loop(
         _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
@@ -129,7 +131,7 @@ def _run(
     step = step_of(fn, loop.captured, place, slices)
     if config.compute_test_value == "off":
         outputs, updates = _native.scan(native, step)
-    else:  # what steps compute has no value by itself
+    else:  # values inside a step have no test values
         outputs, updates = without_test_values(lambda: _native.scan(native, step))
     made = [TensorVariable(output) for output in outputs]
     result: Outputs = made
@@ -139,12 +141,12 @@ def _run(
 
 
 def _place(name: Union[str, None]) -> str:
-    """The loop, in messages."""
+    """The name of the loop in messages."""
     return f"scan '{name}'" if name_or_none(name, "a loop") else "scan"
 
 
 def _listed(given: Any, what: str) -> list[Any]:
-    """The entries; the result of another loop as a whole is none. Raises InvalidType."""
+    """Returns the entries as a list. Raises InvalidType for the result tuple of another loop."""
     if given is None:
         return []
     refuse_misread(given, what)
@@ -219,7 +221,7 @@ def _begin(entry: Any, what: str) -> Union[_Begin, None]:
 
 
 def _is_untyped(value: Any) -> bool:
-    """Whether it is a number of Python, or a list of such."""
+    """Whether the value is a Python number, or a nested list of them."""
     if isinstance(value, (list, tuple, range)):
         return len(value) > 0 and all(map(_is_untyped, value))
     return type(value) in (bool, int, float, complex)
@@ -295,7 +297,7 @@ def _truncation(steps: Any, place: str) -> int:
 
 
 def _checkpoint(given: Any, place: str) -> tuple[str, int]:
-    """As the library takes it."""
+    """Converts `checkpoint` to the library's form."""
     if given is None or given in ("all", "sqrt"):
         return given or "all", 0
     if isinstance(given, dict) and len(given) == 1:
@@ -310,7 +312,7 @@ def _checkpoint(given: Any, place: str) -> tuple[str, int]:
 
 
 class _Scan:
-    """scan, which says what is written in the place of attributes that it has in other libraries."""
+    """scan, with error messages for attributes that it has in other libraries."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -328,5 +330,5 @@ class _Scan:
         return "<function scan>"
 
 
-if not TYPE_CHECKING:  # for which it would take any argument
+if not TYPE_CHECKING:  # a type checker would accept any argument
     scan = _Scan(scan)

@@ -1,4 +1,4 @@
-"""Shared variables, and the dictionary of what becomes of them."""
+"""Shared variables, and the dictionary of their updates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .variable import TensorVariable, as_tensor_variable, constant
 
 
 class SharedVariable(TensorVariable):
-    """A variable with a value of its own, which functions read and update between their calls."""
+    """A variable with a value that functions read, and update between calls."""
 
-    __module__ = "scanloom._shared"  # its former place, by which pickles name it
+    __module__ = "scanloom._shared"  # the former module, which pickles name
 
     def __init__(self, shared: _native.Shared) -> None:
         super().__init__(shared.variable)
@@ -30,14 +30,14 @@ class SharedVariable(TensorVariable):
         return self._shared.value()
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
-        """Sizes may change; dtype and number of axes stay. Raises InvalidType."""
+        """Sets the value. Sizes may change; dtype and rank may not. Raises InvalidType."""
         self._shared.set(_value_for(self, value, f"shared variable {self}"))
 
     @property
     def default_update(self) -> Union[TensorVariable, None]:
-        """What functions that read the variable set it to unless they are told otherwise.
+        """The update that functions which read the variable apply by default.
 
-        Loops that update it do not count as readers: their updates say what they make of it.
+        A loop that updates the variable does not count as a reader; its updates say what happens.
         """
         next_value = self._shared.default_update()
         return None if next_value is None else TensorVariable(next_value)
@@ -56,7 +56,7 @@ class SharedVariable(TensorVariable):
         return self.get_value()
 
     def clone(self) -> "SharedVariable":
-        """Another variable of this type, with a value of its own; without a default update."""
+        """Another variable of this type with a copy of the value, without a default update."""
         return shared(self.get_value(), self.name, broadcastable=self.broadcastable)
 
     def __copy__(self) -> "SharedVariable":
@@ -79,8 +79,8 @@ _objects: "weakref.WeakValueDictionary[_native.Expr, SharedVariable]" = weakref.
 
 
 def shared_variable(native: _native.Shared) -> SharedVariable:
-    """The object of a shared variable. There is one while somebody holds it: pickle stores an object
-    once, however often it meets it."""
+    """The Python object of a shared variable. There is only one at a time, so that pickle stores it
+    only once."""
     found = _objects.get(native.variable)
     if found is None:
         found = _objects[native.variable] = SharedVariable(native)
@@ -88,8 +88,8 @@ def shared_variable(native: _native.Shared) -> SharedVariable:
 
 
 class PickledValue:
-    """A shared variable with a default update as functions pickle it: without that update, which
-    is a part of their programs. It is restored as the variable."""
+    """The pickled form, within functions, of a shared variable with a default update. It omits the
+    update, which is a part of the function's program. It is restored as the variable."""
 
     def __init__(self, variable: SharedVariable) -> None:
         self._variable = variable
@@ -105,7 +105,7 @@ _pickled_values: "weakref.WeakValueDictionary[SharedVariable, PickledValue]" = (
 
 
 def pickled_form(variable: SharedVariable) -> Union[SharedVariable, PickledValue]:
-    """What stands for the variable in the pickles of functions, one object for each."""
+    """The object that represents the variable in pickles of functions; one for each variable."""
     if variable.default_update is None:
         return variable
     found = _pickled_values.get(variable)
@@ -123,10 +123,10 @@ def shared(
     borrow: bool = False,
     broadcastable: Any = None,
 ) -> SharedVariable:
-    """A variable that begins with this value, an array or a number, whose dtype it keeps.
+    """A variable with this initial value, an array or a number, whose dtype it keeps.
 
-    broadcastable: by axis, whether it is of size 1 for ever, and so repeated where it meets others.
-    Raises InvalidType for what is no array.
+    broadcastable: for each axis, whether its size is always 1 and it therefore broadcasts.
+    Raises InvalidType if the value is not an array or number.
     """
     if isinstance(value, TensorVariable):
         raise InvalidType(f"{value} is a variable; a shared variable begins with an array")
@@ -144,14 +144,14 @@ def shared(
 
 
 def _value_for(variable: SharedVariable, value: Any, what: str) -> np.ndarray[Any, Any]:
-    """The value as an array of the variable's type; a number of Python is rounded to reals of any
-    precision."""
+    """Converts the value to an array of the variable's type; a Python float is rounded to any
+    floating-point type."""
     downcast = True if type(value) is float and is_real(variable.dtype) else None
     return fitted(value, variable.dtype, variable.ndim, what, downcast)
 
 
 def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
-    """The value that an update gives, as a variable; numbers and arrays take the variable's dtype.
+    """The value of an update as a variable; numbers and arrays take the variable's dtype.
 
     Raises InvalidType.
     """
@@ -174,12 +174,12 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
 class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
     """{shared variable: its value after a loop or a call}, in order.
 
-    a + b has the entries of both; of a random stream the one that has drawn more. Raises
-    InvalidType for keys that are no shared variables, Contradiction where two dictionaries say
-    different things of one variable.
+    a + b has the entries of both; for a random stream, the entry that has drawn more is used.
+    Raises InvalidType for a key that is not a shared variable, Contradiction if two dictionaries
+    disagree about a variable.
     """
 
-    __module__ = "scanloom._shared"  # its former place, by which pickles name it
+    __module__ = "scanloom._shared"  # the former module, which pickles name
 
     _what = "the dictionary of updates, the last thing that scan gives"
 
@@ -206,7 +206,7 @@ class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
         return self[variable]
 
     def update(self, entries: Any = (), **none: Any) -> None:  # type: ignore[override]
-        """Raises Contradiction where an entry is there already and differs."""
+        """Adds entries. Raises Contradiction if a different entry exists."""
         for variable, value in pairs_of(entries, "updates"):
             old = self.get(variable) if isinstance(variable, SharedVariable) else None
             if old is not None and not (isinstance(value, TensorVariable) and old == value):
@@ -237,7 +237,7 @@ class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
 
 
 def _later(variable: SharedVariable, old: Any, new: Any) -> Union[TensorVariable, None]:
-    """What both updates of a random stream come to; None of other variables."""
+    """The combined update of a random stream; None for other variables."""
     if not isinstance(new, TensorVariable):
         return None
     both = _native.merged(variable._shared, old._expr, new._expr)
@@ -261,7 +261,7 @@ def pairs_of(entries: Any, what: str) -> Iterable[tuple[Any, Any]]:
 
 
 def updates_of(entries: Any) -> OrderedUpdates:
-    """What function(updates=...) is given. Raises InvalidArgument for a variable named twice."""
+    """Converts function(updates=...). Raises InvalidArgument for a variable that is named twice."""
     if isinstance(entries, OrderedUpdates):
         return entries
     updates = OrderedUpdates()
@@ -273,7 +273,7 @@ def updates_of(entries: Any) -> OrderedUpdates:
 
 
 def updates_from(entries: list[tuple[_native.Shared, _native.Expr]]) -> OrderedUpdates:
-    """What the library gives."""
+    """Converts updates that the library returned."""
     updates = OrderedUpdates()
     for variable, value in entries:
         dict.__setitem__(updates, shared_variable(variable), TensorVariable(value))

@@ -1,4 +1,4 @@
-"""What calls of a compiled function are checked against and held to."""
+"""The arguments and limits of calls of a compiled function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple, Union
 
 
 class Argument(NamedTuple):
-    """An input of a compiled function, as calls check the values for it."""
+    """An input of a compiled function, with what calls check its values against."""
 
     name: Union[str, None]
     what: str  # in messages
@@ -17,11 +17,11 @@ class Argument(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a call may take, as RunOptions say it."""
+    """The limits of a call, as in RunOptions."""
 
     max_memory: Union[int, None] = None
     deadline: Union[float, None] = None
     max_steps: Union[int, None] = None
 
 
-Limits.__module__ = "scanloom._function"  # its former place, by which pickles name it
+Limits.__module__ = "scanloom._function"  # the former module, which pickles name

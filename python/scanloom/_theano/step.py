@@ -1,4 +1,4 @@
-"""What a step function gives, in all the forms that Theano takes."""
+"""Parses the result of a step function, in all the forms that Theano accepts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FORMS = (
 
 
 class until:  # noqa: N801 - Theano's name
-    """The condition after which a loop ends, one element; the step that makes it true counts."""
+    """The condition that ends a loop, one element; the step that makes it true still counts."""
 
-    __module__ = "scanloom._step"  # its former place, by which pickles name it
+    __module__ = "scanloom._step"  # the former module, which pickles name
 
     def __init__(self, condition: Any) -> None:
         self.condition = as_tensor_variable(condition)
@@ -34,9 +34,9 @@ class until:  # noqa: N801 - Theano's name
 def step_of(
     fn: Callable[..., Any], captured: list[TensorVariable], place: str, slices: int
 ) -> Callable[[list[_native.Expr]], _Made]:
-    """`fn` as the library calls it; the last arguments are `captured` themselves.
+    """Wraps `fn` for the library; `captured` are passed as its last arguments.
 
-    Of the first ones `slices` are those of sequences, which a message says; `place` is the loop.
+    The first `slices` arguments are slices of sequences, and `place` names the loop, in messages.
     """
 
     def step(arguments: list[_native.Expr]) -> _Made:
@@ -54,7 +54,8 @@ def step_of(
 
 
 class Parts(NamedTuple):
-    """What a step is given: slices of sequences, then earlier values of outputs, then the rest."""
+    """The arguments of a step: slices of sequences, then earlier values of outputs, then the
+    rest."""
 
     values: list[TensorVariable]
     slices: int
@@ -62,7 +63,8 @@ class Parts(NamedTuple):
     captured: int
 
     def mismatch(self, fn: Callable[..., Any]) -> str:
-        """The step function takes another number of arguments: what, and what it is given."""
+        """The message that the step function takes another number of arguments than it is
+        passed."""
         names = ", ".join(parameter.name for parameter in _parameters(fn))
         taken = counted(len(_parameters(fn)), "argument") + (f" ({names})" if names else "")
         given = ", ".join([
@@ -76,7 +78,7 @@ class Parts(NamedTuple):
         )
 
     def remedy(self, fn: Callable[..., Any]) -> str:
-        """What is probably missing."""
+        """A note about what is probably missing."""
         parameters = _parameters(fn)
         if len(parameters) < len(self.values):
             if self.states and len(parameters) == len(self.values) - self.states:
@@ -97,12 +99,12 @@ class Parts(NamedTuple):
 
 
 def counted(number: int, what: str) -> str:
-    """ "1 slice", "2 slices"."""
+    """Returns for example "1 slice" or "2 slices"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Those that have no default and take a value by position."""
+    """The positional parameters without a default."""
     return [
         parameter
         for parameter in inspect.signature(fn).parameters.values()
@@ -116,13 +118,13 @@ def _takes(fn: Callable[..., Any], arguments: list[TensorVariable]) -> bool:
         inspect.signature(fn).bind(*arguments)
     except TypeError:
         return False
-    except ValueError:  # a function without a signature
+    except ValueError:  # the function has no signature
         pass
     return True
 
 
 def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until, None]]:
-    """(outputs, updates, condition). Raises InvalidArgument and InvalidType."""
+    """Returns (outputs, updates, condition). Raises InvalidArgument and InvalidType."""
     _check_parts(made)
     if _is_outputs(made):
         return _outputs(made), OrderedUpdates(), None
@@ -131,7 +133,7 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
     if isinstance(made, until):
         raise InvalidArgument("the step gives nothing but a condition", (_FORMS,))
     if isinstance(made, dict):
-        return [], _updates(made), None  # which says what is wrong with it
+        return [], _updates(made), None  # _updates reports the error
     parts = list(made)
     stop = parts.pop() if isinstance(parts[-1], until) else None
     for part in parts:
@@ -148,11 +150,11 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
     raise InvalidArgument("what the step gives cannot be told apart", (_FORMS,))
 
 
-_DEEPEST = 3  # pairs of updates in a list of them beside outputs
+_DEEPEST = 3  # pairs of updates, in a list, in a list with outputs
 
 
 def _check_parts(made: Any, depth: int = 0) -> None:
-    """Every part must be a variable: raw numbers and arrays are errors."""
+    """Raises an error unless every part is a variable, and not a plain number or array."""
     if depth > _DEEPEST:
         raise InvalidArgument("what the step gives are lists in lists in lists", (_FORMS,))
     if isinstance(made, (list, tuple)):
@@ -162,7 +164,7 @@ def _check_parts(made: Any, depth: int = 0) -> None:
         for key, value in made.items():
             if not isinstance(key, SharedVariable):
                 raise InvalidType(f"keys of updates are shared variables, not {key!r}")
-            if type(value) not in (bool, int, float):  # which take the variable's dtype
+            if type(value) not in (bool, int, float):  # these take the variable's dtype
                 _check_parts(value, depth + 1)
     elif not isinstance(made, (TensorVariable, until)):
         refuse_misread(made, "what the step gives")

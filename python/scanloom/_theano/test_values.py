@@ -1,4 +1,4 @@
-"""Test values: with config.compute_test_value every variable is computed where it is written."""
+"""Test values: with config.compute_test_value, each variable is evaluated as it is written."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _busy = False
 
 
 class NoTestValue(InvalidArgument, AttributeError):
-    """A variable without a test value, of which one is needed."""
+    """A test value is needed, but a variable has none."""
 
-    __module__ = "scanloom._test_values"  # its former place, by which pickles name it
+    __module__ = "scanloom._test_values"  # the former module, which pickles name
 
 
 def watcher(mode: str) -> Callable[[TensorVariable], None]:
-    """Computes the test value of every new variable; "warn" and "ignore" go on where one fails."""
+    """Returns a function that evaluates new variables; "warn" and "ignore" continue on failure."""
 
     def watch(variable: TensorVariable) -> None:
         global _busy
@@ -50,7 +50,7 @@ def watcher(mode: str) -> Callable[[TensorVariable], None]:
 
 
 def _listen(mode: str) -> None:
-    """What config calls when compute_test_value changes."""
+    """Called by config when compute_test_value changes."""
     above.watch = None if mode == "off" else watcher(mode)
 
 
@@ -78,7 +78,7 @@ def _computed(variable: TensorVariable, leaves: list[_native.Expr]) -> Any:
 
 
 def without_test_values(call: Callable[[], Any]) -> Any:
-    """What the call gives; variables that it makes have no test values."""
+    """Runs the call; variables made by it have no test values."""
     global _busy
     before, _busy = _busy, True
     try:

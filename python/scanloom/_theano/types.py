@@ -1,4 +1,4 @@
-"""Element types by name, and arrays made to fit them."""
+"""Names of element types, and conversion of values to arrays of a given type."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .unpack import refuse_misread
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of an element type given by name, as a numpy dtype or as a type.
+    """The name of an element type, which is given by name, as a numpy dtype or as a type.
 
-    "floatX" is config.floatX. Raises InvalidType for what is none.
+    "floatX" is config.floatX. Raises InvalidType for anything else.
     """
     if dtype == "floatX":
         return config.floatX
@@ -37,7 +37,7 @@ _PLAIN = frozenset(
 
 
 def is_real(dtype: str) -> bool:
-    """Whether its elements are floating-point numbers."""
+    """Whether the dtype is floating point."""
     return dtype in ("float16", "float32", "float64", "bfloat16")
 
 
@@ -45,10 +45,10 @@ def fitted(
     value: Any, dtype: str, ndim: int, what: str, downcast: Union[bool, None] = None,
     strict: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """The value as an array of that dtype and number of axes.
+    """Converts the value to an array of that dtype and rank.
 
-    Lists and numbers are converted where no value changes; arrays where their dtype is narrower.
-    `downcast` True converts everything, False not even a number of Python to config.floatX.
+    Lists and numbers are converted if no value changes, arrays if their dtype is narrower. With
+    `downcast` True everything is converted; with False not even a Python number to config.floatX.
     Raises InvalidType, which names `what`.
     """
     if type(value) is np.ndarray and value.dtype.name == dtype:
@@ -105,7 +105,7 @@ def _ml_name(dtype: str) -> Any:
 
 
 def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
-    """An array of what is an array, a list, a number, or speaks DLPack. Raises InvalidType."""
+    """Converts an array, a list, a number or a DLPack exporter to an array. Raises InvalidType."""
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise InvalidType(

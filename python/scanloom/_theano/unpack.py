@@ -1,4 +1,4 @@
-"""What a loop gives, (outputs, updates), where somebody takes it for a variable."""
+"""Errors for the result (outputs, updates) of a loop that is used as a variable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOTE = "write outputs, updates = scan(...), then outputs, or outputs[-1] for th
 
 
 def misread(value: Any) -> Union[str, None]:
-    """What the value is where it is the result of a loop, or its updates; None for any other."""
+    """Describes the value if it is the result of a loop, or its updates; otherwise None."""
     if isinstance(value, NoVariable):
         return value._what
     if isinstance(value, (list, tuple)) and any(isinstance(part, NoVariable) for part in value):
@@ -19,7 +19,7 @@ def misread(value: Any) -> Union[str, None]:
 
 
 def refuse_misread(value: Any, what: str) -> None:
-    """Raises InvalidType for the result of a loop, or its updates, in the place of a variable."""
+    """Raises InvalidType if the value is the result of a loop, or its updates, not a variable."""
     found = misread(value)
     if found is not None:
         raise InvalidType(f"{what} is {found}, but must be a variable", (_NOTE,))
@@ -30,26 +30,26 @@ def _refused(self: Any, *_: Any) -> Any:
 
 
 class NoVariable:
-    """Computes nothing: operators, and attributes of variables, raise InvalidType and AttributeError,
-    which say to unpack."""
+    """Base of results that are not variables. Operators raise InvalidType and attributes of
+    variables raise AttributeError; both messages say to unpack the result."""
 
     _what: str
 
-    if not TYPE_CHECKING:  # of a tuple and a dictionary some have other types
+    if not TYPE_CHECKING:  # tuple and dict declare some of these with other types
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refused
         __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refused
         __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __float__ = _refused
         __lt__ = __le__ = __gt__ = __ge__ = _refused
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):  # what Python's own tools ask for
+            if name.startswith("_"):  # looked up by Python's own tools
                 raise AttributeError(name)
             raise AttributeError(f"{self._what}, has no attribute '{name}': {_NOTE}", name=name)
 
 
 class LoopResult(NoVariable, tuple):  # type: ignore[type-arg]
-    """(outputs, updates), a tuple."""
+    """The tuple (outputs, updates) of a loop."""
 
-    __module__ = "scanloom._unpack"  # its former place, by which pickles name it
+    __module__ = "scanloom._unpack"  # the former module, which pickles name
 
     _what = "what scan gives, (outputs, updates)"

@@ -1,4 +1,4 @@
-"""TensorVariable: an expression of the library with Theano's operators and methods; its type."""
+"""TensorVariable: an expression with Theano's operators and methods; and TensorType."""
 
 from __future__ import annotations
 
@@ -24,23 +24,22 @@ _Axis = Union[None, int, tuple[int, ...], list[int]]
 
 
 class Tag:
-    """What programs attach to a variable; test_value is the one name with a meaning."""
+    """User data attached to a variable; test_value is the only name with a meaning."""
 
-    __module__ = "scanloom._variable"  # its former place, by which pickles name it
+    __module__ = "scanloom._variable"  # the former module, which pickles name
 
 
-# By expression: several Python objects may stand for one of it.
+# By expression, because several Python objects may represent the same one.
 _tags: "weakref.WeakValueDictionary[_native.Expr, Tag]" = weakref.WeakValueDictionary()
 
 
 class Above:
-    """What variables do by modules that are themselves made of variables.
+    """Functions behind methods of variables, from modules that themselves use variables.
 
-    methods.py enters these functions; scanloom._theano imports it, so nobody meets a variable
-    without them.
+    methods.py sets them, and scanloom._theano imports it, so every variable has them.
     """
 
-    watch: Union[Callable[[TensorVariable], None], None] = None  # called with every new variable
+    watch: Union[Callable[[TensorVariable], None], None] = None  # called with each new variable
     choose: Callable[..., TensorVariable]
     compress: Callable[..., TensorVariable]
     deep_copy: Callable[..., TensorVariable]
@@ -57,12 +56,12 @@ above = Above()
 
 
 class TensorType:
-    """What is known of a variable: its dtype and, by axis, whether its size is 1 for certain.
+    """The type of a variable: its dtype and, for each axis, whether its size is known to be 1.
 
     TensorType("float64", (False, True))("x") is a variable of that type.
     """
 
-    __module__ = "scanloom._types"  # its former place, by which pickles name it
+    __module__ = "scanloom._types"  # the former module, which pickles name
 
     def __init__(
         self, dtype: Any, broadcastable: Sequence[bool], name: Union[str, None] = None
@@ -111,13 +110,13 @@ class TensorType:
 
 
 class TensorVariable:
-    """A value that is still to be computed.
+    """A symbolic tensor: a value that is yet to be computed.
 
-    == and != compare identity (see T.eq for elements), < <= > >= compare elements. Variables have
-    no truth value, and only vectors of known length can be iterated over.
+    == and != compare identity (see T.eq for elements); < <= > >= compare elements. A boolean
+    variable has no truth value, and only vectors of known length can be iterated over.
     """
 
-    __module__ = "scanloom._variable"  # its former place, by which pickles name it
+    __module__ = "scanloom._variable"  # the former module, which pickles name
 
     __array_priority__ = 1000
 
@@ -126,7 +125,7 @@ class TensorVariable:
         if above.watch is not None:
             above.watch(self)
 
-    # What it is.
+    # Type, name and parts.
 
     @property
     def dtype(self) -> str:
@@ -175,16 +174,16 @@ class TensorVariable:
 
     @property
     def real(self) -> "TensorVariable":
-        """The real part; of reals the variable itself."""
+        """The real part; a tensor that is not complex is returned as it is."""
         return TensorVariable(_native.real_part(self._expr))
 
     @property
     def imag(self) -> "TensorVariable":
-        """The imaginary part; of reals zeros."""
+        """The imaginary part; zeros for a tensor that is not complex."""
         return TensorVariable(_native.imaginary_part(self._expr))
 
     def conj(self) -> "TensorVariable":
-        """The complex conjugate; of reals the variable itself."""
+        """The complex conjugate; a tensor that is not complex is returned as it is."""
         return TensorVariable(_native.conj(self._expr))
 
     conjugate = conj
@@ -205,8 +204,8 @@ class TensorVariable:
         return str(self)
 
     def __bool__(self) -> bool:
-        # As in Theano, so that `if x:` tells a variable from None. Of what is true or false as an
-        # array it would be a mistake.
+        # As in Theano, so that `if x:` distinguishes a variable from None. A boolean tensor here
+        # would be a mistake.
         if self.dtype != "bool":
             return True
         raise InvalidType(
@@ -227,7 +226,8 @@ class TensorVariable:
         return (self[i] for i in range(sizes[0]))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """What numpy calls for `array + variable` and numpy.exp(variable): the function of T."""
+        """Called by numpy for `array + variable` and numpy.exp(variable); applies the function of
+        T."""
         return above.numpy_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
@@ -237,7 +237,7 @@ class TensorVariable:
         return self
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> "TensorVariable":
-        """The same expression of copies of the inputs and shared variables that it reads."""
+        """The same expression over copies of its inputs and shared variables."""
         return above.deep_copy(self, memo)
 
     def __reduce__(self) -> Any:
@@ -259,10 +259,10 @@ class TensorVariable:
     __int__ = __index__ = __complex__ = __float__
 
     def eval(self, inputs_to_values: Union[dict[Any, Any], None] = None) -> Any:
-        """The value, as an array, for the values of the inputs that it needs."""
+        """Computes the value as an array, given the values of its inputs."""
         return above.evaluated(self, inputs_to_values)
 
-    # Operators: numbers, arrays and variables on either side.
+    # Operators: the other operand may be a number, an array or a variable.
 
     def __add__(self, other: Any) -> "TensorVariable":
         return _binary(_native.add, self, other)
@@ -358,7 +358,7 @@ class TensorVariable:
         return TensorVariable(_native.abs(self._expr))
 
     def __getitem__(self, key: Any) -> "TensorVariable":
-        """numpy's indexing; indices and limits may be variables."""
+        """Indexing as in numpy; indices and bounds may be variables."""
         return TensorVariable(_native.subtensor(self._expr, items_of(key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -366,12 +366,12 @@ class TensorVariable:
             "variables are not written to: T.set_subtensor(x[...], y) gives a new one"
         )
 
-    # Reductions: along an axis, several, or all.
+    # Reductions: over one axis, several, or all.
 
     def sum(
         self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
     ) -> "TensorVariable":
-        """Of booleans and integers int64; reals narrower than float64 are added up in that."""
+        """The sum. Booleans and integers give int64; narrow floats are accumulated in float64."""
         return self._accumulated(_native.sum, axis, keepdims, dtype, acc_dtype)
 
     def prod(
@@ -382,14 +382,14 @@ class TensorVariable:
     def mean(
         self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
     ) -> "TensorVariable":
-        """Of integers float64; reals narrower than that are added up in float64."""
+        """The mean. Integers give float64; narrow floats are accumulated in float64."""
         return self._accumulated(_native.mean, axis, keepdims, dtype, acc_dtype)
 
     def _accumulated(
         self, function: Any, axis: _Axis, keepdims: bool, dtype: Any, acc_dtype: Any
     ) -> "TensorVariable":
-        """In Theano's default, acc_dtype is float64 for narrower reals, complex128 for complex64; the
-        result is narrow again."""
+        """Reduces with Theano's default acc_dtype: float64 for narrower floats and complex128 for
+        complex64. The result has the narrow dtype again."""
         if self.dtype not in ("float32", "float16", "bfloat16", "complex64"):
             return self._reduced(function, axis, keepdims, dtype)
         widest = "complex128" if self.dtype == "complex64" else "float64"
@@ -410,8 +410,8 @@ class TensorVariable:
         return self._reduced(_native.all, axis, keepdims)
 
     def argmax(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
-        """int64; the first of equal ones; without an axis of the flattened tensor. Several axes are
-        flattened, in the tensor's order."""
+        """The int64 index of the first maximum. Without an axis, or for several, these axes are
+        flattened in the tensor's order."""
         return self._index_of(_native.argmax, axis, keepdims)
 
     def argmin(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
@@ -422,7 +422,7 @@ class TensorVariable:
     ) -> "TensorVariable":
         distance = self - self.mean(axis, keepdims=True)
         if self.dtype in ("complex64", "complex128"):
-            distance = abs(distance)  # as numpy has it
+            distance = abs(distance)  # as in numpy
         squares = (distance * distance).sum(axis, keepdims=keepdims)
         counts = distance.ones_like().sum(axis, keepdims=keepdims)
         return squares / (counts - ddof).astype(squares.dtype)
@@ -433,7 +433,7 @@ class TensorVariable:
         return TensorVariable(_native.sqrt(self.var(axis, ddof, keepdims)._expr))
 
     def norm(self, L: Any, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
-        """The L-norm; 0 counts what is not 0, infinity is the greatest magnitude, -infinity
+        """The L-norm. 0 counts nonzero elements, infinity is the greatest magnitude and -infinity
         the smallest."""
         size = abs(self)
         if isinstance(L, TensorVariable) or not isinstance(L, (int, float, np.number)) or L != L:
@@ -452,21 +452,21 @@ class TensorVariable:
         return TensorVariable(_native.sqrt(powers._expr)) if L == 2 else powers ** (1.0 / L)
 
     def cumsum(self, axis: Union[int, None] = None) -> "TensorVariable":
-        """Without an axis of the flattened tensor."""
+        """The cumulative sum; without an axis, of the flattened tensor."""
         return self._cumulated(_native.cumsum, axis)
 
     def cumprod(self, axis: Union[int, None] = None) -> "TensorVariable":
         return self._cumulated(_native.cumprod, axis)
 
     def sort(self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None) -> Any:
-        """In ascending order, NaN last; without an axis of the flattened tensor."""
+        """Sorts in ascending order, NaN last; without an axis, sorts the flattened tensor."""
         check_order(kind, order)
         return self._cumulated(_native.sort, axis)
 
     def argsort(
         self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
     ) -> "TensorVariable":
-        """Where the sorted elements stood, int64; equal ones in their order."""
+        """The int64 indices that sort the tensor; the order of equal elements is kept."""
         check_order(kind, order)
         return self._cumulated(_native.argsort, axis)
 
@@ -474,14 +474,15 @@ class TensorVariable:
         return above.diagonal(self, offset, axis1, axis2)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
-        """The sum of the diagonal of a matrix; of more axes of every matrix that two of them make."""
+        """The sum of the diagonal; with more than two axes, of every matrix along axis1 and
+        axis2."""
         return self.diagonal(offset, axis1, axis2).sum(axis=-1)
 
     def repeat(self, repeats: Any, axis: Union[int, None] = None) -> "TensorVariable":
         return above.repeat(self, repeats, axis)
 
     def nonzero(self) -> tuple["TensorVariable", ...]:
-        """By axis the indices of the elements that are not 0."""
+        """The indices of the nonzero elements, one vector per axis."""
         where = [
             TensorVariable(_native.arange(_native.whole(0), size._expr, _native.whole(1)))
             for size in (self.shape[axis] for axis in range(self.ndim))
@@ -496,7 +497,7 @@ class TensorVariable:
         return tuple(grids)
 
     def nonzero_values(self) -> "TensorVariable":
-        """The elements that are not 0, as a vector."""
+        """The nonzero elements, as a vector."""
         return self[_mask_of(self)]
 
     def compress(self, condition: Any, axis: Union[int, None] = None) -> "TensorVariable":
@@ -506,7 +507,7 @@ class TensorVariable:
         return above.choose(self, choices, mode)
 
     def ptp(self, axis: Union[int, None] = None) -> "TensorVariable":
-        """The greatest element less the smallest one."""
+        """The maximum minus the minimum."""
         return self.max(axis) - self.min(axis)
 
     def round(self, mode: Union[str, None] = "half_to_even") -> "TensorVariable":
@@ -532,13 +533,13 @@ class TensorVariable:
         return TensorVariable(_native.reshape(self._expr, wanted))
 
     def flatten(self, ndim: int = 1) -> "TensorVariable":
-        """A vector, or a tensor of that many axes whose last one is what is left."""
+        """Flattens to ndim axes; the last one takes all remaining axes."""
         return TensorVariable(_native.flatten(self._expr, whole(ndim, "ndim")))
 
     ravel = flatten
 
     def dimshuffle(self, *pattern: Any) -> "TensorVariable":
-        """Axes in another order; "x" is a new one of size 1; those left out must be of size 1."""
+        """Permutes axes; "x" inserts an axis of size 1; axes left out must be of size 1."""
         if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
             pattern = tuple(pattern[0])
         order = []
@@ -568,7 +569,7 @@ class TensorVariable:
         return self.dimshuffle(*axes)
 
     def squeeze(self) -> "TensorVariable":
-        """Without the axes that are known to be of size 1."""
+        """Removes the axes that are known to be of size 1."""
         axes = [axis for axis, is_one in enumerate(self.broadcastable) if is_one]
         return TensorVariable(_native.squeeze(self._expr, axes))
 
@@ -589,17 +590,17 @@ class TensorVariable:
         return ones if dtype is None else ones.astype(dtype)
 
     def fill(self, value: Any) -> "TensorVariable":
-        """A tensor of this shape, everywhere `value`."""
+        """A tensor of this shape and dtype, filled with `value`."""
         number = expr_of(value)
         return TensorVariable(_native.full(_native.shape(self._expr), number)).astype(self.dtype)
 
     def take(
         self, indices: Any, axis: Union[int, None] = None, mode: str = "raise"
     ) -> "TensorVariable":
-        """The elements, rows or slices with these indices; mode "wrap" or "clip" mends indices."""
+        """The elements, rows or slices at these indices; "wrap" or "clip" corrects bad indices."""
         return above.take(self, indices, axis, mode)
 
-    if not TYPE_CHECKING:  # for which it would give any attribute
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             return lacking("a variable", name, VARIABLE, dir(self))
@@ -624,7 +625,7 @@ class TensorVariable:
         if axis is None or (isinstance(axis, (list, tuple)) and not axis):
             return TensorVariable(function(self._expr, None, yes_or_no(keepdims, "keepdims")))
         named = axis if isinstance(axis, (list, tuple)) else [axis]
-        listed = sorted({axis_of(self, each) for each in named})  # as Theano does
+        listed = sorted({axis_of(self, each) for each in named})  # as in Theano
         if len(listed) == 1:
             return TensorVariable(function(self._expr, listed[0], yes_or_no(keepdims, "keepdims")))
         kept = [i for i in range(self.ndim) if i not in listed]
@@ -637,16 +638,16 @@ class TensorVariable:
 
 
 class TensorConstant(TensorVariable):
-    """A variable whose value is known; `data` is it."""
+    """A variable with a known value, `data`."""
 
-    __module__ = "scanloom._variable"  # its former place, by which pickles name it
+    __module__ = "scanloom._variable"  # the former module, which pickles name
 
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         super().__init__(_native.constant(value))
         self.data = value
 
 
-Variable = TensorVariable  # Theano's name of what variables of all types are
+Variable = TensorVariable  # Theano's base class of all variables
 
 
 def _input(dtype: str, broadcastable: Any, name: Union[str, None]) -> TensorVariable:
@@ -658,7 +659,8 @@ def _mask_of(x: TensorVariable) -> TensorVariable:
 
 
 def check_order(kind: Any, order: Any) -> None:
-    """Of numpy's ways to sort, which give the same here. Raises InvalidArgument."""
+    """Checks the arguments of a sort; all of numpy's kinds give the same. Raises
+    InvalidArgument."""
     one_of(kind, ("quicksort", "mergesort", "heapsort", "stable", None), "kind")
     if order is not None:
         raise InvalidArgument(f"order is {order!r:.80}, but elements have no fields")
@@ -669,7 +671,7 @@ def _binary(function: Any, a: Any, b: Any) -> TensorVariable:
 
 
 def expr_of(value: Any) -> _native.Expr:
-    """An operand: of Python's numbers one that adapts to what stands beside it."""
+    """Converts an operand; a Python number adapts its dtype to the other operand."""
     if isinstance(value, TensorVariable):
         return value._expr
     if type(value) is float:
@@ -682,19 +684,19 @@ def expr_of(value: Any) -> _native.Expr:
 
 
 def checked_equal(a: Any, b: Any, text: str, where: str) -> TensorVariable:
-    """The integer a; where it differs from b, the call fails with that text, {} and {} in it being
-    both numbers, behind `where`."""
+    """Returns the integer a. If it differs from b, the call fails with `text`, preceded by `where`;
+    each {} in the text is replaced by one of the numbers."""
     return _binary(lambda one, other: _native.checked_equal(one, other, text, where), a, b)
 
 
 def minimum_of(x: TensorVariable, most: int) -> TensorVariable:
-    """The least element of a vector of int64, or `most` where that is less."""
+    """The minimum of a vector of int64 and `most`."""
     ends = [x._expr, constant(np.array([most]))._expr]
     return TensorVariable(_native.concatenate(ends, 0)).min()
 
 
 def sizes_of(shape: Any) -> _native.Expr:
-    """A shape given as a number, a variable, or a list of both: a vector of int64."""
+    """Converts a shape (a number, a variable, or a list of them) to a vector of int64."""
     parts = shape if isinstance(shape, (list, tuple)) else [shape]
     for part in parts:
         if isinstance(part, (float, bool, str, np.floating)) or part is None:
@@ -705,8 +707,8 @@ def sizes_of(shape: Any) -> _native.Expr:
 def constant(
     x: Any, name: Union[str, None] = None, ndim: Union[int, None] = None, dtype: Any = None
 ) -> TensorVariable:
-    """A tensor of fixed elements. Numbers of Python are of the smallest type that holds them
-    (0 int8, 1. float32, 0.1 float64), values of numpy of their own. Raises InvalidType."""
+    """A tensor of fixed elements. A Python number takes the smallest type that holds it (0 int8,
+    1. float32, 0.1 float64); a numpy value keeps its type. Raises InvalidType."""
     if isinstance(x, TensorVariable):
         raise InvalidType(f"{x} is a variable already; a constant is an array or a number")
     array = _elements(x)
@@ -742,9 +744,9 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
 def as_tensor_variable(
     x: Any, name: Union[str, None] = None, ndim: Union[int, None] = None
 ) -> TensorVariable:
-    """The variable itself, a constant of an array or number, or a stack of a list with variables.
+    """Returns a variable unchanged, an array or number as a constant, a list of variables stacked.
 
-    `ndim` adds axes in front. Raises InvalidType.
+    `ndim` prepends axes. Raises InvalidType.
     """
     if not isinstance(x, TensorVariable):
         refuse_misread(x, "an argument")

@@ -1,4 +1,4 @@
-"""Loops of common forms: map, reduce, foldl, foldr, and loops whose gradients need less memory."""
+"""Common forms of loops: map, reduce, foldl, foldr, and scan_checkpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .unpack import LoopResult
 
 
 class _CheckpointError(InvalidArgument, RuntimeError):
-    """A form of scan that scan_checkpoints does not take."""
+    """An argument of scan that scan_checkpoints does not support."""
 
 
 @named_arguments
@@ -26,7 +26,7 @@ def map(  # noqa: A001 - Theano's name
     mode: Any = None,
     name: Union[str, None] = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """fn for every element of the sequences: scan without states."""
+    """Applies fn to every element of the sequences: scan without states."""
     return scan(
         fn, sequences, [], non_sequences, None, truncate_gradient, go_backwards, mode, name
     )
@@ -42,7 +42,7 @@ def reduce(
     mode: Any = None,
     name: Union[str, None] = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """The last value of every output of scan; of no steps the initial one."""
+    """The last value of every output of scan; the initial value if there are no steps."""
     outputs, updates = scan(
         fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, mode, name
     )
@@ -60,7 +60,7 @@ def foldl(
     mode: Any = None,
     name: Union[str, None] = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """reduce from the first element on."""
+    """reduce from the first element to the last."""
     return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
 
 
@@ -73,7 +73,7 @@ def foldr(
     mode: Any = None,
     name: Union[str, None] = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """reduce from the last element on."""
+    """reduce from the last element to the first."""
     return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
 
 
@@ -88,11 +88,11 @@ def scan_checkpoints(
     save_every_N: int = 10,  # noqa: N803 - Theano's name
     padding: bool = True,
 ) -> tuple[Any, OrderedUpdates]:
-    """scan whose gradient keeps the states of every save_every_N-th step and computes the others
-    again: less memory, about one forward loop more. The last values are what it is for.
+    """scan whose gradient keeps only the state of every save_every_N-th step and recomputes the
+    rest: less memory, for about one more forward loop. Meant for the last values of the outputs.
 
-    Sequences are of one length, and taps other than 0 and -1 are not taken. Any number of steps is
-    right, whatever `padding` says.
+    Sequences must have the same length, and only taps 0 and -1 are supported. Any number of steps
+    works, whatever `padding` is.
     """
     if isinstance(save_every_N, bool) or not isinstance(save_every_N, int) or save_every_N < 1:
         raise InvalidArgument(f"save_every_N is {save_every_N!r}, but must be at least 1")

@@ -1,4 +1,4 @@
-"""For programs written for onnxruntime that name its error classes."""
+"""Error classes under the names that programs written for onnxruntime use."""
 
 from . import onnxruntime_pybind11_state
 

@@ -1,4 +1,4 @@
-"""onnxruntime's names of errors, as classes of scanloom.Error.
+"""onnxruntime's error names, as classes derived from scanloom.Error.
 
     from scanloom.capi.onnxruntime_pybind11_state import NoSuchFile
 """
@@ -16,9 +16,9 @@ from .._errors import (
     Unsupported as NotImplemented,
 )
 
-# What is raised while a model runs, whatever the reason.
+# Raised for any failure while a model runs.
 RuntimeException = Fail
-# Nothing here raises these.
+# Never raised here.
 DeviceReset = EPFail = ModelLoaded = ModelRequiresCompilation = EngineError
 
 __all__ = [

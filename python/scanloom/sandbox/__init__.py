@@ -1,4 +1,4 @@
-"""Theano's sandbox: streams of random numbers by another name."""
+"""Theano's sandbox: another name for streams of random numbers."""
 
 from typing import Any
 

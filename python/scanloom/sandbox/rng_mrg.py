@@ -1,4 +1,4 @@
-"""MRG_RandomStreams: the streams of T.shared_randomstreams with the arguments of Theano's."""
+"""MRG_RandomStreams: the streams of T.shared_randomstreams with Theano's arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MRG_RandomStreams"]
 
 
 class MRG_RandomStreams(RandomStreams):  # noqa: N801 - Theano's name
-    """Draws of the same laws, by Philox 4x32-10: other numbers than those of MRG31k3p."""
+    """Samples the same distributions with Philox 4x32-10, so the numbers differ from MRG31k3p's."""
 
     def __init__(self, seed: Union[int, list[int], None] = 12345, use_cuda: Any = None) -> None:
         if isinstance(seed, (list, tuple)):

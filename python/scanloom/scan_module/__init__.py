@@ -1,4 +1,4 @@
-"""Theano's module of loops: until, and the functions that make loops."""
+"""Theano's scan_module: until, and the functions that make loops."""
 
 from typing import Any
 

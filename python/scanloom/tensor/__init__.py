@@ -28,9 +28,9 @@ from .._missing import TENSOR as _ABSENT, refuse as _refuse
 
 as_tensor, second = as_tensor_variable, fill  # noqa: F405
 
-# Modules that are read when they are first asked for.
+# Modules that are imported on first access.
 _MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg")
-# Modules of Theano whose contents stand here, and in which of this package's.
+# Modules of Theano whose contents are elsewhere, and the module that has them.
 _SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._theano.shared"}
 _GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian", "verify_grad")
 
@@ -40,7 +40,7 @@ _BEYOND = ("TensorConstant", "TensorSharedVariable", "TensorType", "TensorVariab
 
 
 def _is_offered(name: str, value: Any) -> bool:
-    """Whether a name of this module is its own, not one that its parts need."""
+    """Whether a name is part of the public interface of this module, and not an import."""
     if name.startswith("_"):
         return False
     made_here = getattr(value, "__module__", "").startswith(__name__) and callable(value)

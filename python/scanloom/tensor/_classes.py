@@ -1,4 +1,4 @@
-"""Costs of classes: distributions beside the numbers of the true classes, and how they meet."""
+"""Classification losses: distributions compared with class numbers, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .extra_ops import unique
 
 
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> TensorVariable:
-    """-log of the probability that each row gives the class of that number."""
+    """-log of the probability that each row assigns to its true class, given by number."""
     coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_one_of_n)
     if coding.ndim != 2 or true.ndim != 1:
         raise InvalidArgument(
@@ -32,14 +32,14 @@ def crossentropy_softmax_1hot(x: Any, y_idx: Any, **_: Any) -> tuple[TensorVaria
 def crossentropy_softmax_1hot_with_bias(
     x: Any, b: Any, y_idx: Any, **_: Any
 ) -> tuple[TensorVariable, ...]:
-    """The same of x + b."""
+    """Same as crossentropy_softmax_1hot(x + b, y_idx)."""
     return crossentropy_softmax_1hot(as_tensor_variable(x) + b, y_idx)
 
 
 def crossentropy_softmax_argmax_1hot_with_bias(
     x: Any, b: Any, y_idx: Any, **_: Any
 ) -> tuple[TensorVariable, ...]:
-    """The same, and the number of the likeliest class of each row."""
+    """crossentropy_softmax_1hot_with_bias, and the most likely class of each row."""
     cost, probabilities = crossentropy_softmax_1hot_with_bias(x, b, y_idx)
     return cost, probabilities, argmax(probabilities, axis=1)
 
@@ -56,19 +56,19 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
 
 
 def prepend_scalar_to_each_row(val: Any, mat: Any) -> TensorVariable:
-    """The matrix with one more column in front, of this number."""
+    """Prepends a column, filled with `val`, to the matrix."""
     matrix = as_tensor_variable(mat)
     column = alloc(as_tensor_variable(val).astype(matrix.dtype), matrix.shape[0], 1)
     return concatenate([column, matrix], axis=1)
 
 
 def prepend_1_to_each_row(mat: Any) -> TensorVariable:
-    """The matrix with a column of ones in front."""
+    """Prepends a column of ones to the matrix."""
     return prepend_scalar_to_each_row(1, mat)
 
 
 def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
-    """How often each class was taken for which, a row for each true one; and the classes."""
+    """[counts, classes]: how often each true class (row) was taken for each class (column)."""
     true, taken = as_tensor_variable(actual), as_tensor_variable(pred)
     if true.ndim != 1 or taken.ndim != 1:
         raise InvalidArgument(f"confusion_matrix of {true.ndim} and {taken.ndim} axes, not 1 each")

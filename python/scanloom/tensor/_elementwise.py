@@ -1,4 +1,4 @@
-"""Functions of single elements. Of integers, functions of reals are taken as of reals."""
+"""Elementwise functions. Floating-point functions convert integers to floats."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ def exp2(x: Any) -> TensorVariable:
 
 
 def log2(x: Any) -> TensorVariable:
-    """The logarithm to the base 2."""
+    """The base-2 logarithm."""
     return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(1.4426950408889634)))
 
 
 def log10(x: Any) -> TensorVariable:
-    """The logarithm to the base 10."""
+    """The base-10 logarithm."""
     return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(0.4342944819032518)))
 
 
@@ -129,29 +129,29 @@ def _refuse_complex(what: str, dtype: str) -> None:
 
 
 def trunc(x: Any) -> TensorVariable:
-    """Rounded towards 0."""
+    """Rounds towards 0."""
     value = expr_of(x)
     _refuse_complex("trunc", value.dtype)
     return TensorVariable(_native.mul(_native.sign(value), _native.floor(_native.abs(value))))
 
 
 def iround(x: Any, mode: Union[str, None] = "half_to_even") -> TensorVariable:
-    """To the nearest integer, as int64."""
+    """Rounds to the nearest integer, as int64."""
     return round(x, mode).astype("int64")
 
 
 def deg2rad(x: Any) -> TensorVariable:
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     return TensorVariable(_native.mul(expr_of(x), _native.real(0.017453292519943295)))
 
 
 def rad2deg(x: Any) -> TensorVariable:
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     return TensorVariable(_native.mul(expr_of(x), _native.real(57.29577951308232)))
 
 
 def arctan2(a: Any, b: Any) -> TensorVariable:
-    """The angle of the point (b, a), from -pi to pi; zeros have signs, as in numpy."""
+    """The angle of the point (b, a), from -pi to pi; the sign of zeros counts, as in numpy."""
     dtype = _native.div(expr_of(a), expr_of(b)).dtype
     _refuse_complex("arctan2", dtype)
     y, x = (_native.cast(expr_of(each), dtype) for each in (a, b))
@@ -163,16 +163,16 @@ def arctan2(a: Any, b: Any) -> TensorVariable:
         return _native.lt(signed, zero)
 
     below, behind = is_negative(y), is_negative(x)
-    # The inverse of the smallest numbers overflows, in gradients, where their quotient does not.
+    # In gradients, the inverse of the smallest numbers overflows even if their quotient does not.
     info = np.finfo("float32" if dtype == "bfloat16" else dtype)
     longest = _native.maximum(_native.abs(x), _native.abs(y))
     is_tiny = _native.lt(longest, _native.cast(_native.real(4 * float(info.tiny)), dtype))
     factor = _native.cast(_native.real(8 / float(info.eps)), dtype)
     scale = _native.where(is_tiny, factor, one)
-    # Two infinities are as long as each other, and do not change.
+    # Two infinities count as equal; replace them by their signs.
     both = _native.bit_and(_native.is_inf(x), _native.is_inf(y))
     y, x = (_native.where(both, _native.sign(each), _native.mul(each, scale)) for each in (y, x))
-    # Where |x| is the greater one the quotient is at most 1; elsewhere its inverse is.
+    # The quotient is at most 1 if |x| is the greater one; otherwise its inverse is.
     flat = _native.ge(_native.abs(x), _native.abs(y))
     of_x = _native.where(_native.bit_and(flat, _native.neq(x, zero)), x, one)
     of_y = _native.where(flat, one, y)
@@ -185,7 +185,7 @@ def arctan2(a: Any, b: Any) -> TensorVariable:
 
 
 def isfinite(x: Any) -> TensorVariable:
-    """Whether an element is neither infinite nor no number."""
+    """Whether each element is neither infinite nor NaN."""
     value = expr_of(x)
     return TensorVariable(
         _native.invert(_native.bit_or(_native.is_nan(value), _native.is_inf(value)))
@@ -209,18 +209,18 @@ def isclose(
 
 
 def logaddexp(a: Any, *others: Any) -> TensorVariable:
-    """log(exp(a) + exp(b) + ...), whatever the size of the exponents."""
+    """log(exp(a) + exp(b) + ...), without overflow."""
     made = expr_of(a)
     for other in others:
         b = expr_of(other)
         dtype = _native.add(made, b).dtype
         powers = [_native.exp(_native.cast(one, dtype)) for one in (made, b)]
-        made = _native.log(_native.add(*powers))  # which has a stable form
+        made = _native.log(_native.add(*powers))  # is rewritten to a stable form
     return TensorVariable(made)
 
 
 def divmod(a: Any, b: Any) -> tuple[TensorVariable, TensorVariable]:  # noqa: A001
-    """a / b rounded down, and what remains."""
+    """The quotient rounded down, and the remainder."""
     return int_div(a, b), mod(a, b)
 
 
@@ -233,21 +233,21 @@ tensor_copy = identity
 
 
 def round(x: Any, mode: Union[str, None] = "half_to_even") -> TensorVariable:  # noqa: A001
-    """To the nearest integer: halves to the even one, or with "half_away_from_zero" away from it."""
+    """Rounds to the nearest integer; ties to even, or away from 0 with "half_away_from_zero"."""
     one_of(mode, ("half_to_even", "half_away_from_zero", None), "mode")
     value = expr_of(x)
     if mode != "half_away_from_zero":
         return TensorVariable(_native.round(value))
     size = _native.abs(value)
     below = _native.floor(size)
-    # By what is left: adding a half to the number before 0.5 would give 1.
+    # Compare the fraction: adding 0.5 to the largest number below 0.5 would give 1.
     is_above = _native.ge(_native.sub(size, below), _native.real(0.5))
     rounded = _native.where(is_above, _native.add(below, _native.whole(1)), below)
     return TensorVariable(_native.mul(_native.sign(value), rounded))
 
 
 def switch(condition: Any, ift: Any, iff: Any) -> TensorVariable:
-    """By element, ift where the condition is not 0, else iff; both are computed."""
+    """By element, ift if the condition is nonzero, otherwise iff; both are computed."""
     return TensorVariable(_native.where(expr_of(condition), expr_of(ift), expr_of(iff)))
 
 
@@ -255,12 +255,12 @@ where = switch
 
 
 def clip(x: Any, min: Any, max: Any) -> TensorVariable:  # noqa: A002
-    """Every element, but no less than min and no more than max."""
+    """Limits every element to [min, max]."""
     return TensorVariable(_native.clip(expr_of(x), expr_of(min), expr_of(max)))
 
 
 def cast(x: Any, dtype: Any) -> TensorVariable:
-    """The elements in another dtype."""
+    """Converts the elements to another dtype."""
     return TensorVariable(_native.cast(expr_of(x), dtype_name(dtype)))
 
 

@@ -1,4 +1,4 @@
-"""Variables by kind: T.scalar, T.ivector, T.dmatrix and so on."""
+"""Makers of variables by kind: T.scalar, T.ivector, T.dmatrix and so on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _of(pattern: tuple[bool, ...], dtype: str, kind: str) -> _Maker:
 
 def _several(maker: _Maker) -> Callable[..., Any]:
     def make(*names: Any) -> Any:
-        """Several variables at once: by names, or as many as a number says."""
+        """Makes several variables: one per name, or as many as an integer says."""
         if len(names) == 1 and isinstance(names[0], int):
             return [maker() for _ in range(names[0])]
         made = [maker(name) for name in names]

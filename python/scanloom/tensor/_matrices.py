@@ -1,4 +1,4 @@
-"""What functions of matrices take."""
+"""Checks of matrix arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._theano.variable import TensorVariable, as_tensor_variable
 
 
 def matrix_of(x: Any, what: str) -> TensorVariable:
-    """A matrix, or a batch of them along the first axes. Raises InvalidArgument."""
+    """Converts x to a matrix, or a batch of them along the first axes. Raises InvalidArgument."""
     made = as_tensor_variable(x)
     if made.ndim < 2:
         raise InvalidArgument(f"{what} of {made}, which has {made.ndim} axes, not 2")

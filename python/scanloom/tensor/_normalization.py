@@ -1,4 +1,4 @@
-"""Batch normalisation: by mean and deviation of a batch, or by those that were kept."""
+"""Batch normalization, with the statistics of the batch or with given ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def batch_normalization_test(
     inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation",
     epsilon: float = 1e-4,
 ) -> TensorVariable:
-    """With a mean and a variance that are given."""
+    """Normalizes with a given mean and variance."""
     x = as_tensor_variable(inputs)
     over = _axes(x, axes)
     scale, shift, middle, spread = (_beside(x, over, p) for p in (gamma, beta, mean, var))
@@ -34,10 +34,12 @@ def batch_normalization_train(
     inputs: Any, gamma: Any, beta: Any, axes: Any = "per-activation", epsilon: float = 1e-4,
     running_average_factor: float = 0.1, running_mean: Any = None, running_var: Any = None,
 ) -> tuple[TensorVariable, ...]:
-    """With those of the batch: the result, the mean, 1 / the deviation; and where running_mean or
-    running_var is given the next value of each.
+    """Normalizes with the statistics of the batch.
 
-    axes: "per-activation", the first alone; "spatial", all but the second; or a list.
+    Returns the result, the mean and 1 / the deviation, followed by the next values of running_mean
+    and running_var if these are given.
+
+    axes: "per-activation", only the first axis; "spatial", all except the second; or a list.
     """
     x = as_tensor_variable(inputs)
     over = _axes(x, axes)
@@ -75,7 +77,7 @@ def _axes(x: TensorVariable, axes: Any) -> list[int]:
 
 
 def _beside(x: TensorVariable, over: list[int], given: Any) -> TensorVariable:
-    """A parameter as it meets x: of its number of axes, one element along those in `over`."""
+    """Reshapes a parameter to the rank of x, with size 1 along the axes in `over`."""
     made: Union[TensorVariable, Any] = as_tensor_variable(given)
     if made.ndim == x.ndim:
         return addbroadcast(made, *over)

@@ -1,4 +1,4 @@
-"""Reductions along axes, and products of tensors."""
+"""Reductions over axes, and tensor products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._elementwise import isclose
 def sum(  # noqa: A001
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
 ) -> TensorVariable:
-    """The sum along an axis, several, or all: of integers 64 bits wide, of no elements 0."""
+    """The sum over an axis, several, or all. Integers give 64 bits; an empty sum is 0."""
     return as_tensor_variable(input).sum(axis, dtype, keepdims, acc_dtype)
 
 
@@ -22,7 +22,7 @@ def prod(
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None,
     no_zeros_in_input: bool = False,
 ) -> TensorVariable:
-    """The product along an axis, several, or all: of integers 64 bits wide, of no elements 1."""
+    """The product over an axis, several, or all. Integers give 64 bits; an empty product is 1."""
     return as_tensor_variable(input).prod(axis, dtype, keepdims, acc_dtype)
 
 
@@ -30,42 +30,44 @@ def mean(
     input: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims: bool = False,
     acc_dtype: Any = None,
 ) -> TensorVariable:
-    """The mean along an axis, several, or all: of integers float64, of no elements NaN."""
+    """The mean over an axis, several, or all. Integers give float64; an empty mean is NaN."""
     return as_tensor_variable(input).mean(axis, dtype, keepdims, acc_dtype)
 
 
 def var(
     input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
 ) -> TensorVariable:
-    """The variance along an axis, several, or all: the sum of squares by their number less ddof."""
+    """The variance over an axis, several, or all: the sum of squares divided by (count - ddof)."""
     return as_tensor_variable(input).var(axis, ddof, keepdims)
 
 
 def std(
     input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
 ) -> TensorVariable:
-    """The square root of the variance, see var."""
+    """The square root of the variance; see var."""
     return as_tensor_variable(input).std(axis, ddof, keepdims)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
-    """The greatest element along an axis, several, or all; NaN wins; of none the least of the dtype."""
+    """The maximum over an axis, several, or all. NaN propagates; if empty, the dtype's lowest
+    value."""
     return as_tensor_variable(x).max(axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
-    """The smallest element along an axis, several, or all; NaN wins; of none the greatest of the dtype."""
+    """The minimum over an axis, several, or all. NaN propagates; if empty, the dtype's highest
+    value."""
     return as_tensor_variable(x).min(axis, keepdims)
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-    """Where the first greatest element stands along an axis, int64; several axes, or all, are
-    flattened in the tensor's order."""
+    """The int64 index of the first maximum along an axis. Several axes, or all, are flattened in
+    the tensor's order."""
     return as_tensor_variable(x).argmax(axis, keepdims)
 
 
 def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-    """Where the first smallest element stands, as argmax tells."""
+    """The int64 index of the first minimum; axes as in argmax."""
     return as_tensor_variable(x).argmin(axis, keepdims)
 
 
@@ -77,40 +79,40 @@ def max_and_argmax(
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
-    """Whether any element along an axis, several, or all is not 0; of no elements False."""
+    """Whether any element over an axis, several, or all is nonzero; False if empty."""
     return as_tensor_variable(x).any(axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
-    """Whether all elements along an axis, several, or all are not 0; of no elements True."""
+    """Whether all elements over an axis, several, or all are nonzero; True if empty."""
     return as_tensor_variable(x).all(axis, keepdims)
 
 
 def ptp(a: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """The greatest element less the smallest one."""
+    """The maximum minus the minimum."""
     return max(a, axis) - min(a, axis)
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-    """log(sum(exp(x))), which does not overflow."""
+    """log(sum(exp(x))), without overflow."""
     powers = TensorVariable(_native.exp(expr_of(x)))
     return TensorVariable(_native.log(sum(powers, axis, keepdims=keepdims)._expr))
 
 
 def cumsum(x: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """The sum up to each element along an axis; without one of the flattened tensor."""
+    """The cumulative sum along an axis; without an axis, of the flattened tensor."""
     return as_tensor_variable(x).cumsum(axis)
 
 
 def cumprod(x: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """The product up to each element along an axis; without one of the flattened tensor."""
+    """The cumulative product along an axis; without an axis, of the flattened tensor."""
     return as_tensor_variable(x).cumprod(axis)
 
 
 def sort(
     a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
 ) -> TensorVariable:
-    """In ascending order, NaN last."""
+    """Sorts in ascending order, NaN last."""
     sorted_: TensorVariable = as_tensor_variable(a).sort(axis, kind, order)
     return sorted_
 
@@ -118,45 +120,45 @@ def sort(
 def argsort(
     a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
 ) -> TensorVariable:
-    """Where the sorted elements stood; equal ones in their order."""
+    """The indices that sort the tensor; the order of equal elements is kept."""
     return as_tensor_variable(a).argsort(axis, kind, order)
 
 
 def nonzero(a: Any, return_matrix: bool = False) -> Any:
-    """By axis the indices of the elements that are not 0; as rows of a matrix on request."""
+    """The indices of the nonzero elements, one vector per axis, or as rows of a matrix."""
     found = as_tensor_variable(a).nonzero()
     return as_tensor_variable(list(found)) if return_matrix else found
 
 
 def flatnonzero(a: Any) -> TensorVariable:
-    """The numbers, in row-major order, of the elements that are not 0."""
+    """The row-major indices of the nonzero elements."""
     return as_tensor_variable(a).flatten().nonzero()[0]
 
 
 def nonzero_values(a: Any) -> TensorVariable:
-    """The elements that are not 0, as a vector."""
+    """The nonzero elements, as a vector."""
     return as_tensor_variable(a).nonzero_values()
 
 
 def allclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> TensorVariable:
-    """Whether all elements are close, see isclose."""
+    """Whether all elements are close; see isclose."""
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
-    """The sum of the diagonal of a matrix; of more axes of every matrix that two of them make."""
+    """The sum of the diagonal; with more than two axes, of every matrix along axis1 and axis2."""
     return as_tensor_variable(a).trace(offset, axis1, axis2)
 
 
 def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A002
-    """The norm of that order: see the method of variables."""
+    """The norm of order `ord`; see the method of variables."""
     return as_tensor_variable(x).norm(ord, axis, keepdims)
 
 
 def smallest(*args: Any) -> TensorVariable:
-    """By element the smallest of the arguments."""
+    """The elementwise minimum of the arguments."""
     made = expr_of(args[0])
     for other in args[1:]:
         made = _native.minimum(made, expr_of(other))
@@ -164,7 +166,7 @@ def smallest(*args: Any) -> TensorVariable:
 
 
 def largest(*args: Any) -> TensorVariable:
-    """By element the largest of the arguments."""
+    """The elementwise maximum of the arguments."""
     made = expr_of(args[0])
     for other in args[1:]:
         made = _native.maximum(made, expr_of(other))
@@ -177,12 +179,12 @@ def matmul(a: Any, b: Any) -> TensorVariable:
 
 
 def dot(a: Any, b: Any) -> TensorVariable:
-    """numpy.dot: of vectors their inner product, of matrices theirs."""
+    """numpy.dot: the inner product of vectors, the matrix product of matrices."""
     return TensorVariable(_native.dot(expr_of(a), expr_of(b)))
 
 
 def _pairs(axes: Any) -> tuple[list[int], list[int]]:
-    """The axes of both sides, one or a list of each. Raises InvalidType."""
+    """The axes of both operands, each one number or a list. Raises InvalidType."""
     if not isinstance(axes, (list, tuple)) or len(axes) != 2:
         raise InvalidType(f"axes is {axes!r:.80}, but must be a number or (axes of a, axes of b)")
     left, right = map(axis_numbers, axes)
@@ -190,8 +192,8 @@ def _pairs(axes: Any) -> tuple[list[int], list[int]]:
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
-    """Sums over the last axes of a and the first of b, as many as `axes` says, or over the pairs
-    that ([axes of a], [axes of b]) names."""
+    """Sums over the last axes of a and the first of b if `axes` is their number, or over the pairs
+    of axes in ([axes of a], [axes of b])."""
     left, right = as_tensor_variable(a), as_tensor_variable(b)
     if isinstance(axes, int):
         if axes > left.ndim or axes > right.ndim:
@@ -204,7 +206,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
 
 
 def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
-    """tensordot of every pair along the first axis of both; axes are counted with it."""
+    """tensordot of each pair along the first axis of both; `axes` counts that axis, too."""
     left, right = as_tensor_variable(x), as_tensor_variable(y)
     if isinstance(axes, int):
         of_left = list(range(left.ndim - axes, left.ndim))
@@ -234,7 +236,7 @@ def outer(x: Any, y: Any) -> TensorVariable:
 
 
 def batched_dot(a: Any, b: Any) -> TensorVariable:
-    """The product of every pair along the first axis of both."""
+    """The matrix product of each pair along the first axis of both."""
     left, right = as_tensor_variable(a), as_tensor_variable(b)
     spec = {
         (2, 2): "na,na->n",

@@ -1,4 +1,4 @@
-"""Making tensors, and the same elements under other shapes."""
+"""Creation, reshaping and rearrangement of tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._theano.variable import (
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
-    """arange(stop) or arange(start, stop, step): of integers int64."""
+    """arange(stop) or arange(start, stop, step); integers give int64."""
     if stop is None:
         start, stop = 0, start
     made = TensorVariable(_native.arange(expr_of(start), expr_of(stop), expr_of(step)))
@@ -23,41 +23,41 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
 
 
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Zeros of that shape, of config.floatX unless said."""
+    """Zeros of that shape; the default dtype is config.floatX."""
     name = config.floatX if dtype is None else dtype_name(dtype)
     return TensorVariable(_native.zeros(sizes_of(shape), name))
 
 
 def ones(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Ones of that shape, of config.floatX unless said."""
+    """Ones of that shape; the default dtype is config.floatX."""
     name = config.floatX if dtype is None else dtype_name(dtype)
     one = _native.cast(_native.real(1.0), name)
     return TensorVariable(_native.full(sizes_of(shape), one))
 
 
 def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
-    """Zeros of the shape of a tensor, and of its dtype unless said."""
+    """Zeros of the shape of a tensor; the default dtype is the tensor's."""
     return as_tensor_variable(model).zeros_like(dtype)
 
 
 def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
-    """Ones of the shape of a tensor, and of its dtype unless said."""
+    """Ones of the shape of a tensor; the default dtype is the tensor's."""
     return as_tensor_variable(model).ones_like(dtype)
 
 
 def fill(a: Any, b: Any) -> TensorVariable:
-    """A tensor of the shape of a, everywhere b."""
+    """A tensor of the shape of a, filled with b."""
     return TensorVariable(_native.full(_native.shape(expr_of(a)), expr_of(b)))
 
 
 def alloc(value: Any, *shape: Any) -> TensorVariable:
-    """`value`, repeated along new axes in front and axes of size 1 to that shape."""
+    """Broadcasts `value` to that shape."""
     sizes = shape[0] if len(shape) == 1 else shape
     return TensorVariable(_native.full(sizes_of(sizes), as_tensor_variable(value)._expr))
 
 
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
-    """Ones on a diagonal, k above the first."""
+    """A matrix with ones on the k-th diagonal above the main one, zeros elsewhere."""
     height, width = (TensorVariable(sizes_of(size))[0] for size in (n, n if m is None else m))
     rows = arange(height).dimshuffle(0, "x")
     columns = arange(width).dimshuffle("x", 0)
@@ -66,7 +66,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
 
 
 def identity_like(x: Any) -> TensorVariable:
-    """Ones on the diagonal of a matrix of the shape and dtype of x, zeros elsewhere."""
+    """A matrix of the shape and dtype of x with ones on the diagonal, zeros elsewhere."""
     model = as_tensor_variable(x)
     return eye(model.shape[0], model.shape[1], dtype=model.dtype)
 
@@ -77,20 +77,20 @@ def shape(x: Any) -> TensorVariable:
 
 
 def unbroadcast(x: Any, *axes: int) -> TensorVariable:
-    """x; axes of size 1 broadcast while a function runs, whatever is known before."""
+    """Returns x: axes that turn out to be of size 1 always broadcast."""
     axes_of(as_tensor_variable(x), axes)
     return as_tensor_variable(x)
 
 
 def addbroadcast(x: Any, *axes: int) -> TensorVariable:
-    """x, whose axes named here are of size 1: an error of the run otherwise."""
+    """Returns x with these axes known to be of size 1; the run fails if they are not."""
     made = as_tensor_variable(x)
     there = [axis_of(made, axis) for axis in axes]
     return made.reshape([1 if i in there else made.shape[i] for i in range(made.ndim)])
 
 
 def patternbroadcast(x: Any, broadcastable: Any) -> TensorVariable:
-    """x, whose axes are of size 1 where the pattern is True: an error of the run otherwise."""
+    """Returns x with axes known to be of size 1 where the pattern is True; the run fails if not."""
     made = as_tensor_variable(x)
     if not isinstance(broadcastable, (list, tuple)) or len(broadcastable) != made.ndim:
         raise InvalidArgument(
@@ -100,49 +100,49 @@ def patternbroadcast(x: Any, broadcastable: Any) -> TensorVariable:
 
 
 def reshape(x: Any, newshape: Any, ndim: Union[int, None] = None) -> TensorVariable:
-    """The same elements, in row-major order, as another shape; one size may be -1: what is left."""
+    """The elements, in row-major order, in another shape; one size may be -1, which is inferred."""
     return as_tensor_variable(x).reshape(newshape, ndim=ndim)
 
 
 def flatten(x: Any, ndim: int = 1, outdim: Union[int, None] = None) -> TensorVariable:
-    """The same elements as a vector, or as ndim axes the last of which takes all that are left."""
+    """Flattens to ndim axes; the last one takes all remaining axes."""
     return as_tensor_variable(x).flatten(ndim if outdim is None else outdim)
 
 
 def transpose(x: Any, axes: Any = None) -> TensorVariable:
-    """The axes in reverse order, or in the order that `axes` says."""
+    """Reverses the axes, or permutes them by `axes`."""
     return as_tensor_variable(x).transpose(*(axes or ()))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
-    """Two axes, each in the place of the other."""
+    """Swaps two axes."""
     return as_tensor_variable(x).swapaxes(axis1, axis2)
 
 
 def squeeze(x: Any) -> TensorVariable:
-    """Without the axes that are known to be of size 1."""
+    """Removes the axes that are known to be of size 1."""
     return as_tensor_variable(x).squeeze()
 
 
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
-    """New axes of size 1 in front."""
+    """Prepends axes of size 1."""
     made = as_tensor_variable(x)
     return made.dimshuffle(*["x"] * whole(n_ones, "n_ones"), *range(made.ndim))
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
-    """New axes of size 1 behind."""
+    """Appends axes of size 1."""
     made = as_tensor_variable(x)
     return made.dimshuffle(*range(made.ndim), *["x"] * whole(n_ones, "n_ones"))
 
 
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
-    """A new axis of size 1 at that place of the result."""
+    """Inserts an axis of size 1 at that position of the result."""
     return TensorVariable(_native.expand_dims(expr_of(x), [axis_number(axis)]))
 
 
 def concatenate(tensor_list: Any, axis: int = 0) -> TensorVariable:
-    """Parts one behind the other along an axis."""
+    """Concatenates tensors along an axis."""
     if not isinstance(tensor_list, (list, tuple)):
         raise InvalidType(f"concatenate takes a list of variables, not {tensor_list!r:.80}")
     parts = [expr_of(x) for x in tensor_list]
@@ -150,12 +150,12 @@ def concatenate(tensor_list: Any, axis: int = 0) -> TensorVariable:
 
 
 def join(axis: int, *tensors: Any) -> TensorVariable:
-    """Parts one behind the other along an axis: concatenate, with the axis first."""
+    """Concatenates tensors along an axis; like concatenate, but with the axis first."""
     return concatenate(tensors, axis)
 
 
 def stack(*tensors: Any, axis: int = 0) -> TensorVariable:
-    """stack([a, b], axis=0): parts of one shape along a new axis; also stack(a, b)."""
+    """stack([a, b], axis=0): stacks tensors of one shape along a new axis; also stack(a, b)."""
     parts = list(tensors)
     if parts and isinstance(parts[0], (list, tuple)):
         axis = parts[1] if len(parts) == 2 else axis
@@ -167,7 +167,7 @@ stacklists = as_tensor_variable
 
 
 def roll(x: Any, shift: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """Elements moved by `shift` places, those that leave one end enter at the other."""
+    """Shifts elements by `shift` positions; those that leave at one end enter at the other."""
     made = as_tensor_variable(x)
     if axis is None:
         return roll(made.flatten(), shift, 0).reshape(made.shape) if made.ndim != 1 else roll(
@@ -175,14 +175,14 @@ def roll(x: Any, shift: Any, axis: Union[int, None] = None) -> TensorVariable:
         )
     axis = axis_of(made, axis)
     size = made.shape[axis]
-    # An empty axis has no remainders.
+    # The remainder by the size of an empty axis is undefined.
     cut = (size - shift) % TensorVariable(_native.maximum(size._expr, _native.whole(1)))
     before = (slice(None),) * axis
     return concatenate([made[(*before, slice(cut, None))], made[(*before, slice(None, cut))]], axis)
 
 
 def tile(x: Any, reps: Any, ndim: Union[int, None] = None) -> TensorVariable:
-    """x repeated as a whole, reps[i] times along axis i; the last axes fit together."""
+    """Repeats the whole of x, reps[i] times along axis i; shorter shapes are padded in front."""
     made = as_tensor_variable(x)
     counts = list(reps) if isinstance(reps, (list, tuple)) else [reps]
     rank = max(len(counts), made.ndim, ndim or 0)
@@ -202,7 +202,8 @@ def tile(x: Any, reps: Any, ndim: Union[int, None] = None) -> TensorVariable:
 
 
 def repeat(x: Any, repeats: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """Every element `repeats` times; a vector says it of each along the axis."""
+    """Repeats every element `repeats` times; a vector gives a number for each position of the
+    axis."""
     made = as_tensor_variable(x)
     if axis is None:
         made, axis = made.flatten(), 0
@@ -221,19 +222,19 @@ def repeat(x: Any, repeats: Any, axis: Union[int, None] = None) -> TensorVariabl
 
 
 def _repeated(times: TensorVariable) -> TensorVariable:
-    """Every index of a vector as often as its element says."""
+    """Each index of a vector, repeated as often as its element says."""
     ends = times.cumsum()
     whole = times.sum()
-    # Where the elements of one index end, the next begin; several may end at one place.
+    # The elements of an index begin where those of the previous one end; several may end together.
     marks = zeros((whole + 1,), "int64")[ends[:-1]]
     return inc_subtensor(marks, as_tensor_variable(1).astype("int64"))[:-1].cumsum()
 
 
 def _mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
-    """The index, which may be outside of an axis of that size. Raises InvalidArgument."""
+    """Corrects an index that may be outside an axis of that size. Raises InvalidArgument."""
     if mode == "raise":
-        # Reading an element that is not there is the error; counted from the end none is. The
-        # elements are one and the same, a view of it where the shapes of arguments tell the size.
+        # Reading a missing element is the error, but an index counted from the end is valid. All
+        # the elements are a single one: a broadcast view if the shapes of arguments give the size.
         zeros_there = alloc(as_tensor_variable(0).astype("int8"), size)
         inside = TensorVariable(_native.where((index < 0)._expr, expr_of(size), index._expr))
         found: TensorVariable = index.astype("int64") + zeros_there[inside]
@@ -246,9 +247,9 @@ def _mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
 
 
 def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise") -> TensorVariable:
-    """The elements, rows or slices with these indices; of the flattened tensor without an axis.
+    """The elements, rows or slices at these indices; without an axis, of the flattened tensor.
 
-    mode: "raise" an error for an index that is outside, "wrap" it around, or "clip" it.
+    mode: for an index out of bounds, "raise" an error, "wrap" it around, or "clip" it.
     """
     made, where = as_tensor_variable(a), as_tensor_variable(indices)
     if axis is None:
@@ -260,7 +261,7 @@ def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
-    """By element of a, an integer, that of the choice with this number; shapes broadcast."""
+    """By element of the integer tensor a, the element of choices[a]; shapes broadcast."""
     numbers = as_tensor_variable(a)
     if isinstance(choices, (list, tuple)):
         listed = [as_tensor_variable(choice) for choice in choices]
@@ -279,7 +280,8 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
 
 
 def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[TensorVariable]:
-    """n_splits parts along an axis, of these sizes; together they must be as long as it."""
+    """Splits along an axis into n_splits parts of the given sizes, which must add up to its
+    size."""
     made = as_tensor_variable(x)
     axis = axis_of(made, axis)
     if isinstance(splits_size, (list, tuple)) and len(splits_size) != n_splits:
@@ -302,7 +304,7 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Tensor
 
 
 def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
-    """Ones where the column is at most k more than the row, zeros elsewhere."""
+    """Ones where the column is at most the row plus k, zeros elsewhere."""
     height, width = (TensorVariable(sizes_of(size))[0] for size in (n, n if m is None else m))
     below: TensorVariable = (
         arange(width).dimshuffle("x", 0) <= arange(height).dimshuffle(0, "x") + k
@@ -311,7 +313,7 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
-    """Axes at other places; the rest keep their order."""
+    """Moves axes to other positions; the others keep their order."""
     made = as_tensor_variable(x)
     old, new = (list(at) if isinstance(at, (list, tuple)) else [at] for at in (source, destination))
     old, new = axes_of(made, old), axes_of(made, new)
@@ -324,7 +326,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> TensorVariable:
-    """numpy.rollaxis: the axis before the one at `start`."""
+    """numpy.rollaxis: moves the axis to before the one at `start`."""
     made = as_tensor_variable(x)
     axis, start = axis_of(made, axis), whole(start, "start")
     start = start + made.ndim if start < 0 else start
@@ -332,22 +334,22 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> TensorVariable:
 
 
 def horizontal_stack(*args: Any) -> TensorVariable:
-    """Matrices side by side."""
+    """Concatenates matrices horizontally."""
     return concatenate(args, 1)
 
 
 def vertical_stack(*args: Any) -> TensorVariable:
-    """Matrices one below the other."""
+    """Concatenates matrices vertically."""
     return concatenate(args, 0)
 
 
 def empty(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Zeros: nothing is left unset here."""
+    """Zeros: memory is never left uninitialized."""
     return zeros(shape, dtype)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
-    """The elements whose index on axis2 is `offset` more than that on axis1, along a last axis."""
+    """The elements whose axis2 index is `offset` more than their axis1 index, along a last axis."""
     made, offset = as_tensor_variable(a), whole(offset, "an offset")
     if made.ndim < 2:
         raise InvalidArgument(f"the diagonal of {made}, which has {made.ndim} axes, not 2 or more")
@@ -361,7 +363,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
 
 
 def diag(v: Any, k: int = 0) -> TensorVariable:
-    """A matrix with a vector on a diagonal, or the diagonal of a matrix."""
+    """A matrix with the vector v on its k-th diagonal, or the k-th diagonal of the matrix v."""
     made = as_tensor_variable(v)
     if made.ndim == 2:
         return diagonal(made, k)
@@ -376,7 +378,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
 
 
 def tril(m: Any, k: Any = 0) -> TensorVariable:
-    """The elements whose column is at most k more than their row, zeros elsewhere."""
+    """Keeps the elements whose column is at most their row plus k; the others are zeros."""
     matrix = as_tensor_variable(m)
     rows = arange(matrix.shape[-2]).dimshuffle(0, "x") + k
     columns = arange(matrix.shape[-1]).dimshuffle("x", 0)
@@ -385,7 +387,7 @@ def tril(m: Any, k: Any = 0) -> TensorVariable:
 
 
 def triu(m: Any, k: Any = 0) -> TensorVariable:
-    """The elements whose column is at least k more than the row, zeros elsewhere."""
+    """Keeps the elements whose column is at least their row plus k; the others are zeros."""
     matrix = as_tensor_variable(m)
     rows = arange(matrix.shape[-2]).dimshuffle(0, "x") + k
     columns = arange(matrix.shape[-1]).dimshuffle("x", 0)
@@ -396,7 +398,7 @@ def triu(m: Any, k: Any = 0) -> TensorVariable:
 def set_subtensor(
     x: TensorVariable, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
 ) -> TensorVariable:
-    """The tensor that x = whole[...] is a part of, with y in the place of that part."""
+    """The tensor that x = whole[...] is a part of, with that part replaced by y."""
     return TensorVariable(_native.set_subtensor(_part(x), expr_of(y)))
 
 
@@ -404,7 +406,7 @@ def inc_subtensor(
     x: TensorVariable, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False,
     set_instead_of_inc: bool = False,
 ) -> TensorVariable:
-    """The same with y added to that part; of indices that occur several times every y counts."""
+    """Same as set_subtensor, but adds y to the part; repeated indices add up."""
     write = _native.set_subtensor if set_instead_of_inc else _native.increment_subtensor
     return TensorVariable(write(_part(x), expr_of(y)))
 

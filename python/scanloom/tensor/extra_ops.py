@@ -1,4 +1,4 @@
-"""Theano's module of further functions: of sequences, indices and repetitions."""
+"""Theano's extra_ops module: functions of sequences, indices and repetitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
-    """The differences of neighbours along an axis, n times over."""
+    """The n-th differences of neighbours along an axis."""
     made = as_tensor_variable(x)
     axis = axis_of(made, axis)
     if whole(n, "n") < 0:
@@ -44,9 +44,9 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
 def bincount(
     x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
 ) -> TensorVariable:
-    """How often every number from 0 to the greatest occurs in a vector; sums of weights.
+    """Counts how often each number from 0 to the maximum occurs in a vector, or sums its weights.
 
-    A negative number is an error of the run.
+    A negative number is a run-time error.
     """
     numbers = as_tensor_variable(x)
     if numbers.ndim != 1 or numbers.dtype not in _WHOLE:
@@ -57,7 +57,7 @@ def bincount(
     numbers = numbers.astype("int64")
     least = as_tensor_variable(0 if minlength is None else minlength).astype("int64")
     count = concatenate([numbers + 1, least.dimshuffle("x")]).max()
-    # Counted from the end a negative number would be another one.
+    # A negative number would be read as an index from the end.
     count = count + checked_equal(
         minimum_of(numbers, 0), 0, "the vector holds {}, but numbers are at least {}", "bincount"
     )
@@ -71,7 +71,7 @@ _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint6
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
 ) -> TensorVariable:
-    """The different elements in ascending order, as a vector."""
+    """The distinct elements in ascending order, as a vector."""
     if return_index or return_inverse or return_counts:
         raise InvalidArgument("unique gives the elements alone, without indices or counts")
     ordered = as_tensor_variable(ar).flatten().sort()
@@ -82,7 +82,8 @@ def unique(
 
 
 def compress(condition: Any, x: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """The slices along an axis where a vector is not 0; without an axis of the flattened tensor."""
+    """The slices along an axis where the condition is nonzero; by default of the flattened
+    tensor."""
     made = as_tensor_variable(x)
     mask = as_tensor_variable(condition)
     if mask.ndim != 1:
@@ -93,8 +94,8 @@ def compress(condition: Any, x: Any, axis: Union[int, None] = None) -> TensorVar
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
-    """By element of a vector of integers a row of zeros with a one at that place. As in Theano
-    negative ones count from the end."""
+    """A matrix with one row per element of the vector y: zeros with a one at that index. As in
+    Theano, negative numbers count from the end."""
     numbers = as_tensor_variable(y)
     if numbers.ndim != 1:
         raise InvalidArgument(f"to_one_hot takes a vector, not {numbers.ndim} axes")
@@ -104,7 +105,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
 
 
 def fill_diagonal(a: Any, val: Any) -> TensorVariable:
-    """The tensor with `val` where all indices are equal."""
+    """The tensor with `val` at the elements whose indices are all equal."""
     made = as_tensor_variable(a)
     if made.ndim < 2:
         raise InvalidArgument(f"fill_diagonal of {made.ndim} axes; it takes two or more")
@@ -117,7 +118,7 @@ def fill_diagonal(a: Any, val: Any) -> TensorVariable:
 
 
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
-    """The matrix with `val` where the column is `offset` more than the row."""
+    """The matrix with `val` where the column is the row plus `offset`."""
     made, shift = as_tensor_variable(a), as_tensor_variable(offset).astype("int64")
     if made.ndim != 2:
         raise InvalidArgument(f"fill_diagonal_offset of {made.ndim} axes; it takes two")
@@ -131,7 +132,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
 
 
 def inverse_permutation(perm: Any) -> TensorVariable:
-    """Where every number stands in a vector that holds each from 0 on once."""
+    """The inverse of a permutation, a vector that holds each number from 0 on once."""
     numbers = as_tensor_variable(perm)
     return set_subtensor(
         zeros(numbers.shape, numbers.dtype)[numbers], arange(numbers.shape[0]).astype(numbers.dtype)
@@ -139,7 +140,7 @@ def inverse_permutation(perm: Any) -> TensorVariable:
 
 
 def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[TensorVariable, ...]:
-    """By axis of a tensor with the sizes `dims` the index of every number of an element."""
+    """Converts flat indices to indices of a tensor with the sizes `dims`, one result per axis."""
     sizes = _sizes(dims, order)
     count = as_tensor_variable(1).astype("int64")
     for size in sizes:
@@ -155,8 +156,8 @@ def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[TensorVari
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Any, mode: str = "raise", order: str = "C"
 ) -> TensorVariable:
-    """The numbers of the elements with these indices, one tensor by axis. With mode "wrap" or
-    "clip" indices that are outside are mended, with "raise" they are errors of the run."""
+    """Converts indices, one tensor per axis, to flat indices. An index out of bounds is corrected
+    with mode "wrap" or "clip", and is a run-time error with "raise"."""
     sizes = _sizes(dims, order)
     if len(multi_index) != len(sizes):
         raise InvalidArgument(f"{len(multi_index)} indices, but {len(sizes)} sizes")

@@ -1,4 +1,4 @@
-"""Functions of matrices. Those of square ones take batches, too, along the first axes."""
+"""Functions of matrices. Those of square matrices also take batches along the first axes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ alloc_diag = diag
 
 
 def trace(x: Any) -> TensorVariable:
-    """The sum of the diagonal of a matrix, or of every one of a batch."""
+    """The sum of the diagonal of a matrix, or of each matrix of a batch."""
     return diagonal(matrix_of(x, "trace"), 0, -2, -1).sum(axis=-1)
 
 
 class MatrixInverse:
-    """The inverse. When it runs, scanloom.SingularMatrix for a matrix that has none."""
+    """The inverse. The run raises scanloom.SingularMatrix if a matrix has none."""
 
     def __call__(self, x: Any) -> TensorVariable:
         return TensorVariable(_native.inverse(matrix_of(x, "matrix_inverse")._expr))
@@ -41,7 +41,7 @@ det = Det()
 
 
 def slogdet(x: Any) -> tuple[TensorVariable, TensorVariable]:
-    """The sign of the determinant and the logarithm of its magnitude, as numpy's."""
+    """The sign of the determinant and the logarithm of its magnitude, as in numpy."""
     sign, log = _native.slogdet(matrix_of(x, "slogdet")._expr)
     return TensorVariable(sign), TensorVariable(log)
 
@@ -55,7 +55,7 @@ def matrix_dot(*matrices: Any) -> TensorVariable:
 
 
 def matrix_power(M: Any, n: int) -> TensorVariable:
-    """M multiplied n times; a negative power is one of the inverse."""
+    """The n-th power of a matrix; a negative power uses the inverse."""
     if not isinstance(n, int):
         raise InvalidArgument(f"matrix_power: the power is {n!r}, but must be an integer")
     base = matrix_of(M, "matrix_power")
@@ -74,10 +74,10 @@ def matrix_power(M: Any, n: int) -> TensorVariable:
 
 
 def norm(x: Any, ord: Any = None) -> TensorVariable:  # noqa: A002 - Theano's name
-    """The norm of a vector or matrix as numpy.linalg.norm's, but for those of singular values.
+    """The norm of a vector or matrix as in numpy.linalg.norm, except those of singular values.
 
-    ord: None or "fro", the root of the sum of squares; of a vector also a number, inf, -inf or 0;
-    of a matrix 1, -1, inf or -inf.
+    ord: None or "fro", the root of the sum of squares; for a vector also a number, inf, -inf or 0;
+    for a matrix also 1, -1, inf or -inf.
     """
     made = as_tensor_variable(x)
     if made.ndim not in (1, 2):

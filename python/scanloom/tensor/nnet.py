@@ -1,4 +1,4 @@
-"""Functions of neural networks."""
+"""Functions for neural networks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sigmoid(x: Any) -> TensorVariable:
 
 
 def hard_sigmoid(x: Any) -> TensorVariable:
-    """0.2 x + 0.5, but no less than 0 and no more than 1."""
+    """0.2 x + 0.5, clipped to [0, 1]."""
     return (as_tensor_variable(x) * 0.2 + 0.5).clip(0.0, 1.0)
 
 
@@ -68,7 +68,7 @@ def relu(x: Any, alpha: Any = 0) -> TensorVariable:
 def elu(x: Any, alpha: Any = 1) -> TensorVariable:
     """x where it is positive, else alpha (exp(x) - 1)."""
     made = as_tensor_variable(x)
-    # No infinity where it is not taken: 0 times that were the gradient.
+    # Avoid an infinity in the branch that is not taken: its gradient would be 0 times infinity.
     negative = _native.minimum(made._expr, _native.whole(0))
     below = expr_of(alpha * TensorVariable(_native.expm1(negative)))
     is_above = _native.gt(made._expr, _native.whole(0))
@@ -76,7 +76,7 @@ def elu(x: Any, alpha: Any = 1) -> TensorVariable:
 
 
 def selu(x: Any) -> TensorVariable:
-    """elu with the slope and the scale that keep means and deviations."""
+    """elu with the slope and scale that preserve means and deviations."""
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
@@ -87,7 +87,7 @@ def softsign(x: Any) -> TensorVariable:
 
 
 def softmax(c: Any) -> TensorVariable:
-    """Along the last axis. Of a vector a matrix of one row, as in Theano."""
+    """softmax over the last axis. A vector gives a matrix of one row, as in Theano."""
     made = as_tensor_variable(c)
     made = shape_padleft(made) if made.ndim == 1 else made
     return TensorVariable(_native.softmax(made._expr, -1))
@@ -97,7 +97,7 @@ softmax_graph = softmax
 
 
 def logsoftmax(c: Any) -> TensorVariable:
-    """log(softmax(x)) of rows, which does not overflow; a vector is one row."""
+    """log(softmax(x)) over the last axis, without overflow; a vector is one row."""
     made = as_tensor_variable(c)
     made = shape_padleft(made) if made.ndim == 1 else made
     return TensorVariable(_native.log_softmax(made._expr, -1))
@@ -113,7 +113,7 @@ def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
 
 
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable:
-    """By row, of a distribution or of the numbers of the true classes."""
+    """The cross-entropy of each row with a distribution or with the number of its true class."""
     coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     logs = TensorVariable(_native.log(coding._expr))
     if true.ndim == coding.ndim:
@@ -134,10 +134,11 @@ def conv2d(
     num_groups: int = 1,
     **_: Any,
 ) -> TensorVariable:
-    """Filters [filters, channels, rows, columns] over images [batch, channels, rows, columns].
+    """Convolves images [batch, channels, rows, columns] with filters [filters, channels, rows,
+    columns].
 
-    border_mode: "valid", "full", "half", or how many zeros stand around, one number or two.
-    filter_flip: True convolves, False correlates. The shapes may be left out.
+    border_mode: "valid", "full", "half", or the padding with zeros, one number or two.
+    filter_flip: True convolves, False correlates. The shapes are optional.
     """
     images, weights = as_tensor_variable(input), as_tensor_variable(filters)
     if images.ndim != 4 or weights.ndim != 4:
@@ -165,7 +166,7 @@ def _pair(name: str, given: Any) -> list[int]:
 
 
 def _borders(mode: Any, weights: TensorVariable, spread: list[int]) -> Any:
-    """Zeros above and to the left; None: none."""
+    """The padding of zeros above and to the left; None if there is none."""
     if mode == "valid":
         return None
     if mode in ("full", "half"):

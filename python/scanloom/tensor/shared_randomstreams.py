@@ -1,4 +1,4 @@
-"""Streams of random numbers, whose state is shared variables."""
+"""Streams of random numbers, whose states are shared variables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ._shaping import arange, concatenate, shape_padright, zeros
 
 
 class RandomStreams:
-    """Draws from one seed; without one, from a seed of the system.
+    """Random draws from one seed; without a seed, from one of the system.
 
-    Every draw is a stream of its own, the same on every machine and for any number of threads
-    (Philox 4x32-10). It advances with every call of a function and every step of a loop, in a loop
-    only where the function is given the loop's updates.
+    Each draw is a separate stream (Philox 4x32-10), which does not depend on the machine or the
+    number of threads. It advances with every call of a function and with every step of a loop; in a
+    loop only if the function is passed the loop's updates.
 
-    Parameters that are numbers or arrays are checked where the draw is written; of variables the
-    formula gives what it gives: a negative deviation mirrors a draw.
+    Numbers and arrays as parameters are checked when the draw is written. Variables are not
+    checked: for example, a negative deviation mirrors the distribution.
     """
 
     def __init__(self, seed: Union[int, None] = None) -> None:
@@ -38,7 +38,7 @@ class RandomStreams:
         self, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: Union[int, None] = None,
         dtype: Any = None,
     ) -> TensorVariable:
-        """In [low, high). Without a size of the shape that low and high broadcast to."""
+        """Uniform in [low, high). The default size is the shape that low and high broadcast to."""
         name = _real(dtype)
         _check_range("uniform", low, high)
         bits = TensorVariable(self._native.uniform(_shape(size, ndim, low, high), name))
@@ -49,7 +49,7 @@ class RandomStreams:
         self, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: Union[int, None] = None,
         dtype: Any = None,
     ) -> TensorVariable:
-        """Of that mean and deviation."""
+        """Normal, with that mean and deviation."""
         name = _real(dtype)
         deviation = _number(std)
         if deviation is not None and not np.all(deviation >= 0):
@@ -61,7 +61,7 @@ class RandomStreams:
         self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: Union[int, None] = None,
         dtype: Any = "int64", prob: Any = None,
     ) -> TensorVariable:
-        """How many of n trials succeed, each with probability p; n is one integer, which may be a
+        """The number of successes in n trials with probability p each; n is one integer, possibly a
         variable."""
         trials = self._trials(n)
         chance = as_tensor_variable(p if prob is None else prob)
@@ -92,7 +92,7 @@ class RandomStreams:
         self, size: Any = None, low: Any = 0, high: Any = 1, ndim: Union[int, None] = None,
         dtype: Any = "int64",
     ) -> TensorVariable:
-        """From low to high, both included."""
+        """Integers from low to high, inclusive."""
         _check_range("random_integers", low, high)
         bits = TensorVariable(self._native.uniform(_shape(size, ndim, low, high), "float64"))
         least, greatest = _as(low, "float64"), _as(high, "float64")
@@ -103,7 +103,7 @@ class RandomStreams:
         self, size: Any = None, lam: Any = 1.0, ndim: Union[int, None] = None,
         dtype: Any = "int64",
     ) -> TensorVariable:
-        """How many events happen where lam are expected; a loop of about lam steps finds it."""
+        """The number of events if lam are expected, found by a loop of about lam steps."""
         known = _number(lam)
         if known is not None and not (np.all(known >= 0) and np.all(np.isfinite(known))):
             raise InvalidArgument(f"poisson: lam is {_shown(known)}, but must be at least 0")
@@ -115,9 +115,10 @@ class RandomStreams:
         self, size: Any = None, n: Any = 1, pvals: Any = None, ndim: Union[int, None] = None,
         dtype: Any = "int64",
     ) -> TensorVariable:
-        """How many of n draws fall into each class, of the probabilities in the last axis of pvals.
+        """How many of n draws fall into each class, with the probabilities in the last axis of
+        pvals.
 
-        size: how many such rows, where pvals is a vector.
+        size: the number of such rows, if pvals is a vector.
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise InvalidArgument(f"multinomial: n is {n!r}, but must be a positive integer")
@@ -141,7 +142,7 @@ class RandomStreams:
         self, size: Any = None, a: Any = 2, replace: bool = True, p: Any = None,
         ndim: Union[int, None] = None, dtype: Any = "int64",
     ) -> TensorVariable:
-        """Numbers below a, or elements of the vector a, with the probabilities p or all alike."""
+        """Numbers below a, or elements of the vector a; equally likely or with probabilities p."""
         among = as_tensor_variable(a)
         if among.ndim > 1:
             raise InvalidArgument(f"choice: a has {among.ndim} axes, but must be a number or vector")
@@ -154,7 +155,7 @@ class RandomStreams:
             bits = TensorVariable(self._native.uniform(shape, "float64"))
             at = _class_of(bits, as_tensor_variable(p).cumsum(axis=0))
         else:
-            # Whose exponential clock, at the rate p, rings first.
+            # Ordered by exponential clocks with the rates p.
             every = self._native.uniform(_native.shape_of([expr_of(count)]), "float64")
             clock = -TensorVariable(_native.log1p((-TensorVariable(every))._expr))
             order = (clock if p is None else clock / as_tensor_variable(p)).argsort()
@@ -167,14 +168,14 @@ class RandomStreams:
     def permutation(
         self, size: Any = None, n: Any = 1, ndim: Union[int, None] = None, dtype: Any = "int64"
     ) -> TensorVariable:
-        """The numbers below n in random order, `size` times."""
+        """Random permutations of the numbers below n, `size` of them."""
         rows = _shape(() if size is None else size, ndim)
         every = _native.shape_of([rows, expr_of(as_tensor_variable(n).astype("int64"))])
         bits = TensorVariable(self._native.uniform(every, "float64"))
         return bits.argsort(axis=-1).astype(dtype_name(dtype))
 
     def shuffle_row_elements(self, input: Any) -> TensorVariable:  # noqa: A002 - Theano's name
-        """The elements of each row, a vector's or those along the last axis, in random order."""
+        """Shuffles the elements of a vector, or of each row along the last axis."""
         made = as_tensor_variable(input)
         if made.ndim not in (1, 2):
             raise InvalidArgument(f"shuffle_row_elements of {made.ndim} axes, not 1 or 2")
@@ -184,38 +185,38 @@ class RandomStreams:
             return made[order]
         return made[arange(made.shape[0]).dimshuffle(0, "x"), order]
 
-    if not TYPE_CHECKING:  # for which it would give any attribute
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             return lacking("a stream", name, STREAMS, dir(self))
 
     def updates(self) -> list[tuple[SharedVariable, TensorVariable]]:
-        """All streams and what a draw makes of them, as pairs."""
+        """All streams with their next states, as pairs."""
         return [
             (shared_variable(stream), TensorVariable(value))
             for stream, value in self._native.updates()
         ]
 
     def seed(self, seed: Union[int, None] = None) -> None:
-        """Begins all streams anew."""
+        """Restarts all streams from a new seed."""
         self._native.seed(_seed(seed))
 
 
 def _class_of(bits: TensorVariable, upper: TensorVariable) -> TensorVariable:
-    """The number of the class whose share of [0, 1) each draw falls into; the last has the rest."""
+    """The class whose share of [0, 1) each draw falls into; the last class takes the rest."""
     below = _native.ge(shape_padright(bits)._expr, upper[..., :-1]._expr)
     return TensorVariable(below).astype("int64").sum(axis=-1)
 
 
 def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
-    """The least number up to which a law of Poisson has more than `bits`."""
+    """The smallest number at which the Poisson distribution function exceeds `bits`."""
     log_rate = TensorVariable(_native.log(rate._expr))
     most = greatest(concatenate([rate.flatten(), zeros((1,), "float64")]))
-    # Beyond that lies less than 2^-53.
+    # The remaining probability is less than 2^-53.
     steps = (most + 10.0 * most**0.5 + 40.0).astype("int64")
 
     def step(k: Any, log_term: Any, total: Any, found: Any, bits: Any, log_rate: Any) -> Any:
-        # In logarithms, or the first terms of a large rate were 0 and so all others.
+        # In logarithms, because the first terms of a large rate would underflow, and so all others.
         total = total + TensorVariable(_native.exp(log_term._expr))
         above = TensorVariable(_native.ge(bits._expr, total._expr))
         log_term = log_term + log_rate - TensorVariable(_native.log((k + 1.0)._expr))
@@ -224,7 +225,7 @@ def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
 
     count = TensorVariable(_native.cast(arange(steps)._expr, "float64"))
     begin = [-rate, rate * 0.0, (rate * 0.0).astype("int64")]
-    # As non_sequences, or each step would draw anew.
+    # Pass as non_sequences, or each step would draw again.
     (_, _, found), _ = scan(step, count, begin, [bits, log_rate], name="poisson")
     last: TensorVariable = found[-1]
     return last
@@ -254,12 +255,12 @@ def _as(value: Any, dtype: str) -> TensorVariable:
 
 
 def _are(value: Any, number: float) -> bool:
-    """Whether it is that very number: a scale or shift by it changes nothing."""
+    """Whether the value is exactly this number, so that a scale or shift by it changes nothing."""
     return isinstance(value, (int, float)) and value == number
 
 
 def _number(value: Any) -> Any:
-    """The elements of a constant or of what is no variable; None where only a run knows them."""
+    """The elements of a constant or plain value; None if known only at run time."""
     return getattr(as_tensor_variable(value), "data", None)
 
 
@@ -279,7 +280,7 @@ def _check_range(what: str, low: Any, high: Any) -> None:
 
 
 def _shape(size: Any, ndim: Union[int, None], *parameters: Any) -> _native.Expr:
-    """The shape of a draw; without a size that of its parameters together."""
+    """The shape of a draw; the default is the shape that its parameters broadcast to."""
     if size is None:
         together = as_tensor_variable(parameters[0])
         for other in parameters[1:]:

@@ -1,4 +1,4 @@
-"""Functions of matrices that scipy has. They take batches, too, along the first axes."""
+"""Matrix functions of scipy. They also take batches along the first axes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 
 
 class Solve:
-    """x of a x = b, for a vector b or every column of a matrix.
+    """Solves a x = b for x, with a vector b or for each column of a matrix b.
 
-    Of a triangular `a` that triangle alone is read. When it runs, scanloom.SingularMatrix for an
-    `a` that has no inverse.
+    Reads only the triangle of `a` if it is triangular. The run raises scanloom.SingularMatrix if
+    `a` has no inverse.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Solve:
 
 
 class Cholesky:
-    """The triangle L of L L^T = x, or U of U^T U = x; only that triangle of x is read.
+    """The triangular L with L L^T = x, or U with U^T U = x; reads only that triangle of x.
 
-    When it runs, scanloom.SingularMatrix for an x that is not positive definite.
+    The run raises scanloom.SingularMatrix if x is not positive definite.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Theano's module of signals: pools."""
+"""Theano's signal module: pooling."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The older name of pool."""
+"""The former name of `pool`."""
 
 from .pool import max_pool_2d, pool_2d
 

@@ -1,4 +1,4 @@
-"""Greatest elements, sums and means of windows over the last axes."""
+"""Pooling: maxima, sums and means of windows over the last axes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def pool_2d(
     ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0),
     mode: str = "max", ds: Any = None, st: Any = None, padding: Any = None,
 ) -> TensorVariable:
-    """Of windows of ws rows and columns, `stride` apart (as large as they are, unless given).
+    """Pools windows of ws rows and columns; the default stride is ws.
 
-    ignore_border: False, as Theano's default: windows that reach beyond the end count what is there.
+    ignore_border: False (Theano's default) keeps windows that reach beyond the end, and uses only
+        their elements inside.
     mode: "max", "sum", "average_inc_pad" or "average_exc_pad", with or without the zeros of `pad`.
     """
     return _pool(input, 2, ws if ds is None else ds, ignore_border, stride if st is None else st,
@@ -36,7 +37,7 @@ def pool_3d(
     ws: Any = None, ignore_border: Any = None, stride: Any = None, pad: Any = (0, 0, 0),
     mode: str = "max", ds: Any = None, st: Any = None, padding: Any = None,
 ) -> TensorVariable:
-    """The same over the last three axes."""
+    """Same as pool_2d, but over the last three axes."""
     return _pool(input, 3, ws if ds is None else ds, ignore_border, stride if st is None else st,
                  pad if padding is None else padding, mode)  # fmt: skip
 
@@ -45,7 +46,7 @@ def max_pool_2d(
     input: Any,  # noqa: A002
     ds: Any, ignore_border: Any = None, st: Any = None, padding: Any = (0, 0), mode: str = "max",
 ) -> TensorVariable:
-    """pool_2d by its older name."""
+    """The former name of pool_2d."""
     return pool_2d(input, ds, ignore_border, st, padding, mode)
 
 
@@ -85,7 +86,7 @@ def _pool(
 
 
 def np_limit(dtype: str) -> Any:
-    """The greatest number of a dtype."""
+    """The greatest value of a dtype."""
     if dtype in ("float16", "float32", "float64", "bfloat16"):
         return float("inf")
     return int(np.iinfo(dtype).max)
@@ -99,7 +100,7 @@ def _numbers(name: str, given: Any, count: int, least: int) -> list[int]:
 
 
 def _windows(size: Any, window: int, step: int, pad: int, ignore: bool) -> Any:
-    """How many windows an axis has."""
+    """The number of windows along an axis."""
     if ignore:
         return (size + 2 * pad - window) // step + 1
     if step >= window:
@@ -112,7 +113,7 @@ def _framed(
     x: TensorVariable, value: Any, counts: Sequence[Any], sizes: list[int], steps: list[int],
     around: list[int],
 ) -> TensorVariable:
-    """x in a frame of `value` that ends where the last windows do, or further out."""
+    """Pads x with `value` so that it ends with the last window, or further out."""
     axes = len(sizes)
     first = x.ndim - axes
     shape: list[Any] = [x.shape[i] for i in range(first)]
@@ -129,7 +130,7 @@ def _framed(
 def _joined(
     x: TensorVariable, counts: Sequence[Any], sizes: list[int], steps: list[int], greatest: bool
 ) -> TensorVariable:
-    """Element by element what the places of all windows have: the greatest, or the sum."""
+    """The maximum, or the sum, over all positions within a window."""
     made: Union[TensorVariable, None] = None
     for place in product(*(range(size) for size in sizes)):
         index = [slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, counts, steps)]
