@@ -14,7 +14,7 @@
 namespace scanloom::python {
 namespace {
 
-/// Element types by DLPack's codes: those of version 1.1, of which older headers lack some.
+/// Element types by DLPack code (version 1.1; older headers lack some of them).
 struct Element {
   DType dtype;
   std::uint8_t code, bits;
@@ -37,13 +37,13 @@ std::optional<DType> dtype_of_element(nb::dlpack::dtype type) {
   return std::nullopt;
 }
 
-/// The type that numpy's array gets: its own, or unsigned integers of the same size.
+/// Returns the type of the numpy array: the type itself, or unsigned integers of the same size.
 nb::dlpack::dtype plain(nb::dlpack::dtype type) {
   if (type.code == kBfloat || type.code >= kFirstSmallFloat) type.code = kUnsigned;
   return type;
 }
 
-/// A numpy array over the tensor's memory, which it keeps.
+/// Returns a numpy array that shares and keeps alive the memory of the tensor.
 template <class Tensor, class Array>
 nb::object array_over(Tensor tensor) {
   std::vector<std::size_t> shape;

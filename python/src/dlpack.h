@@ -1,4 +1,4 @@
-// DLPack in and out, for element types that numpy has and for those that only ml_dtypes has.
+// DLPack import and export, also for element types that only ml_dtypes has.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,12 +9,13 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// (array, ONNX's name of the element type) over the memory of anything that speaks DLPack, or of a
-/// capsule. Types that numpy lacks come as unsigned integers of their size. Raises InvalidArgument.
+/// Returns (array, ONNX name of the element type) over the memory of a DLPack exporter or capsule.
+/// Types that numpy lacks are returned as unsigned integers of the same size. Raises
+/// InvalidArgument.
 nb::tuple from_dlpack(nb::handle source);
 
-/// A capsule over the memory of `bits`, unsigned integers that stand for elements of that type.
-/// Raises Unsupported for types that DLPack lacks or packs.
+/// Returns a capsule over the memory of `bits`, an array of unsigned integers that represent
+/// elements of the named type. Raises Unsupported for types that DLPack lacks or packs.
 nb::object to_dlpack(nb::handle bits, const std::string& onnx_name);
 
 }  // namespace scanloom::python

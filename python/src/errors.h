@@ -1,4 +1,5 @@
-// Error values of the library as Python exceptions, one class per code (scanloom/_errors.py).
+// Conversion of the library's errors to Python exceptions, one class per code
+// (scanloom/_errors.py).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,16 +12,16 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// The exception that stands for `error`, not raised.
+/// Returns the exception for `error`, without raising it.
 nb::object to_exception(const Error& error);
 
-/// Raises the exception that stands for `error`.
+/// Raises the exception for `error`.
 [[noreturn]] void raise(const Error& error);
 
-/// The same for errors of expressions, with numpy's names of element types in it.
+/// Raises the exception for an error of an expression, with numpy's names of element types.
 [[noreturn]] void raise_of_expression(const Error& error);
 
-/// The value, or the error raised as an exception.
+/// Returns the value, or raises the error.
 template <class T>
 T value_or_raise(Expected<T> expected) {
   if (!expected) raise(expected.error());

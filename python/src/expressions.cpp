@@ -1,4 +1,4 @@
-// The functions of expr.h under their own names. Each raises at once what its result would hold.
+// Binds the functions of expr.h under their own names. Each one raises the error of its result.
 #include "expressions.h"
 
 #include <nanobind/stl/optional.h>
@@ -146,7 +146,7 @@ void bind_leaves(nb::module_& module) {
     const ArrayView array(value, "constant", "");
     return checked(constant(array.view()));
   });
-  // Numbers of Python, which adapt to the tensors beside them.
+  // Python numbers, which adapt their type to the other operand.
   module.def("whole", [](std::int64_t value) { return Expr(value); });
   module.def("real", [](double value) { return Expr(value); });
   module.def("complex_number", [](double re, double im) { return complex_number(re, im); });

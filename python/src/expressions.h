@@ -1,4 +1,4 @@
-// Expressions as Python sees them: handles, and what the other sources of bindings share.
+// Bindings of expressions, and helpers that the other binding sources share.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,15 +13,15 @@
 
 namespace scanloom::python {
 
-/// The expression itself; raises the error that it holds.
+/// Returns the expression, or raises the error that it holds.
 inline Expr checked(Expr x) {
   if (x.defined() && x.error() != nullptr) raise_of_expression(*x.error());
   return x;
 }
 
-/// numpy's name of an element type, such as "float64"; that of ONNX where numpy has none.
+/// Returns numpy's name of an element type, such as "float64", or ONNX's if numpy has none.
 std::string numpy_name(DType dtype);
-/// Raises InvalidArgument where there is no such type.
+/// Parses numpy's name of an element type. Raises InvalidArgument for an unknown one.
 DType dtype_of_numpy(std::string_view name);
 
 void bind_expressions(nanobind::module_& module);

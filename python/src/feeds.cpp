@@ -12,7 +12,8 @@
 namespace scanloom::python {
 namespace {
 
-/// The element type of a buffer in native byte order, from its format in the words of `struct`.
+/// Parses the format of a buffer (in the notation of `struct`) as an element type. Accepts native
+/// byte order only.
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   const std::string_view text = format == nullptr ? "B" : format;
   if (text == "Zf") return DType::c64;
@@ -47,7 +48,7 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   }
 }
 
-/// What stands between "head" and the last bracket; empty where the type does not begin so.
+/// Returns the text between "head" and the last bracket; empty unless the type begins with head.
 std::string_view inside(std::string_view type, std::string_view head) {
   if (!type.starts_with(head) || !type.ends_with(')')) return {};
   return type.substr(head.size(), type.size() - head.size() - 1);
@@ -59,7 +60,7 @@ std::optional<DType> dtype_of_name(std::string_view name) {
   return std::nullopt;
 }
 
-/// Of the tensors in a type such as "seq(tensor(float))".
+/// Returns the element type of the tensors in a type such as "seq(tensor(float))".
 DType element_type(std::string_view type) {
   const std::size_t first = type.find("tensor(");
   if (first == std::string_view::npos) return DType::f32;
@@ -67,7 +68,7 @@ DType element_type(std::string_view type) {
   return dtype_of_name(rest.substr(0, rest.find(')'))).value_or(DType::f32);
 }
 
-/// Whether every element lies at a multiple of its alignment, so that kernels may read it in place.
+/// Whether every element is aligned, so that kernels may read it in place.
 bool is_aligned(const Py_buffer& buffer, DType dtype) {
   const auto size = static_cast<Py_ssize_t>(dtype_bytes(dtype));
   const Py_ssize_t part = dtype_kind(dtype) == DTypeKind::complex ? size / 2 : size;
@@ -77,13 +78,13 @@ bool is_aligned(const Py_buffer& buffer, DType dtype) {
                      [size](Py_ssize_t stride) { return stride % size == 0; });
 }
 
-/// Whether the exporter gave what was asked for: numpy's scalars of time name neither sizes nor
-/// strides of the axis that they claim.
+/// Whether the exporter described the shape and strides: numpy's datetime scalars claim an axis
+/// but give neither.
 bool is_described(const Py_buffer& buffer) {
   return buffer.ndim == 0 || (buffer.shape != nullptr && buffer.strides != nullptr);
 }
 
-/// What Python would write for the value, in ASCII.
+/// Returns ascii(value).
 std::string written(nb::handle value) {
   const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
   if (!text.is_valid()) throw nb::python_error();
@@ -108,7 +109,7 @@ ArrayView::ArrayView(nb::handle value, const std::string& name, std::string_view
   read(value, name, type);
 }
 
-// The depth of recursion is that of the type, of which eight levels are the most.
+// Recurses over the type, which is at most eight levels deep.
 void ArrayView::read(nb::handle value, const std::string& name, std::string_view type) {
   if (const std::string_view held = inside(type, "optional("); !held.empty()) {
     if (!value.is_none()) return read(value, name, held);

@@ -1,6 +1,6 @@
-// Feeds from a dictionary of arrays: memory that exports a buffer of a known type is read where it
-// lies, with its strides; the rest (lists, byte-swapped arrays, types numpy lacks) goes through
-// scanloom/_arrays.py first.
+// Feeds from a dictionary of Python values. A buffer of a known type is read in place, with its
+// strides. Everything else (lists, byte-swapped arrays, types numpy lacks) is first converted by
+// scanloom/_arrays.py.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,14 +17,14 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// A view of one Python value, valid while this lives: an array, strings, a list for a sequence, or
-/// None for an empty optional. To be made and destroyed with the GIL held.
+/// A view of one Python value: an array, strings, a list for a sequence, or None for an empty
+/// optional. It keeps the value alive. Requires the GIL for construction and destruction.
 class ArrayView {
  public:
-  /// `info` describes the input that the array is for; nullptr when the model has none of that
-  /// name. Raises InvalidArgument where `value` cannot be read as a tensor.
+  /// `info` describes the input; nullptr if the model has no input of that name. Raises
+  /// InvalidArgument if `value` cannot be read as a tensor.
   ArrayView(nb::handle value, const std::string& name, const ValueInfo* info);
-  /// The same for a value of that type, as ONNX writes it; "": any tensor.
+  /// Takes the type of the value in ONNX's notation; "" accepts any tensor.
   ArrayView(nb::handle value, const std::string& name, std::string_view type);
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
@@ -54,7 +54,7 @@ class Feeds {
   std::vector<Feed> feeds_;
 };
 
-/// The description of an input; nullptr when there is none of that name.
+/// Returns the description of an input, or nullptr if there is no such input.
 const ValueInfo* find_input(std::span<const ValueInfo> inputs, const std::string& name) noexcept;
 
 }  // namespace scanloom::python

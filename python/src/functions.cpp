@@ -1,4 +1,4 @@
-// Shared variables, streams of random numbers, and functions that compute expressions.
+// Bindings of shared variables, streams of random numbers, and compiled functions.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -45,7 +45,7 @@ Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outpu
   return *std::move(made);
 }
 
-/// The outputs, and (node, kernel, calls, seconds, depth) of every node that ran if `profile`.
+/// Returns the outputs and, if `profile`, (node, kernel, calls, seconds, depth) per executed node.
 nb::tuple call(const Function& function, const nb::list& values, const RunSettings& settings,
                bool profile) {
   std::list<ArrayView> arrays;
@@ -77,7 +77,7 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
   return nb::make_tuple(computed, rows);
 }
 
-/// Name, dtype as numpy calls it, number of axes.
+/// Returns (name, numpy dtype, rank) per input.
 nb::list inputs_of(const Function& function) {
   nb::list described;
   for (const ValueInfo& input : function.inputs())
@@ -105,7 +105,7 @@ nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
 using InputSizes = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
 using InputValues = std::vector<std::pair<std::string, nb::object>>;
 
-/// What reading the model warns of. Sizes and values by the names of inputs.
+/// Converts a model, with sizes and values by input name. Returns the warnings from reading it.
 nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to,
                        bool external_data, bool stream, InputSizes sizes, const InputValues& values,
                        const SessionOptions& session) {
@@ -127,7 +127,7 @@ nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to
   return told;
 }
 
-/// Inputs, names of outputs, outputs.
+/// Returns (inputs, names of outputs, outputs).
 nb::tuple expressions(const Expected<ModelExpressions>& read) {
   if (!read) raise(Expected<ModelExpressions>(read).error());
   nb::list names;
@@ -135,7 +135,7 @@ nb::tuple expressions(const Expected<ModelExpressions>& read) {
   return nb::make_tuple(read->inputs, names, read->outputs);
 }
 
-/// A model's bytes, or the path of its file; sizes and values by the names of inputs.
+/// Reads a model, given as bytes or as a path, with sizes and values by input name.
 nb::tuple read_model(const nb::bytes& given, bool is_path, InputSizes sizes,
                      const InputValues& values, const SessionOptions& session) {
   FromOnnxOptions options{.sizes = std::move(sizes), .values = {}, .session = session};
@@ -177,11 +177,11 @@ void bind_shared(nb::module_& module) {
             shared.set_default_update(next.value_or(Expr()));
           },
           nb::arg().none());
-  // The variable that an expression is; None where it is none.
+  // Returns the shared variable that the expression is, or None.
   module.def("as_shared", [](const Expr& x) -> std::optional<Shared> {
     return is_shared(x) ? std::optional<Shared>(Shared(x)) : std::nullopt;
   });
-  // What two updates come to; None where they are different.
+  // Returns the combination of two updates, or None if they contradict each other.
   module.def("merged", [](const Shared& variable, const Expr& a, const Expr& b) {
     Updates both{{variable, a}};
     return both.merge({{variable, b}}) ? std::optional<Expr>(both[variable]) : std::nullopt;

@@ -1,4 +1,4 @@
-// Gradients. What nothing depends on is None.
+// Bindings of gradients. The gradient of an independent variable is None.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

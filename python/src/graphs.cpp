@@ -1,4 +1,4 @@
-// Graphs as plain Python data: dictionaries and lists.
+// Bindings that return graphs as plain Python dictionaries and lists.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,7 +11,7 @@
 namespace scanloom::python {
 namespace {
 
-/// (node, output), or None.
+/// Returns (node, output), or None.
 nb::object value(const GraphValue& of) {
   if (of.node == GraphValue::kNone) return nb::none();
   return nb::make_tuple(of.node, of.output);
@@ -29,7 +29,7 @@ nb::list texts(const std::vector<std::string>& all) {
   return listed;
 }
 
-// The depth of recursion is that of loops and branches in each other.
+// Recurses over nested loops and branches.
 nb::dict plain(const Graph& graph) {
   nb::list nodes;
   for (const GraphNode& node : graph.nodes) {

@@ -1,4 +1,4 @@
-// scanloom._native: the C++ interface as Python sees it. What people use is
+// scanloom._native: Python bindings of the C++ interface. The user-facing classes are in
 // scanloom/_ort/session.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -31,7 +31,7 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
   return {deadline, max_steps, max_memory, std::move(cancel), std::move(progress), watch_signals};
 }
 
-/// The options refer to the weights.
+/// Constructs options that refer to the memory of the weights.
 void make_session_options(SessionOptions* self, int threads, const std::string& execution,
                           bool optimize, std::vector<std::string> disabled_passes, bool lenient,
                           bool strict, std::int64_t seed, Pairs states,
@@ -55,7 +55,7 @@ void make_session_options(SessionOptions* self, int threads, const std::string& 
     options.weights = {reinterpret_cast<const std::byte*>(weights->c_str()), weights->size()};
 }
 
-/// As the system spells it: any bytes.
+/// Converts a path, which may hold any bytes.
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
 Session load(const nb::bytes& path, const SessionOptions& options) {
@@ -73,7 +73,7 @@ Session load_bytes(const nb::bytes& model, const SessionOptions& options) {
   }());
 }
 
-/// (name, type, dims): a dim is a number, a name, or None.
+/// Returns (name, type, dims) per value; a dim is a number, a name, or None.
 nb::list describe(std::span<const ValueInfo> values) {
   nb::list described;
   for (const ValueInfo& value : values) {
@@ -107,7 +107,7 @@ nb::tuple describe_model(const Session& session) {
                         text(info.graph_description), text(info.producer_version));
 }
 
-/// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
+/// Returns (name, array) per result. Moves the values out of `results` to avoid copies.
 nb::list to_arrays(Results results, const RunSettings& settings) {
   Converter converter(settings.max_memory);
   nb::list arrays;
@@ -127,7 +127,7 @@ nb::list run(const Session& session, const nb::dict& arrays,
   return to_arrays(std::move(results), settings);
 }
 
-/// The results, and (node, kernel, calls, seconds, depth) of every node that ran.
+/// Returns the results and (node, kernel, calls, seconds, depth) per executed node.
 nb::tuple run_profiled(const Session& session, const nb::dict& arrays,
                        const std::vector<std::string>& outputs, const RunSettings& settings) {
   const Feeds feeds(arrays, session.inputs());
@@ -151,9 +151,9 @@ nb::object plan_for(const Session& session, const nb::dict& arrays) {
   }()));
 }
 
-/// A stream together with the inputs of its session, which describe what may be fed.
-/// Threads take turns: a stream itself belongs to one at a time. The turn is taken without the GIL,
-/// which the run that holds it may ask for; a progress function may use its own stream.
+/// A stream and its session, whose inputs describe the feeds. A stream is not thread safe, so
+/// threads take turns. Waits for its turn without the GIL, because the current run may need the
+/// GIL; a progress function may use its own stream.
 struct BoundStream {
   Session session;
   Stream stream;
@@ -192,7 +192,7 @@ nb::object get_state(BoundStream& bound, const std::string& state, const RunSett
   return converter.to_object(std::move(value));
 }
 
-/// "seq(tensor(float))": as much of the type as the value tells.
+/// Returns the type as far as the value shows it, for example "seq(tensor(float))".
 std::string type_of(const Value& value) {
   const std::string held = value.items().empty()
                                ? "tensor(" + std::string(dtype_onnx_name(value.dtype())) + ")"
@@ -208,7 +208,7 @@ std::string type_of(const Value& value) {
   return held;
 }
 
-/// [(name, type, value)]
+/// Returns a list of (name, type, value).
 nb::list to_kept(const Results& results) {
   Converter converter(0);
   nb::list kept;
@@ -218,7 +218,7 @@ nb::list to_kept(const Results& results) {
   return kept;
 }
 
-/// Refers to the memory of the view, which is row-major.
+/// Wraps a row-major view without copying.
 Value lent(const View& view) {
   if (view.kind == ValueKind::tensor)
     return {view.dtype, view.shape, std::shared_ptr<const void>(view.owner, view.data)};
@@ -227,7 +227,7 @@ Value lent(const View& view) {
   return {view.kind, view.dtype, std::move(items)};
 }
 
-/// Values as to_kept has made them; the results refer to `arrays`.
+/// Converts the list made by to_kept back to results, which refer to `arrays`.
 Results of_kept(const nb::list& kept, std::list<ArrayView>& arrays) {
   Results results;
   for (const nb::handle each : kept) {
@@ -238,7 +238,7 @@ Results of_kept(const nb::list& kept, std::list<ArrayView>& arrays) {
   return results;
 }
 
-/// (states, starts, begun, contradicted)
+/// Returns (states, starts, begun, contradicted).
 nb::tuple save_states(BoundStream& bound) {
   const StreamState state = [&] {
     const nb::gil_scoped_release unlocked;
@@ -346,8 +346,8 @@ void bind_session(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_native, module) {
-  // Objects that live until the interpreter ends are no news to users, and the library prints
-  // nothing.
+  // Objects that live until the interpreter exits are not worth a warning, and the library never
+  // prints.
   nb::set_leak_warnings(false);
   nb::class_<CancelFlag>(module, "CancelFlag")
       .def(nb::init<>())

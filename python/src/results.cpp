@@ -20,7 +20,7 @@ namespace {
 
 using dlpack_code = nb::dlpack::dtype_code;
 
-/// How numpy itself can hold the elements: types that only ml_dtypes has are bytes at first.
+/// Returns the numpy dtype of the elements; types that only ml_dtypes has start out as bytes.
 nb::dlpack::dtype plain_dtype(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * dtype_bytes(dtype));
   const auto make = [bits](dlpack_code code) {
@@ -44,11 +44,11 @@ bool is_plain(DType dtype) {
 
 }  // namespace
 
-// Of an array or text of Python beside its elements, about; texts from there on are looked up.
+// The approximate overhead of an array or string in Python; strings this long are deduplicated.
 constexpr std::size_t kObjectBytes = 64;
 constexpr std::size_t kLongText = 64;
-/// What may be taken before the system is asked how much there is, which takes longer than a short
-/// run.
+/// The number of bytes to use before asking the system for its free memory, which takes longer
+/// than a short run.
 constexpr std::int64_t kUnmeasured = std::int64_t{64} << 20;
 
 Converter::Converter(std::int64_t max_memory)
@@ -72,7 +72,7 @@ void Converter::charge(std::size_t bytes) {
   left_ -= static_cast<std::int64_t>(bytes);
 }
 
-/// Memory that belongs to the array alone: the value's own where nobody else holds it.
+/// Returns memory that only the array owns: the value's own if it is not shared, otherwise a copy.
 std::shared_ptr<const void> Converter::own_memory(Value& value) {
   const std::size_t bytes = value.bytes();
   std::shared_ptr<const void> memory = value.owner();
@@ -87,7 +87,7 @@ std::shared_ptr<const void> Converter::own_memory(Value& value) {
 }
 
 nb::list Converter::to_list(Value value) {
-  // Without the list that held them, items that occur once need not be copied.
+  // Release the list that held the items, so that items that occur once need not be copied.
   std::vector<Value> items(value.items().begin(), value.items().end());
   value = Value();
   nb::list objects;
@@ -132,7 +132,7 @@ nb::object Converter::to_array(Value value) {
       .attr("narrow")(plain, text(dtype_onnx_name(dtype)));
 }
 
-// The depth of recursion is that of the output's type, of which eight levels are the most.
+// Recurses over the type of the output, which is at most eight levels deep.
 nb::object Converter::to_object(Value value) {
   switch (value.kind()) {
     case ValueKind::tensor:

@@ -1,6 +1,6 @@
-// Results as Python objects: numpy arrays that own the memory of the result (nothing is copied
-// unless the library, a stream or another result still reads that memory), lists of them for
-// sequences, None for empty optionals, arrays of str for strings.
+// Results as Python objects: numpy arrays (of str for strings), lists for sequences, None for empty
+// optionals. An array takes over the memory of its result; it is copied only if the library, a
+// stream or another result still reads it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,15 +17,15 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// Makes the objects of one run's results. What they need beside the results' own memory (copies of
-/// what occurs twice, texts) may be as much as the run might take: a short list can refer to one
-/// large tensor many times.
+/// Makes the Python objects of one run's results. Their additional memory (copies of repeated
+/// items, strings) is limited by the run's max_memory, because a short list can refer to one large
+/// tensor many times.
 class Converter {
  public:
-  /// `max_memory` as in RunOptions.
+  /// `max_memory` is that of RunOptions.
   explicit Converter(std::int64_t max_memory);
 
-  /// Arrays are writable and share no memory. Takes the value, so that a result nobody else holds
+  /// Returns writable arrays that share no memory. Takes the value so that an unshared result
   /// need not be copied. Raises LimitReached.
   nb::object to_object(Value value);
 
@@ -38,8 +38,8 @@ class Converter {
   nb::object to_array(Value value);
 
   std::int64_t whole_, left_;
-  bool is_measured_;  ///< or given
-  /// Long texts by the place of their bytes, which no other text of these results has.
+  bool is_measured_;  ///< whether the limit was measured or given
+  /// Long strings by address and size of their bytes, which identify them.
   std::map<std::pair<const char*, std::size_t>, nb::object> texts_;
 };
 

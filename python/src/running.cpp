@@ -10,8 +10,8 @@
 namespace scanloom::python {
 namespace {
 
-/// Called from the run about ten times a second: gives Python its turn, keeps what it raises. Ends
-/// the run through `flag`, which is the run's own: the user's may belong to other runs as well.
+/// Called by the run about ten times a second: lets Python run, and keeps its exception. Ends the
+/// run through `flag`, which belongs to this run only; the user's flag may be shared by others.
 class Turn {
  public:
   Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
@@ -29,7 +29,7 @@ class Turn {
     }
   }
 
-  /// Raises what Python raised meanwhile.
+  /// Raises the exception that Python raised during the run.
   void rethrow() {
     if (raised_) std::rethrow_exception(raised_);
   }

@@ -14,7 +14,7 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// What scanloom.RunOptions hands over.
+/// The contents of scanloom.RunOptions.
 struct RunSettings {
   double deadline = 0;
   std::int64_t max_steps = -1;
@@ -24,8 +24,8 @@ struct RunSettings {
   bool watch_signals = false;  ///< on the main thread: Ctrl-C ends the run
 };
 
-/// Calls `run` without the GIL and returns its results. Raises what the run failed with, by way of
-/// `raise_error`, what the progress callback raised, or KeyboardInterrupt.
+/// Calls `run` without the GIL and returns its results. Raises the error of the run through
+/// `raise_error`, the exception of the progress callback, or KeyboardInterrupt.
 Results run_unlocked(const RunSettings& settings,
                      const std::function<Expected<Results>(const RunOptions&)>& run,
                      void (*raise_error)(const Error&) = raise);

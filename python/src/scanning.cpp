@@ -1,4 +1,4 @@
-// scan with a step function of Python.
+// Binding of scan with a Python step function.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -20,16 +20,16 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 using Entries = std::vector<std::pair<Shared, Expr>>;
-/// (value, taps, whether it has rows, whether it adapts); None where steps do not read the output.
+/// (value, taps, whether it has rows, whether it adapts); None if steps do not read the output.
 using Begin = std::optional<std::tuple<Expr, Numbers, bool, bool>>;
-/// What a step function gives: outputs, updates, and the condition that ends the loop.
+/// The result of a step function: outputs, updates, and the condition that ends the loop.
 using Made = std::tuple<std::vector<Expr>, Entries, std::optional<Expr>>;
 
 struct Scanning {
   ScanOptions options;
 };
 
-/// ("all", 0), ("every", n), ("sqrt", 0) or ("budget", bytes).
+/// Parses ("all", 0), ("every", n), ("sqrt", 0) or ("budget", bytes).
 Checkpoint checkpoint_of(const std::pair<std::string, std::int64_t>& given) {
   const auto& [kind, value] = given;
   if (kind == "every") return Checkpoint::every(value);
@@ -62,7 +62,7 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
   return {std::move(options)};
 }
 
-/// (outputs, updates). What `step` raises passes through.
+/// Returns (outputs, updates). Propagates the exceptions of `step`.
 std::pair<std::vector<Expr>, Entries> run(const Scanning& scanning, const nb::callable& step) {
   bool has_outputs = true;
   const ScanResult result = scan_steps(scanning.options, [&](const StepInputs& inputs) -> Step {

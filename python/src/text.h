@@ -1,5 +1,5 @@
-// Texts for Python. Names come from models and may hold any bytes: what is no UTF-8 is written as
-// \xNN instead of failing.
+// Strings for Python. Names come from models and may hold any bytes; bytes that are not UTF-8 are
+// written as \xNN.
 #pragma once
 
 #include <nanobind/nanobind.h>

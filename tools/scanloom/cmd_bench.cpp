@@ -1,4 +1,4 @@
-// scanloom bench: how long a run and a step take.
+// scanloom bench: measures the time of a run and of a step.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -43,7 +43,7 @@ struct Measured {
   double load = 0, first = 0, least = 0, median = 0, p95 = 0, p99 = 0;
 };
 
-/// The least time that so many percent of all times do not exceed; `times` are sorted.
+/// Returns a percentile of `times`, which must be sorted.
 double percentile(const std::vector<double>& times, std::size_t percent) {
   return times[std::min(times.size() - 1, times.size() * percent / 100)];
 }

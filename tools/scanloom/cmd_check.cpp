@@ -1,4 +1,4 @@
-// scanloom check: everything that is wrong with a model, at once.
+// scanloom check: reports everything that is wrong with a model.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -35,7 +35,7 @@ int check_model(const CheckArgs& args) {
   if (std::filesystem::is_directory(path))
     fail(Code::not_found, path + " is a folder, not a model");
   SessionOptions options = session_options(args.model);
-  options.on_warning = nullptr;  // the report has them
+  options.on_warning = nullptr;  // the report includes the warnings
   const CheckReport report = check(path, options);
   const int status = report.errors.empty() ? kFine : kDiffers;
   if (args.json) {

@@ -1,4 +1,4 @@
-// scanloom compare: a model's results against those expected.
+// scanloom compare: compares a model's results with expected ones.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -33,12 +33,12 @@ struct CompareArgs {
   bool json = false;
 };
 
-/// One result beside the expected one.
+/// One result compared with the expected one.
 struct Difference {
   std::string set, output, type;
-  std::string problem;  ///< "" when they agree
+  std::string problem;  ///< "" if they agree
   std::int64_t differing = 0;
-  double largest = 0;  ///< of the absolute differences
+  double largest = 0;  ///< the largest absolute difference
 };
 
 bool agree(double result, double expected, const CompareArgs& args) {
@@ -51,7 +51,7 @@ std::string_view text_at(const std::byte* element) {
   return reinterpret_cast<const StringRef*>(element)->view();
 }
 
-/// Compares elements: reals within the tolerance, everything else exactly.
+/// Compares elements: floating-point numbers with the tolerance, everything else exactly.
 void compare_elements(const View& result, const View& expected, const CompareArgs& args,
                       Difference& difference) {
   const std::int64_t count = count_elements(result.shape).value_or(0);
@@ -79,7 +79,7 @@ void compare_elements(const View& result, const View& expected, const CompareArg
                          " elements differ; " + difference.problem;
 }
 
-/// Item by item, down to the first that differs.
+/// Compares item by item, up to the first difference.
 void compare_values(const View& result, const View& expected, const CompareArgs& args,
                     Difference& difference) {
   const bool tensor = result.kind == ValueKind::tensor;

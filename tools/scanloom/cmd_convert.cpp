@@ -1,4 +1,4 @@
-// scanloom convert: models from one format to another.
+// scanloom convert: converts models between formats.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ struct ConvertArgs {
   FeedArgs fixed;
 };
 
-/// What --dim and --feed say of inputs by their names.
+/// Sets the sizes and values of inputs given by --dim and --feed.
 void fix_inputs(const ConvertArgs& args, const ModelArgs& model, ConvertOptions& options) {
   if (args.fixed.dims.empty() && args.fixed.feeds.empty()) return;
   SessionOptions as_written = session_options(model);

@@ -1,4 +1,4 @@
-// scanloom explain: what became of every loop.
+// scanloom explain: describes how each loop runs.
 #include <iostream>
 #include <memory>
 
@@ -25,7 +25,7 @@ void explain(const ExplainArgs& args) {
   FeedArgs feeds = args.feeds;
   feeds.random = true;  // only sizes matter
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
-  // Strategies are chosen when the sizes are known: this makes the session choose.
+  // Strategies are chosen once the sizes are known; planning triggers the choice.
   session.plan(as_feeds(tensors)).value_or_throw();
   std::cout << plain_text(session.explain());
 }

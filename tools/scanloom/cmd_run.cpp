@@ -1,4 +1,4 @@
-// scanloom run: feeds in, results out.
+// scanloom run: runs a model on feeds and prints or writes the results.
 #include <algorithm>
 #include <cstdio>
 #include <iomanip>
@@ -38,7 +38,7 @@ struct RunArgs {
   bool json = false;
 };
 
-/// Draws how far the outermost loop has come, on a terminal only.
+/// Draws the progress of the outermost loop; on a terminal only.
 void draw_progress(const Progress& progress) {
   const std::string node = plain_line(progress.node);
   if (progress.steps > 0)
@@ -50,7 +50,7 @@ void draw_progress(const Progress& progress) {
                  static_cast<long long>(progress.step));
 }
 
-/// Ends the line of draw_progress when the runs are over, however they end.
+/// Ends the line of draw_progress after the runs, also on failure.
 struct ProgressLine {
   bool drawn = isatty(STDERR_FILENO) != 0;
   ~ProgressLine() {
@@ -58,7 +58,7 @@ struct ProgressLine {
   }
 };
 
-/// The tensors in a value: itself, or "name.0", "name.1", ... of its items.
+/// Adds the tensors of a value: itself, or its items as "name.0", "name.1", ...
 void add_tensors(const std::string& name, const View& view, std::vector<NamedView>& tensors) {
   if (view.kind == ValueKind::tensor) tensors.emplace_back(name, view);
   for (std::size_t i = 0; i < view.items.size(); ++i)
@@ -126,7 +126,7 @@ void print_json(const Results& results, int runs, double seconds) {
   std::cout << json_text(out);
 }
 
-/// An archive holds each name once.
+/// Fails for a repeated name, because an archive holds each name once.
 void check_outputs(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());

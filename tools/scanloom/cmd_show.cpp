@@ -1,4 +1,4 @@
-// scanloom show: the interface of a model, its IR and its plan.
+// scanloom show: prints the interface of a model, its IR and its plan.
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -72,7 +72,7 @@ void print_interface(const Session& session) {
 nlohmann::ordered_json json_of_values(std::span<const ValueInfo> values) {
   auto out = nlohmann::ordered_json::array();
   for (const ValueInfo& value : values) {
-    nlohmann::ordered_json shape;  // null: of any rank
+    nlohmann::ordered_json shape;  // null: unknown rank
     if (value.ranked) shape = nlohmann::ordered_json::array();
     for (const ValueInfo::Dim& dim : value.shape) {
       if (dim.size >= 0)
@@ -124,7 +124,7 @@ void show(const ShowArgs& args) {
     return;
   }
   FeedArgs feeds = args.feeds;
-  feeds.random = true;  // inputs whose values do not matter here
+  feeds.random = true;  // the values of the inputs do not matter here
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
   std::cout << plain_text(session.plan(as_feeds(tensors)).value_or_throw()) << '\n'
             << plain_text(session.explain());

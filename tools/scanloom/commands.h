@@ -1,5 +1,5 @@
-// The commands, one file cmd_<name>.cpp each. A command adds its options to the application and
-// sets `status` to its exit status when it has run.
+// The commands, one per file cmd_<name>.cpp. A command adds its options to the application and sets
+// `status` to its exit status after it has run.
 #pragma once
 
 namespace CLI {

@@ -29,7 +29,7 @@ T fetch(const std::byte* from) {
   return value;
 }
 
-/// A double rounded to half precision, to nearest even; too large becomes infinite.
+/// Rounds a double to f16 (nearest even); overflow becomes infinity.
 std::uint16_t half_bits(double number) {
   const auto sign = static_cast<std::uint16_t>(std::signbit(number) ? 0x8000 : 0);
   const double size = std::fabs(number);
@@ -37,7 +37,7 @@ std::uint16_t half_bits(double number) {
   if (size >= 65520.0) return sign | 0x7c00;
   int exponent = 0;
   std::frexp(size, &exponent);
-  // Below 2^-14 the spacing stays 2^-24; a carry moves into the exponent by itself.
+  // Below 2^-14 the spacing stays 2^-24; a carry propagates into the exponent.
   const int scale = size == 0 ? -24 : std::max(exponent - 11, -24);
   const auto digits = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, -scale)));
   const auto base = static_cast<std::uint32_t>(scale + 24);
@@ -89,7 +89,7 @@ std::string printed(const char* format, double number) {
   return text;
 }
 
-/// All items when they are few, otherwise the first ones and "...".
+/// Formats all items if they are few, otherwise the first ones and "...".
 std::string items_text(const View& view) {
   std::string text = "[";
   for (std::size_t i = 0; i < view.items.size(); ++i) {
@@ -156,7 +156,7 @@ void write_number(DType dtype, double number, std::byte* to) {
   if (dtype == DType::f16) return store(half_bits(number), to);
   if (dtype == DType::bf16) return store(bfloat_bits(number), to);
   if (dtype == DType::boolean) return store(static_cast<std::uint8_t>(number != 0), to);
-  // Both kinds of integers are the low bytes of a 64-bit one; the machine is little-endian.
+  // Both kinds of integers are the low bytes of a 64-bit integer on a little-endian machine.
   const std::uint64_t bits = number < 0
                                  ? static_cast<std::uint64_t>(static_cast<std::int64_t>(number))
                                  : static_cast<std::uint64_t>(number);
@@ -211,7 +211,7 @@ Fresh make_view(DType dtype, std::vector<std::int64_t> shape, const std::string&
   const std::size_t bytes = bytes_needed(dtype, shape, what);
   Fresh fresh;
   try {
-    // Never empty, so that the address is never null.
+    // One extra byte, so that the address is never null.
     auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
     fresh.data = memory->data();
     fresh.view = {dtype, std::move(shape), memory->data(), {}, memory};

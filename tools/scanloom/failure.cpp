@@ -19,7 +19,8 @@ struct Phrase {
   std::string_view library, own;
 };
 
-/// Where errors of the library name its options. Names alone will not do: models may use them.
+/// Library messages that mention its options, and their replacements. Matches whole phrases,
+/// because a model may use the bare names.
 constexpr Phrase kPhrases[] = {
     {"raise it with the option max_memory", "raise it with --max-memory"},
     {"raise it with the option max_steps", "raise it with --max-steps"},
@@ -59,7 +60,7 @@ int report(const Error& error) {
 }
 
 void guard_stdout() {
-  // The lowest number that is free is taken: stdin's, when that is closed as well.
+  // open() returns the lowest free descriptor: stdin's, if that is closed as well.
   while (fcntl(STDOUT_FILENO, F_GETFD) < 0)
     if (open("/dev/null", O_RDONLY) < 0) return;
 }
@@ -68,7 +69,7 @@ int finish(int status) {
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::cout.good() && std::ferror(stdout) == 0) return status;
-  // Where an earlier write failed its reason is gone: one more byte brings it back.
+  // The reason of an earlier failure is lost; writing one more byte reproduces it.
   if (errno == 0 && std::fputc('\n', stdout) != EOF) std::fflush(stdout);
   const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
   report(Error(Code::invalid_argument, "cannot write the results" + why));

@@ -1,5 +1,5 @@
-// Errors of the command line: thrown as scanloom::Failure, caught in main() alone, and turned into
-// the exit statuses that every command shares.
+// Errors of the command line: thrown as scanloom::Failure, caught only in main(), and turned into
+// the exit statuses that all commands share.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@ namespace scanloom::cli {
 
 inline constexpr int kFine = 0;
 inline constexpr int kDiffers = 1;  ///< results differ, or a check failed
-inline constexpr int kBad = 2;      ///< bad model, input or use
+inline constexpr int kBad = 2;      ///< bad model, input or usage
 inline constexpr int kLimit = 3;
 inline constexpr int kInterrupted = 130;
 
 [[noreturn]] void fail(Code code, std::string text);
 
-/// Prints "error: ..." with its notes, without control characters, to stderr; returns the exit
-/// status that belongs to it. Options of the library are named as the command line has them.
+/// Prints "error: ..." with its notes to stderr, without control characters, and returns the exit
+/// status for it. Options of the library are shown under their command-line names.
 int report(const Error& error);
 
-/// Makes sure that writing to stdout fails where it is closed, instead of going to the next file
-/// that is opened. To be called before anything is.
+/// Ensures that writing to a closed stdout fails, instead of writing to the next file that is
+/// opened. Call it before opening any file.
 void guard_stdout();
 
-/// The exit status of a program that ends with `status`: kBad, with an error on stderr, when what
-/// it printed has not arrived on stdout.
+/// Flushes stdout and returns the exit status for `status`: kBad, with an error on stderr, if the
+/// output could not be written.
 int finish(int status);
 
 }  // namespace scanloom::cli

@@ -14,7 +14,7 @@
 namespace scanloom::cli {
 namespace {
 
-/// As many axes as a tensor may have.
+/// The maximum number of axes of a tensor.
 constexpr std::size_t kDeepest = 16;
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -27,17 +27,17 @@ std::string counted(std::int64_t items) {
   return std::to_string(items) + (items == 1 ? " item" : " items");
 }
 
-/// Takes the text apart from the front.
+/// Tokenizes the text from the front.
 class Reader {
  public:
   Reader(const ValueInfo& input, std::string_view text) : input_(input), text_(text) {}
 
-  /// Whether nothing but blanks is left.
+  /// Whether only blanks are left.
   [[nodiscard]] bool at_end() {
     at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
     return at_ == text_.size();
   }
-  /// The next character that is no blank. Throws Failure at the end.
+  /// Returns the next character that is not a blank. Throws Failure at the end.
   [[nodiscard]] char next() {
     if (!at_end()) return text_[at_];
     throw Failure(
@@ -50,15 +50,15 @@ class Reader {
     ++at_;
     return true;
   }
-  /// Reads up to the next blank or sign of a list. Throws Failure where nothing comes before it.
+  /// Reads up to the next blank or list character. Throws Failure if that is nothing.
   std::string_view word() {
     const std::size_t end = std::min(text_.find_first_of(" \t\r\n[],\"'", at_), text_.size());
     if (end == at_) refuse(input_, "an element is missing before '" + rest() + "'");
     return text_.substr(std::exchange(at_, end), end - at_);
   }
   [[nodiscard]] bool at_quotes() { return next() == '"' || next() == '\''; }
-  /// Reads a text: "in double quotes" with the escapes of JSON, 'in single ones' as it is.
-  /// Precondition: at_quotes(). Throws Failure where it has no end or is no text.
+  /// Reads a string: "double-quoted" with JSON escapes, or 'single-quoted' without escapes.
+  /// Precondition: at_quotes(). Throws Failure if it is unterminated or not valid text.
   std::string quoted() {
     const char quote = text_[at_];
     std::size_t end = at_ + 1;
@@ -72,7 +72,7 @@ class Reader {
     if (text.is_discarded()) refuse(input_, std::string(whole) + " is no text of JSON");
     return text.get<std::string>();
   }
-  /// Reads the ',' between items, if the list does not end. Throws Failure where neither follows.
+  /// Reads the ',' between items, unless the list ends. Throws Failure if neither follows.
   void separate() {
     if (next() == ']' || take(',')) return;
     refuse(input_, "',' or ']' is missing before '" + rest() + "'");
@@ -89,13 +89,13 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Reads nested lists into elements, one after the other, and the sizes that all lists of a depth
+/// Reads nested lists into a flat list of elements, and the size that all lists of the same depth
 /// share.
 class ListReader {
  public:
   ListReader(const ValueInfo& input, Reader& reader) : input_(input), reader_(reader) {}
 
-  /// One tensor from where the reader stands.
+  /// Reads one tensor from the current position.
   View tensor() {
     item();
     std::vector<std::int64_t> shape = sizes_;
@@ -108,7 +108,7 @@ class ListReader {
   }
 
  private:
-  // Lists are no deeper than kDeepest.
+  // Recursion is limited: lists are at most kDeepest deep.
   void item() {
     if (reader_.next() == '[')
       list();
@@ -177,7 +177,7 @@ class ListReader {
                        " stands elsewhere: all lists of a tensor have one depth");
   }
 
-  /// "[1,0]": where the reader stands, as numpy counts.
+  /// Returns the current position as an index, for example "[1,0]".
   [[nodiscard]] std::string position() const {
     std::string text;
     for (const std::int64_t at : path_) text += (text.empty() ? "" : ",") + std::to_string(at);
@@ -187,10 +187,10 @@ class ListReader {
   const ValueInfo& input_;
   Reader& reader_;
   std::vector<std::int64_t> path_;
-  std::vector<std::int64_t> sizes_;  ///< by depth; -1: no list has ended there yet
-  std::vector<std::string> first_;   ///< by depth: the list that the others are compared with
+  std::vector<std::int64_t> sizes_;  ///< by depth; -1: no list of that depth has ended yet
+  std::vector<std::string> first_;   ///< by depth: the list that later ones are compared with
   bool has_elements_ = false;
-  std::size_t elements_at_ = 0;  ///< the depth of elements, where there are any
+  std::size_t elements_at_ = 0;  ///< the depth of elements, if there are any
   std::vector<ElementBytes> numbers_;
   std::vector<std::string> texts_;
 };

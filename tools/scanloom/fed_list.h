@@ -1,4 +1,4 @@
-// Small values as the user writes them: --feed 'x=[[1, 2], [3, 4]]', --feed 'name="Ada"'.
+// Small values written on the command line: --feed 'x=[[1, 2], [3, 4]]', --feed 'name="Ada"'.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace scanloom::cli {
 
-/// Whether the text begins as a list does, and is not the name of a file.
+/// Whether the text begins like a list, so that it is not the name of a file.
 bool is_list(std::string_view text);
 
-/// The text in quotes without them; nullopt where it is not in quotes. Throws Failure, naming the
-/// input, where the quotes do not end or an escape is unknown (they are those of JSON).
+/// Returns the text without its quotes; nullopt if it is not quoted. Throws Failure, which names
+/// the input, if the quotes are unterminated or an escape (as in JSON) is unknown.
 std::optional<std::string> quoted_text(const ValueInfo& input, std::string_view text);
 
-/// A list as a tensor of the input's element type, as deep as the lists are; as a sequence, where
-/// the input is one, each of whose items is a tensor. Throws Failure, naming the input and the
-/// place, where lists beside each other differ in length or depth, or an element does not fit.
+/// Reads a list as a tensor of the input's element type; the rank is the depth of the lists. If the
+/// input is a sequence, reads each item as a tensor. Throws Failure, which names the input and the
+/// position, if lists of the same depth differ in length or an element does not fit.
 View fed_list(const ValueInfo& input, std::string_view text);
 
 }  // namespace scanloom::cli

@@ -14,7 +14,7 @@
 namespace scanloom::cli {
 namespace {
 
-/// Doubles up to here hold every integer exactly.
+/// Doubles represent every integer up to this exactly.
 constexpr double kExact = 0x1p53;
 
 struct Range {
@@ -22,7 +22,7 @@ struct Range {
   std::uint64_t most = 1;
 };
 
-/// Of the integers and booleans; those under one byte have the range of their bits.
+/// Returns the range of an integer or boolean type; types under one byte have that of their bits.
 Range range_of(DType dtype) {
   if (dtype == DType::boolean) return {};
   const int bits = dtype_file_bits(dtype);
@@ -38,7 +38,7 @@ Range range_of(DType dtype) {
                                    " needs");
 }
 
-/// Any number that the text is, rounded; infinite or zero where a double cannot hold it.
+/// Parses any number, rounded; infinite or zero if a double cannot represent it.
 std::optional<double> any_number(std::string_view text) {
   double number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -48,7 +48,7 @@ std::optional<double> any_number(std::string_view text) {
   return number;
 }
 
-/// The two's complement of the integer that the text is, within the range; "1e3" is one, too.
+/// Parses an integer within the range, also one like "1e3"; returns its two's complement.
 std::optional<std::uint64_t> integer_bits(std::string_view text, const Range& range) {
   if (const auto integer = parse_number<std::int64_t>(text)) {
     const bool fits =
@@ -69,8 +69,8 @@ double largest(DType dtype) {
   return std::numeric_limits<double>::max();
 }
 
-/// "1", "2j", "1-2j" or "(1-2j)", as Python writes them, in two texts. They are no numbers where it
-/// is none.
+/// Splits a complex number in Python's notation ("1", "2j", "1-2j" or "(1-2j)") into the texts of
+/// its parts. Other texts yield parts that are not numbers.
 std::pair<std::string_view, std::string_view> parts_of(std::string_view text) {
   if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
   if (!text.ends_with('j') && !text.ends_with('J')) return {text, "0"};
@@ -116,7 +116,7 @@ std::optional<ElementBytes> fed_number(const ValueInfo& input, std::string_view 
       refuse(
           input, text,
           "an integer from " + std::to_string(range.least) + " to " + std::to_string(range.most));
-    std::memcpy(bytes.data(), &*bits, sizeof *bits);  // its low bytes: little-endian
+    std::memcpy(bytes.data(), &*bits, sizeof *bits);  // the low bytes: little-endian
     return bytes;
   }
   write_number(input.dtype, *number, bytes.data());

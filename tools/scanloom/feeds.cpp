@@ -15,7 +15,7 @@
 namespace scanloom::cli {
 namespace {
 
-/// What made feeds may take together, so that no size written by mistake fills the machine.
+/// A limit for the generated feeds, so that a mistyped size does not fill the memory.
 class Budget {
  public:
   explicit Budget(std::int64_t max_memory)
@@ -23,7 +23,7 @@ class Budget {
         whole_(left_),
         given_(max_memory > 0) {}
 
-  /// Throws Failure when too little is left.
+  /// Reserves memory. Throws Failure if too little is left.
   void take(const std::string& what, const std::string& type, std::size_t bytes) {
     if (bytes <= left_) {
       left_ -= bytes;
@@ -42,7 +42,7 @@ class Budget {
   bool given_;
 };
 
-/// What tensors are made with.
+/// The state shared by the functions that make tensors.
 struct Makers {
   Sizes sizes;
   Budget budget;
@@ -64,7 +64,7 @@ const ValueInfo& input_named(const Session& session, std::string_view name) {
           .note("its inputs are " + list_of_inputs(session)));
 }
 
-/// The sizes of a tensor that is made, for which there is memory. Throws Failure.
+/// Returns the sizes of a new tensor and reserves its memory. Throws Failure.
 std::vector<std::int64_t> made_sizes(const ValueInfo& input, Makers& makers) {
   std::vector<std::int64_t> shape = makers.sizes.shape_of(input);
   const std::string what = "input '" + input.name + "'";
@@ -72,7 +72,7 @@ std::vector<std::int64_t> made_sizes(const ValueInfo& input, Makers& makers) {
   return shape;
 }
 
-/// A tensor whose elements write(address) makes.
+/// Makes a tensor; write(address) writes each element.
 template <class Write>
 View filled(const ValueInfo& input, Makers& makers, Write write) {
   const std::vector<std::int64_t> shape = made_sizes(input, makers);
@@ -83,14 +83,15 @@ View filled(const ValueInfo& input, Makers& makers, Write write) {
   return fresh.view;
 }
 
-/// A tensor whose elements are all the same text.
+/// Makes a tensor whose elements are all the same string.
 View filled_with_text(const ValueInfo& input, const std::string& text, Makers& makers) {
   std::vector<std::int64_t> shape = made_sizes(input, makers);
   const auto count = static_cast<std::size_t>(count_elements(shape).value_or(0));
   return strings(std::vector<std::string>(count, text), std::move(shape));
 }
 
-/// Reals in [-1, 1), integers and booleans 0 or 1, from the generator's bits: the same everywhere.
+/// Makes a random tensor: floats in [-1, 1), integers and booleans 0 or 1. It is computed from the
+/// generator's bits, so it is the same on all platforms.
 View random_tensor(const ValueInfo& input, Makers& makers) {
   const bool real = is_floating_point(input.dtype);
   return filled(input, makers, [&](std::byte* to) {
@@ -109,7 +110,7 @@ View from_npz(const std::string& path, const std::string& key, const ValueInfo& 
                     .note("it holds " + (keys.empty() ? "nothing" : keys)));
 }
 
-/// A tensor from a file, or nullopt when the text names none.
+/// Reads a tensor from a file; nullopt if the text is not the name of one.
 std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
   if (text.ends_with(".npy")) return as_declared(read_npy(text), input, text);
   if (text.ends_with(".pb")) return read_value_file(text, input);
@@ -119,7 +120,7 @@ std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
   return std::nullopt;
 }
 
-/// What an input takes that is no tensor of numbers.
+/// Describes what can be fed to an input that is not a tensor of numbers.
 std::string forms_of(const ValueInfo& input) {
   const std::string name = "--feed '" + input.name + "=";
   const bool is_text = input.dtype == DType::string;
@@ -152,13 +153,13 @@ View made_tensor(const ValueInfo& input, const std::string& text, Makers& makers
                 [&](std::byte* to) { std::memcpy(to, element->data(), dtype_bytes(input.dtype)); });
 }
 
-/// A list, or that an optional holds nothing; nullopt when the text says neither.
+/// Reads a list or an empty optional; nullopt if the text is neither.
 std::optional<View> written_out(const ValueInfo& input, const std::string& text) {
   if (input.kind == ValueKind::optional && text == "none") return none(input.dtype);
   return is_list(text) ? std::optional(fed_list(input, text)) : std::nullopt;
 }
 
-/// What --feed says: tensors from files, and texts that say how to make the others.
+/// The --feed arguments: tensors from files, and texts that describe how to make the others.
 struct Given {
   std::map<std::string, View, std::less<>> tensors;
   std::map<std::string, std::string, std::less<>> to_make;
@@ -196,7 +197,7 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
   return given;
 }
 
-/// The tensor that --feed gives an input; nullopt where it has none.
+/// Returns the tensor that --feed gives to an input; nullopt if there is none.
 std::optional<View> fed(const ValueInfo& input, const Given& given, Makers& makers) {
   if (const auto known = given.tensors.find(input.name); known != given.tensors.end())
     return known->second;

@@ -7,7 +7,7 @@
 namespace scanloom::cli {
 namespace {
 
-// A signal handler gets no argument, so this is the program's one variable.
+// A signal handler has no arguments, so this is a global, the only one of the program.
 constinit CancelFlag interrupted;
 
 void on_interrupt(int) { interrupted.cancel(); }
@@ -17,7 +17,7 @@ void on_interrupt(int) { interrupted.cancel(); }
 const CancelFlag* cancel_on_interrupt() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C acts as it always did
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C has its default effect
   sigaction(SIGINT, &action, nullptr);
   return &interrupted;
 }

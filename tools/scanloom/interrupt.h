@@ -5,11 +5,11 @@
 
 namespace scanloom::cli {
 
-/// From now on Ctrl-C sets the flag, which is the same one at every call.
+/// Makes Ctrl-C set the returned flag; every call returns the same one.
 const CancelFlag* cancel_on_interrupt();
 
-/// For commands that run often: a short run may be over before it looks at the flag. Throws Failure
-/// (cancelled) when Ctrl-C has come.
+/// Throws Failure (cancelled) after Ctrl-C. For commands that run repeatedly: a short run may end
+/// before it polls the flag.
 void end_if_interrupted();
 
 }  // namespace scanloom::cli

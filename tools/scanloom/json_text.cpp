@@ -10,7 +10,7 @@ namespace {
 nlohmann::ordered_json element_json(DType dtype, const std::byte* from) {
   if (is_floating_point(dtype)) return json_of(read_number(dtype, from));
   if (dtype == DType::boolean) return read_number(dtype, from) != 0;
-  // Integers of 64 bits do not fit a double; their text is exact.
+  // A double cannot hold all 64-bit integers, but their text is exact.
   return nlohmann::ordered_json::parse(number_text(dtype, from));
 }
 

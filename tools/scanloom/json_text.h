@@ -1,4 +1,4 @@
-// What --json prints: numbers exactly, results as nested by name.
+// The output of --json: exact numbers, nested results.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace scanloom::cli {
 
-/// Numbers as they are; infinities and not-a-numbers, which JSON lacks, as text.
+/// Returns the number, or text for infinities and NaN, which JSON lacks.
 nlohmann::ordered_json json_of(double number);
-/// {"type", "shape", "values"}; values in row-major order, of numbers only.
+/// Returns {"type", "shape", "values"}; values are in row-major order, for numbers only.
 nlohmann::ordered_json json_of(const View& tensor);
-/// {"code", "text", "notes"}.
+/// Returns {"code", "text", "notes"}.
 nlohmann::ordered_json json_of(const Error& error);
 
-/// For printing. Names that are no UTF-8 are made so.
+/// Formats JSON for printing; invalid UTF-8 in names is replaced.
 std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace scanloom::cli

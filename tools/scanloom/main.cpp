@@ -1,4 +1,4 @@
-// scanloom: the command line. Errors become exit statuses here and nowhere else.
+// scanloom: the command line. Errors become exit statuses only here.
 #include <exception>
 #include <new>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// The option that `text` was meant to be, with its dashes; empty: it is none, or none is close.
+/// Returns the option, with its dashes, that is closest to `text`; empty if there is none.
 std::string meant_option(const CLI::App& command, const std::string& text) {
   if (!text.starts_with("--")) return {};
   std::vector<std::string> names;
@@ -33,7 +33,7 @@ std::string meant_command(const CLI::App& app, const std::string& text) {
   return scanloom::cli::nearest_name(text, names);
 }
 
-/// What the user may have meant by the first argument that is not known; empty: nothing is close.
+/// Returns a suggestion for the first unknown argument; empty if there is none.
 std::string meant(const CLI::App& app) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   const CLI::App& used = commands.empty() ? app : *commands.front();
@@ -44,7 +44,7 @@ std::string meant(const CLI::App& app) {
   return {};
 }
 
-/// Reports wrong use. The parser itself names no command that does not exist.
+/// Reports wrong usage. The parser does not name unknown commands itself.
 int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
   std::string text = wrong.what();
   const std::vector<std::string> rest = app.remaining();

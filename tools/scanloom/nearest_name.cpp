@@ -7,10 +7,10 @@
 namespace scanloom::cli {
 namespace {
 
-/// A text longer than this is no misspelt name.
+/// Longer texts are not treated as misspelled names.
 constexpr std::size_t kMaxLength = 40;
 
-/// Levenshtein's distance.
+/// Returns the Levenshtein distance.
 std::size_t letters_between(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// The name that a misspelt one was meant to be.
+// Suggestions for misspelled names.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 
 namespace scanloom::cli {
 
-/// Returns the name that differs least from `text`, by letters added, left out or replaced; empty
-/// where none is close.
+/// Returns the name with the smallest edit distance to `text`; empty if none is close.
 std::string nearest_name(const std::string& text, const std::vector<std::string>& names);
 
 }  // namespace scanloom::cli

@@ -21,8 +21,8 @@ struct DescrRow {
   std::string_view descr;  // without the byte order
   DType dtype;
 };
-// The first row of a type is how it is written. numpy has no name for bfloat16: two plain bytes;
-// one plain byte may be any of the small types (as_declared).
+// The first row of a type is how it is written. numpy has no name for bfloat16, which is two raw
+// bytes; one raw byte may be any of the small types (see as_declared).
 constexpr DescrRow kDescrs[] = {
     {"f4", DType::f32},     {"f8", DType::f64}, {"f2", DType::f16},   {"V2", DType::bf16},
     {"i1", DType::i8},      {"i2", DType::i16}, {"i4", DType::i32},   {"i8", DType::i64},
@@ -36,7 +36,7 @@ constexpr DescrRow kDescrs[] = {
   fail(Code::invalid_argument, name + ": " + why);
 }
 
-/// What follows `key` in the header, a Python dictionary of fixed form, without blanks before it.
+/// Returns the text after `key` and blanks in the header, a Python dictionary of fixed form.
 std::string_view field(std::string_view header, std::string_view key, const std::string& name) {
   const std::size_t at = header.find("'" + std::string(key) + "':");
   if (at == std::string_view::npos) bad(name, "its header has no '" + std::string(key) + "'");
@@ -45,7 +45,7 @@ std::string_view field(std::string_view header, std::string_view key, const std:
   return rest;
 }
 
-/// Such as "<f4".
+/// Returns the element type, for example "<f4".
 std::string_view descr_field(std::string_view header, const std::string& name) {
   const std::string_view text = field(header, "descr", name);
   const std::size_t end =
@@ -98,11 +98,11 @@ std::string descr_of(DType dtype) {
   for (const DescrRow& row : kDescrs)
     if (row.dtype == dtype)
       return (dtype_bytes(dtype) == 1 || row.descr[0] == 'V' ? "|" : "<") + std::string(row.descr);
-  // float8 and the like: numpy keeps them as bytes without a meaning.
+  // float8 and similar types: numpy stores them as raw bytes.
   return "|V" + std::to_string(dtype_bytes(dtype));
 }
 
-/// Of the last call to the system that failed.
+/// Formats the reason of the last system call that failed.
 std::string reason() { return errno == 0 ? "" : std::string(": ") + std::strerror(errno); }
 
 }  // namespace
@@ -153,7 +153,7 @@ std::string format_npy(const View& tensor) {
   for (const std::int64_t size : tensor.shape) shape += std::to_string(size) + ",";
   std::string header = "{'descr': '" + (is_text ? texts.descr : descr_of(tensor.dtype)) +
                        "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  // Data begin at a multiple of 64 bytes, after a line feed.
+  // The data start at a multiple of 64 bytes, after a line feed.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';
   std::string bytes(kMagic);

@@ -1,4 +1,4 @@
-// What npy.cpp and npz.cpp share: one tensor as the bytes of a .npy file.
+// Formats a tensor as the bytes of a .npy file; shared by npy.cpp and npz.cpp.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ std::string_view text_at(const View& tensor, std::int64_t i) {
   return reinterpret_cast<const StringRef*>(element_at(tensor, i))->view();
 }
 
-/// How many letters the text has, which must come back the same.
+/// Returns the number of letters of the text, which must survive a round trip.
 std::size_t count_letters(std::string_view text) {
   std::size_t letters = 0;
   for (std::string_view rest = text; !rest.empty(); ++letters) {

@@ -1,5 +1,5 @@
-// Tensors of texts as numpy's files hold them without pickling: '<U5', each text in as many letters
-// of four bytes, the shorter ones filled up with zeros.
+// Tensors of strings as numpy's files store them without pickling: '<U5' has five letters of four
+// bytes per string, padded with zeros.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace scanloom::cli {
 
-/// Letters of each text that "U5" names; 0 where `descr` is no such type.
+/// Returns the number of letters per string, for example 5 for "U5"; 0 for other types.
 std::size_t letters_of(std::string_view descr);
 
-/// `name` says in errors where the data come from. Throws Failure, like format_texts.
+/// `name` names the source in errors. Throws Failure, as does format_texts.
 View parse_texts(std::string_view data, std::size_t letters, std::vector<std::int64_t> shape,
                  const std::string& name);
 

@@ -1,5 +1,5 @@
-// .npz: a zip archive with stored or deflated members (PKWARE's APPNOTE 4.3), under 4 GiB. Only the
-// number of members may be so large that its record has the longer form of version 4.5.
+// .npz: a zip archive with stored or deflated members (PKWARE's APPNOTE 4.3), under 4 GiB. Of the
+// zip64 records (version 4.5), only the one for a large number of members is supported.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -21,7 +21,7 @@ constexpr std::uint32_t kLongEndMagic = 0x06064b50;
 constexpr std::uint32_t kLocatorMagic = 0x07064b50;
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
 constexpr std::size_t kLongEndSize = 56, kLocatorSize = 20;
-constexpr std::size_t kShortNumber = 0xffff;  // of members: from here on it stands elsewhere
+constexpr std::size_t kShortNumber = 0xffff;  // from here on, the member count is in zip64 records
 constexpr std::uint32_t kStored = 0, kDeflated = 8;
 
 std::uint32_t checksum_of(std::string_view bytes) {
@@ -29,7 +29,7 @@ std::uint32_t checksum_of(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// Little-endian numbers at checked places.
+/// Reads little-endian numbers with bounds checks.
 class Bytes {
  public:
   Bytes(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -55,7 +55,7 @@ class Bytes {
 };
 
 std::string inflate_all(std::string_view packed, std::size_t size, const Bytes& archive) {
-  // Deflate packs at most about 1032 to 1, so a small archive cannot ask for much memory.
+  // Deflate compresses at most about 1032 to 1, so a small archive cannot claim much memory.
   if (size / 1040 > packed.size()) archive.bad("a member claims an impossible size");
   std::string plain(size, '\0');
   z_stream stream = {};
@@ -82,7 +82,7 @@ std::size_t end_record(const Bytes& archive) {
   archive.bad("it is not an .npz file");
 }
 
-/// Where the members are described, and how many there are.
+/// The position of the central directory, and its number of members.
 struct Directory {
   std::size_t at = 0, members = 0;
 };
@@ -92,7 +92,7 @@ Directory find_directory(const Bytes& archive) {
   const std::size_t locator = end - std::min(end, kLocatorSize);
   if (archive.number(end + 10, 2) != kShortNumber || archive.number(locator, 4) != kLocatorMagic)
     return {archive.number(end + 16, 4), archive.number(end + 10, 2)};
-  // Numbers of eight bytes, of which those of an archive under 4 GiB fill four.
+  // Numbers have eight bytes; archives under 4 GiB use only the low four.
   const std::size_t record = archive.number(locator + 8, 4);
   if (archive.number(record, 4) != kLongEndMagic) archive.bad("its directory is broken");
   return {archive.number(record + 48, 4), archive.number(record + 32, 4)};
@@ -102,12 +102,12 @@ void append(std::string& bytes, std::size_t size, std::uint64_t value) {
   for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-/// The fields from "version needed" to "extra length", the same in both kinds of headers.
+/// Appends the fields from "version needed" to "extra length", which both headers share.
 void append_common(std::string& bytes, std::string_view data, std::size_t name_size) {
   append(bytes, 2, 20);
   append(bytes, 2, 0);
   append(bytes, 2, kStored);
-  append(bytes, 4, 0x00210000);  // 1 January 1980: the same results give the same file
+  append(bytes, 4, 0x00210000);  // 1 January 1980, so that equal results give equal files
   append(bytes, 4, checksum_of(data));
   append(bytes, 4, data.size());
   append(bytes, 4, data.size());
@@ -115,13 +115,13 @@ void append_common(std::string& bytes, std::string_view data, std::size_t name_s
   append(bytes, 2, 0);
 }
 
-/// What follows the directory.
+/// Returns the records after the central directory.
 std::string end_of(std::size_t members, std::size_t directory_at, std::size_t directory_size) {
   std::string end;
   const std::size_t shown = std::min(members, kShortNumber);
   if (members >= kShortNumber) {
     append(end, 4, kLongEndMagic);
-    append(end, 8, kLongEndSize - 12);  // without what stands up to here
+    append(end, 8, kLongEndSize - 12);  // does not count the fields up to here
     append(end, 2, 45);
     append(end, 2, 45);
     append(end, 8, 0);

@@ -81,7 +81,7 @@ SessionOptions session_options(const ModelArgs& args) {
   options.disabled_passes = args.disabled_passes;
   options.lenient = args.lenient;
   options.strict = args.strict;
-  auto mutex = std::make_shared<std::mutex>();  // warnings come from any thread
+  auto mutex = std::make_shared<std::mutex>();  // any thread may warn
   options.on_warning = [mutex](std::string_view text) {
     const std::scoped_lock lock(*mutex);
     std::cerr << "warning: " << plain_line(text) << '\n';

@@ -1,4 +1,4 @@
-// Options that several commands share, as the user writes them.
+// Options that several commands share.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ModelArgs {
 struct FeedArgs {
   std::vector<std::string> feeds;  ///< NAME=WHAT, or an .npz file whose keys are names
   std::vector<std::string> dims;   ///< NAME=SIZE or INPUT.AXIS=SIZE
-  bool random = false;             ///< inputs without a feed get random numbers
+  bool random = false;             ///< random numbers for inputs without a feed
   std::uint64_t seed = 0;
 };
 
@@ -39,19 +39,19 @@ struct LimitArgs {
   std::int64_t max_memory = 0;  ///< bytes; 0: default_max_memory()
 };
 
-/// Adds the model itself, too, unless `with_path` is false.
+/// Adds the options of a model, and the model's path unless `with_path` is false.
 void add_model_options(CLI::App& command, ModelArgs& args, bool with_path = true);
 void add_threads_option(CLI::App& command, ModelArgs& args);
 void add_feed_options(CLI::App& command, FeedArgs& args);
 void add_limit_options(CLI::App& command, LimitArgs& args);
 
-/// The two sides of NAME=WHAT; the name ends at the first '='. Throws Failure.
+/// Splits NAME=WHAT at the first '='. Throws Failure.
 std::pair<std::string, std::string> split_assignment(const std::string& option,
                                                      const std::string& text);
 
-/// Options of a session that prints its warnings to stderr.
+/// Returns options of a session that prints its warnings to stderr.
 SessionOptions session_options(const ModelArgs& args);
-/// Options of a run that Ctrl-C ends.
+/// Returns options of a run that Ctrl-C ends.
 RunOptions run_options(const LimitArgs& args);
 
 }  // namespace scanloom::cli

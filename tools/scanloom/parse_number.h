@@ -1,4 +1,4 @@
-// Numbers from text, the whole of it and nothing else.
+// Parsing of numbers; the whole text must match.
 #pragma once
 
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace scanloom::cli {
 
-/// nullopt when the text is no number of that type or one that it cannot hold.
+/// Parses a number; nullopt if the text is not a number of that type or is out of its range.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number = 0;

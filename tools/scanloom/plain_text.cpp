@@ -5,7 +5,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr char32_t kNone = 0xffffffff;  // no letter
+constexpr char32_t kNone = 0xffffffff;  // not a letter
 
 bool is_control(char32_t letter) { return letter < 0x20 || (letter >= 0x7f && letter < 0xa0); }
 

@@ -1,5 +1,5 @@
-// Text of models for people. Names, texts and descriptions come from files that may be hostile to
-// terminals: what could move the cursor, colour or ring is written as '?'.
+// Text from models, made safe to print. Names, strings and descriptions come from files that may
+// attack the terminal, so control characters are replaced by '?'.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace scanloom::cli {
 
-/// Without any control character: one line remains one.
+/// Replaces all control characters, so that one line stays one line.
 std::string plain_line(std::string_view text);
-/// Line feeds stay.
+/// Replaces all control characters except line feeds.
 std::string plain_text(std::string_view text);
 
 }  // namespace scanloom::cli

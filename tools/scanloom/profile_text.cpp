@@ -11,7 +11,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr double kMinShare = 0.1;  // percent, of what the table shows
+constexpr double kMinShare = 0.1;  // in percent, of rows in the table
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -58,7 +58,7 @@ std::string profile_table(const RunReport& report) {
 
 void write_trace(const std::string& path, const RunReport& report) {
   auto events = nlohmann::ordered_json::array();
-  std::vector<double> next = {0};  // per depth, in microseconds: where its next bar begins
+  std::vector<double> next = {0};  // by depth, in microseconds: where the next bar begins
   for (const NodeTime& row : report.profile) {
     const auto depth = std::min(static_cast<std::size_t>(std::max(row.depth, 0)), next.size() - 1);
     next.resize(depth + 1);

@@ -14,7 +14,7 @@ std::string place_of(const ValueInfo& input, std::size_t axis) {
   return input.name + "." + std::to_string(axis);
 }
 
-/// A size is for something that the model leaves open.
+/// Fails unless the model leaves a size of that name open.
 void expect_open(const Session& session, const std::string& name, std::int64_t size) {
   std::string open;
   for (const ValueInfo& input : session.inputs())

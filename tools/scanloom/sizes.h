@@ -1,4 +1,4 @@
-// Sizes that a model leaves open: given by --dim, or learnt from tensors that are fed.
+// Sizes that a model leaves open: given by --dim, or taken from tensors that are fed.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace scanloom::cli {
 
 class Sizes {
  public:
-  /// `dims` are of the form NAME=SIZE or INPUT.AXIS=SIZE. Throws Failure where the model has no
-  /// such size, or where one is given twice.
+  /// `dims` have the form NAME=SIZE or INPUT.AXIS=SIZE. Throws Failure if the model has no such
+  /// size, or if one is given twice.
   Sizes(const Session& session, const std::vector<std::string>& dims);
 
-  /// Learns from a tensor that is fed. Throws Failure where it contradicts a size that was given.
+  /// Takes the sizes of a tensor that is fed. Throws Failure if it contradicts a given size.
   void learn(const ValueInfo& input, const View& tensor);
 
-  /// What --dim says of the axes of an input; -1: nothing.
+  /// Returns the sizes of an input given by --dim; -1: not given.
   [[nodiscard]] std::vector<std::int64_t> given_for(const ValueInfo& input) const;
 
-  /// For a tensor that is made. Says on stderr which sizes nothing tells: they are 1.
+  /// Returns the shape of a generated tensor. Unknown sizes are 1, and are listed on stderr.
   [[nodiscard]] std::vector<std::int64_t> shape_of(const ValueInfo& input) const;
 
  private:
   using ByName = std::map<std::string, std::int64_t, std::less<>>;
 
-  /// What --dim says of an axis: by its place, by its name, or nullptr. Throws Failure when the two
+  /// Returns the --dim of an axis, by position or by name, or nullptr. Throws Failure if the two
   /// differ.
   [[nodiscard]] const ByName::value_type* given_for(const ValueInfo& input, std::size_t axis) const;
 

@@ -21,7 +21,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return paths;
 }
 
-/// The files <kind>_0.pb, <kind>_1.pb, ... by the names of the model's values.
+/// Reads the files <kind>_0.pb, <kind>_1.pb, ...; names them after the model's values.
 std::vector<NamedView> read_tensors(const fs::path& folder, const std::string& kind,
                                     std::span<const ValueInfo> values) {
   std::vector<NamedView> tensors;

@@ -16,14 +16,14 @@ struct DataSet {
   std::vector<NamedView> expected;
 };
 
-/// The model that a path means: itself, or the one in that folder. Throws Failure, as do the
-/// others.
+/// Returns the path itself, or the path of the model in that folder. All functions here throw
+/// Failure.
 std::string find_model(const std::string& path);
 
-/// The data sets in the folder of a model, in order.
+/// Returns the data sets in the folder of a model, in order.
 std::vector<std::string> find_data_sets(const std::string& model_path);
 
-/// A file .npz (names as keys) or a folder with input_i.pb and output_i.pb.
+/// Reads an .npz file (keys are names) or a folder with input_i.pb and output_i.pb.
 DataSet read_data_set(const std::string& path, const Session& session);
 
 }  // namespace scanloom::cli

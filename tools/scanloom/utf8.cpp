@@ -3,7 +3,7 @@
 namespace scanloom::cli {
 namespace {
 
-constexpr char32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
+constexpr char32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};  // by number of bytes
 
 }  // namespace
 

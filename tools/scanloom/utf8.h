@@ -1,4 +1,4 @@
-// UTF-8, letter by letter.
+// UTF-8 decoding and encoding of single letters.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@ namespace scanloom::cli {
 
 struct Letter {
   char32_t code = 0;
-  std::size_t bytes = 1;  ///< that it takes; of what is no UTF-8 one
+  std::size_t bytes = 1;  ///< its length; 1 if it is not valid UTF-8
   bool valid = false;
 };
 
-/// Precondition: there is one.
+/// Decodes the first letter. Precondition: the text is not empty.
 Letter first_letter(std::string_view text);
 
-/// Precondition: is_letter(code).
+/// Encodes a letter. Precondition: is_letter(code).
 void append_letter(std::string& text, char32_t code);
-/// Whether Unicode may have a letter of that number: at most 0x10ffff, and no half of a pair.
+/// Whether it is a Unicode scalar value: at most 0x10ffff, and not a surrogate.
 bool is_letter(char32_t code);
 
 }  // namespace scanloom::cli

@@ -16,7 +16,7 @@ std::string refused(const std::string& text, const std::string& allowed) {
   return "'" + text + "' is not " + allowed;
 }
 
-/// log2 of a unit of bytes, such as "KB" or "kib".
+/// Returns log2 of a unit of bytes, such as "KB" or "kib".
 std::optional<int> shift_of_unit(std::string unit) {
   for (char& letter : unit)
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));

@@ -1,5 +1,5 @@
-// What the values of options may be. Each refuses everything else, not-a-numbers and values that do
-// not fit included, with the value and what is allowed in a message of one line.
+// Validators of option values. They refuse everything else, including NaN and values out of range,
+// with a one-line message that shows the value and what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace scanloom::cli {
 
-/// An integer, in digits.
+/// Accepts an integer, in digits.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
-/// A finite number above 0.
+/// Accepts a finite number above 0.
 CLI::Validator positive();
-/// A finite number, 0 or more.
+/// Accepts a finite number, 0 or more.
 CLI::Validator not_negative();
-/// A number of bytes with or without a unit ("64KB" are 65536); the option gets it in bytes.
+/// Accepts a number of bytes, optionally with a unit ("64KB" is 65536), and converts it to bytes.
 CLI::Validator byte_count();
 
 }  // namespace scanloom::cli

@@ -12,14 +12,14 @@
 namespace scanloom::cli {
 namespace {
 
-/// Whether numpy's files have integers or nameless bytes in place of the type.
+/// Whether numpy's files store the type as integers or raw bytes.
 bool is_held_as_bytes(DType dtype) {
   const bool has_name = dtype == DType::i8 || dtype == DType::u8 || dtype == DType::boolean;
   return dtype_bytes(dtype) == 1 && !has_name;
 }
 
-/// The byte as an element of the type; nullopt where it is none. Packages leave the high bits of
-/// narrow signed integers zero, or equal to the sign.
+/// Returns the byte as an element of the type; nullopt if it is invalid. Packages leave the high
+/// bits of narrow signed integers zero, or equal to the sign.
 std::optional<std::byte> element_of(std::byte held, DType dtype, DType held_as) {
   const int bits = dtype_file_bits(dtype);
   if (bits == 8) return held;

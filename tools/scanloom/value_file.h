@@ -1,6 +1,6 @@
-// Files of values: ONNX's of one value (.pb), as they lie in test_data_set_* folders, TensorProto,
-// SequenceProto or OptionalProto, whichever the model's input or output is; and what the element
-// types of numpy's files stand for.
+// Files of values: ONNX's .pb files, as in test_data_set_* folders, which hold a TensorProto,
+// SequenceProto or OptionalProto, depending on the model's input or output; and the mapping of the
+// element types of numpy's files.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace scanloom::cli {
 
-/// Throws Failure.
+/// Reads a value from a .pb file. Throws Failure.
 View read_value_file(const std::string& path, const ValueInfo& info);
 
-/// A tensor from one of numpy's files, which lack some element types: bytes are taken for elements
-/// of one byte and fewer where such are declared. `name` says in errors where it comes from. Throws
-/// Failure for bytes that are no such element.
+/// Converts a tensor from a numpy file to the declared type. numpy lacks some types of at most one
+/// byte, whose elements are stored as bytes. `name` names the source in errors. Throws Failure if a
+/// byte is not a valid element.
 View as_declared(const View& tensor, const ValueInfo& info, const std::string& name);
 
-/// "float32[2,3]", "sequence of 4", "nothing".
+/// Returns for example "float32[2,3]", "sequence of 4" or "nothing".
 std::string value_text(const View& view);
 
 }  // namespace scanloom::cli
