@@ -1,7 +1,7 @@
 """Words and phrases that must not come back, each with what to write instead.
 
-One row per idea. `enforced=False` marks what is still found: `check_words.py --all` counts it, and a row
-is enforced from the day on which its count is zero.
+One row per idea. A row with `enforced=False` still has occurrences, which `check_words.py --all`
+counts; enforce it once the count is zero.
 """
 
 import re
@@ -13,7 +13,7 @@ HEADERS = r"^(src|include)/.*\.(h|inc)$"
 TEXTS = r"\.(h|c|cpp|inc|py|pyi|md|ir|txt|cmake)$"
 PROSE = r"\.md$"
 
-# What keeps old words: data of others, history, the former names of passes, and this list.
+# Files that may contain the old words: data of others, history, former names of passes, this list.
 EXEMPT = re.compile(
     r"^(tests/data/|CHANGELOG\.md$|src/passes/former_names\.h$|tools/dev/banned_words\.py$"
     r"|tests/dev/test_check_words\.py$)"

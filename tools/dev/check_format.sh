@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks, or with --fix restores, the layout of the C++ sources with clang-format-19.
+# Checks the formatting of the C++ sources with clang-format-19, or restores it with --fix.
 set -euo pipefail
 readonly usage='usage: tools/dev/check_format.sh [--fix] [--root FOLDER]'
 root="$(dirname "${BASH_SOURCE[0]}")/../.."

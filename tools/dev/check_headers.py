@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that every header of include/ and src/ has #pragma once and compiles alone.
 
-A header that passed is compiled again only after it, or a header of ours that it includes, changed. Most of the
-time goes to headers of the system, which are precompiled in a few groups: a header is compiled behind a group only if it
-includes all of it itself, so none gets anything that it does not ask for."""
+A header that passed is compiled again only after it, or one of our headers that it includes, has
+changed. Most of the time is spent on system headers, which are precompiled in a few groups. A group
+is used only for headers that include all of it themselves, so it never hides a missing include."""
 
 import collections
 import concurrent.futures
@@ -22,7 +22,7 @@ import source_tree
 FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-x", "c++"]
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 _CONDITION = re.compile(r"^\s*#\s*(if|endif)")
-# What takes longest to read, about in tenths of a second, and how many groups are precompiled.
+# The slowest headers, with their cost in about tenths of a second; and the number of groups.
 HEAVY = {"fmt/format.h": 6, "functional": 4, "algorithm": 4, "memory": 4, "string": 3, "map": 3, "unordered_map": 3,
          "vector": 2, "span": 2, "variant": 2, "optional": 2, "array": 1, "string_view": 1, "utility": 1}  # fmt: skip
 GROUPS = 10
@@ -41,7 +41,7 @@ class Checker:
 
     @staticmethod
     def _find_llvm() -> list[str] | None:
-        """Flags to find LLVM's headers, or None where they are not installed."""
+        """Flags to find LLVM's headers, or None if they are not installed."""
         try:
             answer = subprocess.run(
                 ["llvm-config-19", "--includedir"], capture_output=True, text=True, check=True
@@ -64,7 +64,7 @@ class Checker:
         return self._includes[path]
 
     def reached(self, header: pathlib.Path) -> dict[pathlib.Path, None]:
-        """Our files that the header includes, itself first, in the order they are met."""
+        """Our headers that the header includes, starting with itself, in the order of inclusion."""
         seen: dict[pathlib.Path, None] = {header: None}
         pending = [header]
         while pending:
@@ -91,7 +91,8 @@ class Checker:
         return digest.hexdigest()
 
     def heavy(self, header: pathlib.Path) -> Group:
-        """What it includes of HEAVY on every machine, itself or by our headers."""
+        """The headers of HEAVY that it includes unconditionally, directly or through our
+        headers."""
         found: set[str] = set()
         for path in self.reached(header):
             depth = 0
@@ -109,11 +110,12 @@ class Checker:
             path.write_text("".join(f"#include <{name}>\n" for name in sorted(group)))
             command = [*self.compiler, *flags, *self.flags(), "-x", "c++-header", str(path)]
             made = subprocess.run([*command, "-o", f"{path}.gch"], capture_output=True)
-            if made.returncode == 0:  # else the headers that include it tell what is wrong
+            if made.returncode == 0:  # otherwise compiling the headers that include it shows the error
                 self.precompiled[group] = path
 
     def compile(self, header: pathlib.Path) -> str | None:
-        """What the compiler says against a file that includes the header alone."""
+        """Compiles a file that includes only this header; returns the compiler's errors, or
+        None."""
         command = [*self.compiler, *FLAGS, *self.flags(), "-"]
         heavy = self.heavy(header)
         if fitting := [group for group in self.precompiled if group <= heavy]:
@@ -128,7 +130,7 @@ def weight(group: Group) -> int:
 
 
 def best_groups(sets: list[Group]) -> list[Group]:
-    """The groups that leave the least to read, found greedily; each has to pay for being made."""
+    """Greedily picks the groups that save the most time; each must pay for its precompilation."""
     counts = collections.Counter(sets)
     chosen: list[Group] = []
     for _ in range(GROUPS):

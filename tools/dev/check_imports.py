@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that files do not include or import each other in circles, and that the Python package
-gives a reason for every import within a function."""
+"""Checks that includes and imports have no cycles, and that the Python package gives a reason for
+every import inside a function."""
 
 import ast
 import pathlib
@@ -11,16 +11,16 @@ import source_tree
 
 PACKAGE = pathlib.Path("python/scanloom")
 
-# Modules of a room of the package may not import those of the room named second.
+# (a, b): modules of package a may not import those of package b.
 _CLOSED = {("_ort", "_theano")}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
-Graph = dict[str, dict[str, int]]  # by file, what it needs and the line that says so
+Graph = dict[str, dict[str, int]]  # file -> the files it needs, with the line of the include
 
 
 def include_graph(root: pathlib.Path) -> Graph:
-    """Who includes whom in src."""
+    """The include graph of src."""
     paths = source_tree.sources(root, ("src",), source_tree.CXX_SUFFIXES)
     known = {path.as_posix() for path in paths}
     graph: Graph = {}
@@ -37,7 +37,7 @@ def include_graph(root: pathlib.Path) -> Graph:
 
 
 class Imports(ast.NodeVisitor):
-    """The imports of one file: (statement, whether it is within a function)."""
+    """The imports of one file: (statement, whether it is inside a function)."""
 
     def __init__(self) -> None:
         self.found: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
@@ -65,7 +65,7 @@ class Imports(ast.NodeVisitor):
 
 
 def modules_of(paths: list[pathlib.Path], top: pathlib.Path) -> dict[str, str]:
-    """The files by the dotted names under which they are imported, `top` being on Python's path."""
+    """Maps dotted module names to files, with `top` on Python's path."""
     names = {}
     for path in paths:
         parts = path.relative_to(top).with_suffix("").parts
@@ -74,7 +74,7 @@ def modules_of(paths: list[pathlib.Path], top: pathlib.Path) -> dict[str, str]:
 
 
 def targets_of(node: ast.Import | ast.ImportFrom, module: str, is_package: bool) -> list[str]:
-    """Dotted names that a statement may import, the longest of each first."""
+    """The dotted names that a statement may import, longest first."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = node.module or ""
@@ -86,13 +86,13 @@ def targets_of(node: ast.Import | ast.ImportFrom, module: str, is_package: bool)
 
 
 def resolved(name: str, names: dict[str, str]) -> str | None:
-    """The file of a module, or of the module that has that name in it. Python runs the __init__ of
-    the packages around it, too, before it: that is no import of theirs."""
+    """The file of a module, or of the module that defines the name. Python also runs the __init__
+    of the enclosing packages; that does not count as an import of them."""
     return names.get(name) or names.get(name.rpartition(".")[0])
 
 
 def import_graph(root: pathlib.Path, folder: pathlib.Path, top: pathlib.Path) -> tuple[Graph, list[str]]:
-    """Who imports whom in a folder, and what is wrong with single imports."""
+    """The import graph of a folder, and the problems of individual imports."""
     paths = [
         path
         for path in source_tree.sources(root, (folder.parts[0],), (".py", ".pyi"))
@@ -102,7 +102,7 @@ def import_graph(root: pathlib.Path, folder: pathlib.Path, top: pathlib.Path) ->
     graph: Graph = {}
     problems = []
     for module, path in names.items():
-        if path.endswith(".pyi"):  # of an extension
+        if path.endswith(".pyi"):  # the stub of an extension
             continue
         text = (root / path).read_text(encoding="utf-8")
         visitor = Imports()
@@ -122,7 +122,7 @@ def import_graph(root: pathlib.Path, folder: pathlib.Path, top: pathlib.Path) ->
 
 
 def has_reason(lines: list[str], node: ast.stmt) -> bool:
-    """Whether a comment stands on the lines of a statement or above it."""
+    """Whether a comment is on the lines of a statement or above it."""
     own = lines[node.lineno - 1 : node.end_lineno]
     reasons = [line.partition("#")[2].strip() for line in own]
     above = lines[node.lineno - 2].strip() if node.lineno > 1 else ""
@@ -141,7 +141,7 @@ def closed_rooms(graph: Graph) -> list[str]:
 
 
 def circles(graph: Graph) -> list[list[str]]:
-    """For every set of files that need each other, a shortest circle through its first file."""
+    """For each set of files that need each other, a shortest cycle through its first file."""
     found, seen = [], set()
     for start in sorted(graph):
         if start in seen:
@@ -155,7 +155,7 @@ def circles(graph: Graph) -> list[list[str]]:
 
 
 def reached(graph: Graph, start: str) -> dict[str, str]:
-    """What a file needs, each with the file before it on a shortest way."""
+    """The files that a file needs, each with its predecessor on a shortest path."""
     before: dict[str, str] = {}
     waiting = [start]
     while waiting:
@@ -172,7 +172,7 @@ def mutual(graph: Graph, one: str, other: str) -> bool:
 
 
 def shortest_way(graph: Graph, start: str) -> list[str]:
-    """The files of a circle from a file back to it; none where there is none."""
+    """The files of a shortest cycle through `start`; empty if there is none."""
     before = reached(graph, start)
     if start not in before:
         return []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: the table of layers in ARCHITECTURE.md, read from #include lines."""
+"""Checks #include lines against the table of layers in ARCHITECTURE.md."""
 
 import dataclasses
 import pathlib
@@ -11,7 +11,7 @@ import source_tree
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """What one folder may include: folders of src/, public headers, and third parties by name."""
+    """What a folder may include: folders of src/, public headers, and third-party libraries."""
 
     folders: tuple[str, ...] = ()
     public: str = "values"  # none, values (VALUE_HEADERS), all
@@ -19,7 +19,7 @@ class Layer:
     posix: bool = False
 
 
-# The public headers that define a type once for the library and its users.
+# The public headers with types that the library and its users share.
 VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "value.h"}
 
 _OPERATORS = ("base", "tensor", "opmath", "ir", "ops")
@@ -58,8 +58,8 @@ LAYERS = {
     "bench": Layer(public="all", third_party=("Google Benchmark",), posix=True),
 }
 
-# Single headers open to a folder beyond its row: the compiler of loops is a plug-in, known through
-# its interface alone; exporters share what they are told.
+# Headers that a folder may include beyond its row. The loop compiler is a plug-in that is known
+# only through its interface, and exporters share their options.
 OPEN_HEADERS = {
     ("src/plan", "jit/interface.h"),
     ("src/api", "jit/interface.h"),
@@ -85,13 +85,13 @@ THIRD_PARTY = {
     "benchmark/": "Google Benchmark",
 }
 
-# Headers of the system and of the compiler that are not the standard library's.
+# System and compiler headers outside the standard library.
 POSIX = re.compile(
     r"(sys/|linux/)\w+\.h|(dlfcn|fcntl|unistd|pthread|sched|signal|poll|termios|cpuid"
     r"|x86intrin|\w*mmintrin|arm_neon|fenv|features)\.h"
 )
 
-# The standard library as C names it, for files of C and the one header that is C, too.
+# C's names of the standard library, for C files and the one header that is also C.
 C_LIBRARY = re.compile(
     r"(assert|ctype|errno|float|inttypes|limits|math|signal|stdbool|stddef|stdint|stdio|stdlib"
     r"|string|time)\.h"
@@ -102,7 +102,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
 def layer_of(path: pathlib.PurePath) -> str | None:
-    """The longest prefix of path that has a row; None where the table does not reach (tests)."""
+    """The longest prefix of path that has a row; None outside the table (for example in tests)."""
     for parent in path.parents:
         if parent.as_posix() in LAYERS:
             return parent.as_posix()
@@ -110,7 +110,7 @@ def layer_of(path: pathlib.PurePath) -> str | None:
 
 
 def target_of(root: pathlib.Path, path: pathlib.Path, name: str) -> str | None:
-    """The project file that an include names, relative to root, or None when it is not ours."""
+    """The project file that an include names, relative to root, or None if it is not ours."""
     candidates = [path.parent / name, pathlib.Path("src") / name, pathlib.Path("include") / name]
     candidates.append(pathlib.Path("bench") / name)
     for candidate in candidates:
@@ -123,7 +123,7 @@ def target_of(root: pathlib.Path, path: pathlib.Path, name: str) -> str | None:
 
 
 def reason_against(home: str, layer: Layer, target: str | None, name: str, quoted: bool):
-    """Why a file of the folder home may not include name, or None when it may."""
+    """The reason why a file of the folder `home` may not include `name`, or None if it may."""
     if target is not None:
         return reason_against_ours(home, layer, target)
     if quoted:
@@ -180,7 +180,8 @@ def check_file(root: pathlib.Path, path: pathlib.Path) -> list[str]:
 
 
 def check_own_header(root: pathlib.Path, path: pathlib.Path, names: list[str]) -> list[str]:
-    """A .cpp beside a header of its name includes that header first, so that it stands alone."""
+    """A .cpp with a header of the same name includes it first, so that the header is
+    self-contained."""
     own = path.with_suffix(".h")
     if path.parts[0] != "src" or path.suffix != ".cpp" or not (root / own).is_file():
         return []

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the list.inc files: sorted where they say so, and in step with the files beside them.
+"""Checks that list.inc files are sorted where they say so, and match the files next to them.
 
-A list whose comment says 'sorted' is sorted by the first argument of its rows. The operators
-defined in src/ops, the kernels in src/kernels and the passes in src/passes and src/loopnest are the
-rows of the list.inc there, and a file of the same folder of tests/ names each of them."""
+A list whose comment says 'sorted' is sorted by the first argument of its rows. The rows are the
+operators defined in src/ops, the kernels in src/kernels, or the passes in src/passes and
+src/loopnest. Each is named by a file in the same folder of tests/."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ _PASS = re.compile(r"^Expected<Change>\s+(\w+)\(ir::Module\s*&", re.M)
 
 
 def rows(path: pathlib.Path) -> list[str]:
-    """The first arguments of a list's rows; none where there is no such file."""
+    """The first arguments of the rows of a list; empty if the file does not exist."""
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -40,7 +40,7 @@ def check_sorted(root: pathlib.Path, path: pathlib.Path) -> list[str]:
 
 
 def defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> dict[str, pathlib.Path]:
-    """What the files <name>.cpp of a folder of src/, or of one below it, define under their own name."""
+    """The files <name>.cpp in a folder of src/, or below it, that define <name>."""
     found = {}
     for path in source_tree.sources(root, ("src",), (".cpp",)):
         if path.parts[:2] == ("src", folder):
@@ -64,8 +64,8 @@ def check_defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> list[
 
 
 def check_tested(root: pathlib.Path, folder: str) -> list[str]:
-    """Every row is named by a file of tests/<folder>: by its name, or by its text, where an operator
-    is named by its function <name>_samples."""
+    """Each row is named by a file of tests/<folder>, by name or in its text. An operator is named
+    by its function <name>_samples."""
     word = re.compile(r"\b(\w+)_samples\b" if folder == "ops" else r"\b(\w+)\b")
     named: set[str] = set()
     for path in source_tree.files(root):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the sizes of files (800 lines), functions (100) and C++ classes (250, 30 methods).
 
-C++ functions and classes are found by matching braces, Python's functions by its own parser.
+C++ functions and classes are found by matching braces, Python functions by Python's parser.
 Exceptions are listed in tools/dev/sizes_allowed.txt, one per line: a file, file:function,
-file:Class.lines or file:Class.methods, then the limit and the reason."""
+file:Class.lines or file:Class.methods, followed by the limit and the reason."""
 
 import ast
 import dataclasses
@@ -45,12 +45,12 @@ class Class:
     name: str
     line: int
     lines: int = 0
-    methods: int = 0  # declared in it, those that are defaulted or deleted left out
+    methods: int = 0  # the ones declared in it, except defaulted or deleted ones
 
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """A statement, a function, or the beginning or end of a scope, all outside of functions."""
+    """A statement, a function, or the beginning or end of a scope, outside of any function."""
 
     kind: str  # statement, function, open, close
     head: str  # the text before its brace or semicolon
@@ -67,14 +67,14 @@ def _plain_head(head: str) -> str:
 
 
 def _is_scope(head: str) -> bool:
-    """Whether a brace after this text opens a namespace or a type, whose members count themselves."""
+    """Whether a brace after this text opens a namespace or a type, whose members are counted."""
     head = _plain_head(head)
     before_parenthesis = head.split("(")[0]
     return _SCOPE.search(before_parenthesis) is not None and "=" not in before_parenthesis
 
 
 def _brace_kind(head: str, in_parentheses: bool) -> str:
-    """What a brace after this text opens, outside any function: scope, function or initialiser."""
+    """The kind of a brace after this text, outside any function: scope, function or initialiser."""
     if in_parentheses or _MEMBER_BRACE.search(head):
         return "initialiser"
     if _is_scope(head):
@@ -83,7 +83,7 @@ def _brace_kind(head: str, in_parentheses: bool) -> str:
 
 
 def _plain_code(text: str) -> str:
-    """The text without comments, literals and preprocessor lines, on the same lines."""
+    """Blanks comments, literals and preprocessor lines, and keeps the line numbers."""
 
     def blank(match: re.Match) -> str:
         return re.sub(r"[^\n]", " ", match[0])
@@ -94,8 +94,8 @@ def _plain_code(text: str) -> str:
 
 def _parts(text: str) -> Iterator[_Part]:
     scopes: list[str] = []  # kinds of the open braces outside functions
-    head, head_line, parentheses = "", 1, 0  # what was read since the last statement
-    braces_inside = 0  # open braces of the function being read
+    head, head_line, parentheses = "", 1, 0  # the text since the last statement
+    braces_inside = 0  # open braces of the current function
     line = 1
     for char in _plain_code(text):
         line += char == "\n"
@@ -150,9 +150,9 @@ def _declares_method(head: str) -> bool:
 
 
 def cxx_classes(text: str) -> list[Class]:
-    """The classes and structs defined in the text, in the order of their ends."""
+    """The classes and structs defined in the text, in the order in which they end."""
     found: list[Class] = []
-    open_scopes: list[Class | None] = []  # None: a namespace, an enumeration or a union
+    open_scopes: list[Class | None] = []  # None: a namespace, enumeration or union
     for part in _parts(text):
         if part.kind == "open":
             name = _CLASS.search(_plain_head(part.head))
@@ -177,7 +177,7 @@ def python_functions(text: str) -> list[Function]:
 
 
 def read_allowed(root: pathlib.Path) -> tuple[dict[str, int], list[str]]:
-    """The allow-list as limits, and its own faults."""
+    """The allow-list as limits, and the problems in it."""
     limits: dict[str, int] = {}
     problems = []
     path = root / ALLOWED

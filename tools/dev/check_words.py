@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks words: ASCII in sources, no path or host of one machine, no open end without an issue, and
-none of the words of banned_words.py."""
+"""Checks the text of files: only ASCII in sources, no path or host of one machine, no to-do
+without an issue, and no banned words (banned_words.py)."""
 
 import pathlib
 import re
@@ -14,13 +14,13 @@ TEXT_SUFFIXES = {
     ".json", ".md", ".py", ".pyi", ".sh", ".svg", ".toml", ".txt", ".yaml", ".yml",
 }
 TEXT_NAMES = {"Makefile", "LICENSE", ".gitignore", ".clang-format", "run"}
-PROSE_SUFFIXES = {".md", ".svg"}  # what people read may use every letter
+PROSE_SUFFIXES = {".md", ".svg"}  # may use any letter
 
-# Folders that exist on one machine only. Split, so that this file does not name them itself.
+# Folders that exist only on one machine. Split, so that this file does not contain them.
 _FOLDERS = ("/wo" "rk/", "/ho" "me/", "/ro" "ot/", "/fa" "rm/", "/Us" "ers/", "/mn" "t/", "/me" "dia/")
 _PATH = re.compile(r"(?<![\w.}/*-])(?:" + "|".join(map(re.escape, _FOLDERS)) + ")")
 
-# Every host that the project may name; all are public and known to every reader.
+# The hosts that the project may name; all of them are public and well known.
 HOSTS = {
     "apache.org", "arxiv.org", "debian.org", "doi.org", "github.com", "github.io", "gnu.org",
     "ieee.org", "keepachangelog.com", "librivox.org", "llvm.org", "onnx.ai", "onnxruntime.ai",
@@ -60,7 +60,7 @@ def check_line(path: pathlib.Path, line: str) -> list[str]:
 
 
 def banned(path: pathlib.Path, text: str, bans) -> list[tuple[int, str]]:
-    """Lines that hold a word of `bans`, and what to write there."""
+    """The lines with a word of `bans`, and what to write instead."""
     found = []
     for ban in bans:
         if not ban.applies_to(path.as_posix()) or not ban.regex.search(text):
@@ -72,7 +72,7 @@ def banned(path: pathlib.Path, text: str, bans) -> list[tuple[int, str]]:
 
 
 def count_open(texts: dict[pathlib.Path, str]) -> None:
-    """Prints how often the words that are not enforced yet are found."""
+    """Prints how often each word that is not enforced yet occurs."""
     for ban in BANS:
         if not ban.enforced:
             lines = sum(len(banned(path, text, [ban])) for path, text in texts.items())

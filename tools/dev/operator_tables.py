@@ -1,4 +1,4 @@
-"""Tables of the operators that the front-ends read, from their list.inc files."""
+"""Tables of the operators supported by the front-ends, from their list.inc files."""
 
 import pathlib
 import re

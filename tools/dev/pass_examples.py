@@ -1,4 +1,4 @@
-"""The passes and an example of each, from src/passes/list.inc and the texts in tests/passes."""
+"""The passes with an example each, from src/passes/list.inc and the cases in tests/passes."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ _CASE = re.compile(r"^// ==== (.*)\n", re.M)
 
 
 def rows(root: pathlib.Path) -> list[tuple[str, str]]:
-    """The name and the line of documentation of every pass, in the order in which they run."""
+    """The name and documentation line of each pass, in the order in which they run."""
     text = (root / "src/passes/list.inc").read_text(encoding="utf-8")
     return [(name, doc) for _, name, doc in _ROW.findall(text)]
 
@@ -21,15 +21,15 @@ def table(root: pathlib.Path) -> str:
 
 
 def cases(path: pathlib.Path) -> dict[str, list[str]]:
-    """The cases of a file of tests/passes: the module before and, if it changes, the one after."""
+    """The cases of a file in tests/passes: the module before and, if it changes, after the pass."""
     _, *parts = _CASE.split(path.read_text(encoding="utf-8"))
     return {title: re.split(r"^// ----\n", body, flags=re.M)
             for title, body in zip(parts[::2], parts[1::2])}
 
 
 def example(root: pathlib.Path, argument: str) -> str:
-    """`argument` is a pass, whose first case that it changes is taken, or `<pass> case <number>`,
-    counted from 1 among these."""
+    """The example of a pass. `argument` is a pass, for the first case that it changes, or
+    `<pass> case <number>`, which counts these cases from 1."""
     name, _, number = argument.partition(" case ")
     path = root / "tests" / "passes" / f"{name}.ir"
     if not path.is_file():

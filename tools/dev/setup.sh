@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building, testing or the demo needs on Debian 12: packages with apt-get, Python
-# packages in build/venv. Does nothing, quickly, when all is there.
+# Installs the prerequisites of building, testing or the demo on Debian 12: packages with apt-get,
+# Python packages in build/venv. Returns quickly if everything is installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -70,7 +70,7 @@ install_packages() {
     fail "apt-get could not install ${missing[*]} (a network is needed once)"
 }
 
-# A stamp holds what was installed and where, so that a change of either installs again.
+# A stamp records what was installed and where; a change of either triggers a new installation.
 fingerprint() {
   { pwd; cat tools/dev/requirements-build.txt "$1"; } | sha256sum | cut -d' ' -f1
 }
@@ -102,7 +102,7 @@ main() {
       build | python | test | sanitizers | bench | peers | docs | demo) ;;
       *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
     esac
-    # The lists hold package names only, so splitting at blanks is meant.
+        # The lists hold only package names, so word splitting is intended.
     # shellcheck disable=SC2206
     wanted+=(${packages[$part]})
     [[ -n "${requirements[$part]:-}" ]] && files+=("${requirements[$part]}")

@@ -1,4 +1,4 @@
-"""The project's own files, and their C++ text without comments and strings: what the checks share."""
+"""The project's files, and C++ text without comments and strings; shared by the checks."""
 
 import argparse
 import pathlib
@@ -32,8 +32,8 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
 
 
 def files(root: pathlib.Path) -> list[pathlib.Path]:
-    """Every file of the project, relative to root and sorted: what git tracks or would track, or,
-    where root is no git checkout, all but what building leaves behind."""
+    """Every file of the project, relative to root and sorted: tracked and untracked files that git
+    does not ignore or, outside a git checkout, everything except build outputs."""
     listing = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard", "--", "."],
         capture_output=True,
@@ -51,7 +51,7 @@ def sources(root: pathlib.Path, folders: tuple[str, ...], suffixes: tuple[str, .
 
 
 def code_only(text: str) -> str:
-    """C++ text with comments and the insides of literals blanked; every line stays on its line."""
+    """Blanks comments and the contents of literals in C++ text, and keeps the line numbers."""
 
     def blank(match: re.Match) -> str:
         kept = re.sub(r"[^\n]", " ", match.group())
@@ -61,7 +61,7 @@ def code_only(text: str) -> str:
 
 
 def report(name: str, problems: list[str], checked: str) -> int:
-    """Prints the outcome in the one form of all checks and returns the exit status."""
+    """Prints the result of a check in the common form and returns the exit status."""
     for problem in problems:
         print(problem)
     outcome = f"{len(problems)} problem{'s' * (len(problems) != 1)}" if problems else "ok"

@@ -1,11 +1,11 @@
-"""The functions of scanloom.tensor in groups, each with the first sentence of its documentation."""
+"""The functions of scanloom.tensor in groups, each with the first sentence of its docstring."""
 
 import importlib
 import inspect
 
 import scanloom.tensor as T
 
-# Every function of `T` belongs to one group; variables by kind (`T.vector`, `T.imatrix`) to none.
+# Every function of `T` is in one group, except variables by kind (`T.vector`, `T.imatrix`).
 GROUPS = {
     "Arithmetic": """add sub mul true_div divide floor_div int_div mod mod_check divmod neg negative
         inv sqr square sqrt pow power abs_ absolute sign sgn identity tensor_copy""",
@@ -46,7 +46,7 @@ def sentence(function) -> str:
 
 
 def rows(module, names: list[str], prefix: str) -> str:
-    """A row for each sentence, so that several names of one function share it."""
+    """Table rows, one per sentence, so that several names of a function share a row."""
     by_text: dict[str, list[str]] = {}
     for name in names:
         by_text.setdefault(sentence(getattr(module, name)), []).append(f"`{prefix}{name}`")
@@ -55,7 +55,7 @@ def rows(module, names: list[str], prefix: str) -> str:
 
 
 def functions(module) -> list[str]:
-    """What a module offers, in the order of the alphabet, without what its parts need."""
+    """The public functions of a module in alphabetical order."""
     names = getattr(module, "__all__", None) or [
         name for name, value in vars(module).items()
         if not name.startswith("_") and inspect.isfunction(value)

@@ -2,8 +2,8 @@
 """Adds the cases of ONNX's backend suite that pass to tests/data/backend_suite.txt.
 
 Needs the Python package (make python) and build/venv: build/venv/bin/python
-tools/dev/update_backend_table.py [--failing]. A case that is listed and fails is named and kept:
-the table only grows. Exit status 1 when there is one."""
+tools/dev/update_backend_table.py [--failing]. A listed case that fails is reported and kept,
+because the table only grows; the exit status is then 1."""
 
 import argparse
 import pathlib

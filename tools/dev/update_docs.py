@@ -6,9 +6,9 @@ A generated part is enclosed by two comments in its page,
     <!-- generated NAME -->
     <!-- end -->
 
-and comes from the sources; everything else in a page is edited by hand. The tensor functions
-need the Python package: build/venv/bin/python tools/dev/update_docs.py [--check]. With --check
-nothing is written; exit status 1, and a diff, where a page is out of date."""
+and comes from the sources; everything else in a page is edited by hand. The tensor functions need
+the Python package: build/venv/bin/python tools/dev/update_docs.py [--check]. With --check, nothing
+is written; if a page is out of date, a diff is printed and the exit status is 1."""
 
 import argparse
 import difflib

@@ -1,7 +1,7 @@
-"""Writes the reference of C++ and C as Markdown, from the headers and their comments.
+"""Writes the C++ and C reference as Markdown, from the headers and their comments.
 
-A header opens with a comment that introduces it. Comments of `///` belong to the declaration after
-them, comments of `//` and `/* ---- ... */` introduce what follows up to the next one.
+A header begins with a comment that introduces it. `///` comments document the declaration after
+them; `//` and `/* ---- ... */` comments introduce the declarations up to the next such comment.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ _FUNCTION = re.compile(r"(operator\s?(?:\(\)|\[\]|[^\s\w(]+|[\w:]+[\w: &]*)|~?\w
 
 @dataclasses.dataclass
 class Item:
-    """A declaration with the comment above it; without `text`, a comment alone."""
+    """A declaration with the comment above it; only a comment if `text` is empty."""
 
     text: str
     doc: str = ""
-    section: str = ""  # the title of a section, of C
-    joined: bool = False  # without a blank line or comment after the one before
+    section: str = ""  # the title of a section, in C
+    joined: bool = False  # follows the previous item without a blank line or comment
 
 
 def expand_lists(text: str, folder: pathlib.Path) -> str:
@@ -45,7 +45,7 @@ def expand_lists(text: str, folder: pathlib.Path) -> str:
 
 
 def introduction(text: str) -> tuple[str, str]:
-    """Returns the comment at the head of a header, and the rest of it."""
+    """Returns the comment at the top of a header, and the rest of the text."""
     lines = text.splitlines()
     count = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
     return comment_text(lines[:count]), "\n".join(lines[count:]) + "\n"
@@ -56,7 +56,7 @@ def comment_text(lines: list[str]) -> str:
 
 
 def is_complete(text: str) -> bool:
-    """Whether the lines read so far are a whole declaration."""
+    """Whether the lines read so far are a complete declaration."""
     bare = re.sub(r'"[^"]*"|//.*', "", text)
     if bare.count("{") != bare.count("}") or bare.count("(") != bare.count(")"):
         return False
@@ -113,7 +113,7 @@ def public_part(body: str) -> str:
 
 
 def without_body(text: str) -> str:
-    """Returns a function without body and initializers, on one line or an argument per line."""
+    """Returns a function without body and initializers, on one line or one argument per line."""
     text = re.sub(r"\s+", " ", _NOISE.sub("", text)).strip()
     match = _FUNCTION.search(re.sub(r"^template <.*?> ", lambda m: " " * len(m[0]), text))
     if not match:
@@ -141,7 +141,7 @@ def split_arguments(text: str) -> list[str]:
 
 
 def name_of(text: str) -> str:
-    """Returns the name that a declaration declares, for its heading."""
+    """Returns the name of a declaration, for its heading."""
     text = _NOISE.sub("", text).strip()
     if match := re.match(r"^typedef [^;]*?\(\*(\w+)\)|^typedef [^;(]*?(\w+);", text):
         return match[1] or match[2]
@@ -163,7 +163,7 @@ def is_record(text: str) -> bool:
 
 
 def record_block(text: str) -> str:
-    """Returns a struct or enumeration as written in the header, functions without bodies."""
+    """Returns a struct or enumeration as written in the header, without function bodies."""
     lines = [_NOISE.sub("", line) for line in public_part(text).splitlines()]
     shown, skipped = [], 0
     for line in lines:
@@ -181,12 +181,12 @@ def record_block(text: str) -> str:
 
 
 def groups(found: list[Item]) -> list[list[Item]]:
-    """Groups items under one heading: overloads, pairs with one comment, runs without any."""
+    """Groups items under one heading: overloads, pairs with one comment, runs without comments."""
     made: list[list[Item]] = []
     for i, item in enumerate(found):
         last = made[-1] if made else None
         if last and is_record(item.text) and not name_of(item.text):
-            last.append(item)  # the numbers of the type above, in C
+            last.append(item)  # in C, the enumerators of the type above
             continue
         if last and item.text and item.joined and last[-1].text and not is_record(last[-1].text):
             same = name_of(item.text) == name_of(last[-1].text)
@@ -201,7 +201,7 @@ def groups(found: list[Item]) -> list[list[Item]]:
 
 
 def declared(item: Item) -> str:
-    """Returns a declaration as the page shows it."""
+    """Returns the text of a declaration for the page."""
     text = _NOISE.sub("", item.text).strip()
     if is_class(item):
         return re.sub(r"\s+", " ", text.partition("{")[0]).strip() + ";"
@@ -209,7 +209,7 @@ def declared(item: Item) -> str:
 
 
 def is_class(item: Item) -> bool:
-    """Whether members get entries of their own; those of a struct are shown in its block."""
+    """Whether members get their own entries; members of a struct are shown in its block."""
     return is_record(item.text) and _NOISE.sub("", item.text).lstrip().startswith(("class", "template"))
 
 
@@ -250,7 +250,7 @@ def write_items(found: list[Item], level: int, prefix: str, language: str) -> st
 
 
 def is_left_out(item: Item) -> bool:
-    """Whether it is a forward declaration, or something that only the compiler needs."""
+    """Whether it is a forward declaration, or only matters to the compiler."""
     text = item.text.strip()
     return bool(text) and bool(
         re.match(r"^(class|struct) \w+;|^static_assert|^template class|^template <> inline", text)
@@ -261,7 +261,7 @@ def is_left_out(item: Item) -> bool:
 
 
 def header_page(path: pathlib.Path, language: str) -> str:
-    """Returns the page of one header; "" where it declares nothing."""
+    """Returns the page of one header; "" if it declares nothing."""
     head, rest = introduction(expand_lists(path.read_text(encoding="utf-8"), path.parent))
     found = items(rest)
     if not any(item.text and not is_left_out(item) for item in found):
@@ -276,7 +276,7 @@ def is_c(path: pathlib.Path) -> bool:
 
 
 def pages(include: pathlib.Path) -> dict[str, str]:
-    """Returns Markdown by page: one per header, a table of these, and the body of C's page."""
+    """Returns the pages as Markdown: one per header, an index table, and the body of the C page."""
     made, rows = {}, []
     for path in sorted([*include.glob("*.h"), *include.glob("*.hpp")]):
         if is_c(path):

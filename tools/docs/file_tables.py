@@ -1,4 +1,4 @@
-"""Writes tables of the files of a folder as Markdown, from the comments that open them."""
+"""Writes tables of the files in a folder as Markdown, from their opening comments."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ _MARK = re.compile(r"^<!-- files of (.*) -->$", re.M)
 
 
 def opening(path: pathlib.Path) -> str:
-    """Returns the comment that opens a file, as one line; "" where there is none."""
+    """Returns the opening comment of a file as one line; "" if there is none."""
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("//") or line in ("//", "///"):
@@ -23,7 +23,7 @@ def first_sentence(text: str) -> str:
 
 
 def table(folder: pathlib.Path) -> str:
-    """Returns a row for each header, and for each source without one that opens with a comment."""
+    """Returns a row for each header, and for each source with an opening comment and no header."""
     rows = {}
     for path in [*folder.glob("*.cpp"), *folder.glob("*.h")]:
         if text := opening(path):

@@ -1,13 +1,13 @@
-"""Markdown for the pages of the reference: escaped comments, headings, listings, anchors."""
+"""Markdown for the reference pages: escaping, headings, code blocks, anchors."""
 
 import re
 
-_MOST_NAMES = 4  # in a heading
+_MOST_NAMES = 4  # in one heading
 _CODE = re.compile(r"(`[^`]*`)")
 
 
 def escape(text: str) -> str:
-    """Returns text of a comment, with the characters escaped that are markup in Markdown."""
+    """Escapes Markdown markup in the text of a comment."""
     parts = _CODE.split(text)
     return "".join(
         part if part.startswith("`") and len(part) > 1
@@ -17,7 +17,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str, language: str) -> str:
-    """Returns a fenced block."""
+    """Returns a fenced code block."""
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
@@ -31,7 +31,7 @@ def heading(level: int, names: list[str], anchor: str, label: str = "") -> str:
 
 
 def wrap_call(head: str, arguments: list[str], tail: str, columns: int = 88) -> str:
-    """Returns `head(arguments)tail`, with an argument per line where one line is too short."""
+    """Returns `head(arguments)tail`, with one argument per line if a single line is too short."""
     line = f"{head}({', '.join(arguments)}){tail}"
     if len(line) <= columns or not arguments:
         return line
@@ -39,7 +39,7 @@ def wrap_call(head: str, arguments: list[str], tail: str, columns: int = 88) -> 
 
 
 def unique_anchors(page: str) -> str:
-    """Returns the page with numbers appended to anchors that occur before."""
+    """Appends numbers to repeated anchors of a page."""
     seen: dict[str, int] = {}
 
     def numbered(match: re.Match) -> str:

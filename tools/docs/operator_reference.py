@@ -1,4 +1,4 @@
-"""Writes the reference of the IR's operators as Markdown, from their definitions in src/ops."""
+"""Writes the reference of the IR operators as Markdown, from their definitions in src/ops."""
 
 import pathlib
 import re
@@ -19,18 +19,18 @@ _EFFECTS = {
 
 
 def field(definition: str, name: str) -> str:
-    """Returns the text of a field of an OpDef; "" where it is not set."""
+    """Returns the text of a field of an OpDef; "" if it is not set."""
     match = re.search(rf"^    \.{name} =(.*?)(?=^    \.\w+ =|\Z)", definition, re.M | re.S)
     return match[1].strip().rstrip(",") if match else ""
 
 
 def text_of(literal: str) -> str:
-    """Returns the text of adjacent string literals."""
+    """Concatenates adjacent string literals."""
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal)).replace('\\"', '"')
 
 
 def operands(definition: str) -> list[str]:
-    """Returns `name: what it takes` for each operand, with ? or ... for optional or variadic."""
+    """Returns `name: accepted types` for each operand, with ? or ... for optional or variadic."""
     found = []
     pattern = (r'\{(?:\.name = )?"([\w.]+)"(?:, (?:\.accept = )?ir::Accept::(\w+))?'
                r"(?:, (?:\.arity = )?ir::Arity::(\w+))?[^}]*\}")
@@ -63,7 +63,7 @@ def entry(definition: str) -> str:
 
 
 def page(ops: pathlib.Path) -> str:
-    """Returns the page: a section per family, an entry per operator."""
+    """Returns the page, with a section per family and an entry per operator."""
     parts = []
     for family, title in _FAMILIES.items():
         entries = {}

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "dev"))
 
 import tensor_functions  # noqa: E402
 
-# The pages: the module, and the title.
+# The pages, with their modules.
 _MODULES = {
     "tensor": "scanloom.tensor",
     "tensor.nnet": "scanloom.tensor.nnet",
@@ -33,7 +33,7 @@ _MODULES = {
 }
 
 
-# These come first on their pages; the others follow in alphabetical order.
+# These come first on their pages, followed by the others in alphabetical order.
 _FIRST = ("InferenceSession", "Stream", "SessionOptions", "RunOptions", "OrtValue", "IOBinding",
           "scan", "function", "shared", "grad", "Variable", "SharedVariable")
 
@@ -57,7 +57,7 @@ def parameter(each: inspect.Parameter) -> str:
 
 
 def signature(name: str, value: Any, is_method: bool = False) -> str:
-    """Returns the call as Python; only the name where there is no signature."""
+    """Returns the call in Python syntax; only the name if there is no signature."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -79,7 +79,7 @@ def signature(name: str, value: Any, is_method: bool = False) -> str:
 
 
 def doc_markdown(text: str) -> str:
-    """Returns a docstring as Markdown: indented examples as code, `name: meaning` as a list."""
+    """Converts a docstring to Markdown: indented examples to code, `name: meaning` to lists."""
     made = []
     for part in re.split(r"\n\s*\n", text.strip("\n")):
         lines = part.splitlines()
@@ -150,7 +150,7 @@ def write_class(names: list[str], value: type, level: int) -> str:
     shown = names[0]
     if "__init__" in vars(value) and not issubclass(value, BaseException):
         made = signature(names[0], value.__init__, is_method=True)
-        shown = names[0] if "_native." in made else made  # others are made by functions
+        shown = names[0] if "_native." in made else made  # such classes are made by functions
     elif bases:
         shown = f"{names[0]}({', '.join(bases)})"
     if issubclass(value, enum.Enum):
@@ -190,16 +190,16 @@ def offered(module: types.ModuleType) -> list[str]:
 
 
 class Pages:
-    """The pages written so far. A name that several modules offer has its entry on the first
-    one's page; the others link to it."""
+    """The pages written so far. A name that several modules offer is documented on the page of the
+    first one; the other pages link to it."""
 
     def __init__(self) -> None:
         self.text: dict[str, str] = {}
         self.homes: dict[int, str] = {}
-        self.kept: list[Any] = []  # so that no id is given away again
+        self.kept: list[Any] = []  # keeps objects alive, so that ids stay unique
 
     def entries(self, page: str, module: types.ModuleType, names: list[str]) -> tuple[list, list[str]]:
-        """Returns the entries of the page, and links to those that other pages have."""
+        """Returns the entries of the page, and links to entries on other pages."""
         new, known = [], []
         for found, value in by_value(module, names):
             home = self.homes.get(id(value))
@@ -245,7 +245,7 @@ def write_module(pages: Pages, name: str, title: str) -> None:
 
 
 def write_package(pages: Pages) -> None:
-    """Writes the names of the package itself on two pages: models, and expressions."""
+    """Writes the names of the package itself to two pages: models, and expressions."""
     import scanloom
 
     models = set(scanloom.__all__)
@@ -266,7 +266,7 @@ def write_package(pages: Pages) -> None:
 
 
 def pages() -> dict[str, str]:
-    """Returns Markdown by page; that of the index is a table of the others."""
+    """Returns Markdown by page; the index page is a table of the others."""
     made = Pages()
     write_package(made)
     rows = ["| [Sessions and streams](sessions.md) | models: `scanloom.InferenceSession` and its like |\n",

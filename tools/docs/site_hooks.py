@@ -1,7 +1,7 @@
-"""Hooks of MkDocs (mkdocs.yml): pages that are not in docs/, and links to them.
+"""MkDocs hooks (mkdocs.yml): add pages from outside docs/ and redirect links to them.
 
-The documents at the root, the examples and the reference become pages, too. Links in documents are
-written for the source tree; those that lead out of docs/ are redirected to these pages.
+The documents in the root folder, the examples and the reference become pages, too. Links are
+written for the source tree; those that leave docs/ are redirected to these pages.
 """
 
 import pathlib
@@ -27,18 +27,18 @@ DOCUMENTS = {
     "LICENSE": "license.md",
     "examples/README.md": "examples/index.md",
 }
-# The page for a folder or file of the tree that is not a page itself.
+# The page that represents a folder or file of the source tree that is not a page itself.
 PLACES = {
     "README.md": "index.md",
     "examples": "examples/index.md",
 }
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".c": "c"}
-_ADDED: dict[str, str] = {}  # what is added to pages of docs/, by their paths
+_ADDED: dict[str, str] = {}  # text to append to pages of docs/, by path
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
 def example_pages() -> dict[str, str]:
-    """Returns a page for each program of examples/, by its path in the site."""
+    """Returns a page for each program in examples/, by its path in the site."""
     made = {}
     for path in sorted((ROOT / "examples").iterdir()):
         if path.suffix in LANGUAGES:
@@ -70,13 +70,13 @@ def on_files(files, config):
 
 
 def tree_path(page: str) -> str:
-    """Returns the path in the source tree of a page of the site."""
+    """Returns the path in the source tree that corresponds to a page of the site."""
     sources = {target: source for source, target in DOCUMENTS.items()}
     return sources.get(page, f"docs/{page}")
 
 
 def redirected(target: str, page: str, known: set[str]) -> str:
-    """Returns the link as the page of the site needs it."""
+    """Returns the link in the form that the page of the site needs."""
     path, _, anchor = target.partition("#")
     if not path or "://" in target or target.startswith("mailto:"):
         return target
