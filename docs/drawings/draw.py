@@ -154,7 +154,7 @@ def loop_life() -> Drawing:
         ("loop after passes", "hoisted, fused, batched over steps", "scanloom show --passes", "box"),
         ("node of a Plan", "the kernels that it may use", "scanloom show --plan", "box"),
         ("instructions of a Binding", "strategy, slots, kernels", "scanloom show --plan --dim T=1000", "box"),
-        ("loop nests", "statements over elements, fused", "", "hot"),
+        ("loop nests", "statements over elements, fused", "scanloom show --nests", "hot"),
         ("LLVM IR", "any number of steps, vectors of lanes", "", "hot"),
         ("machine code", "states in registers where they fit", "scanloom explain", "hot"),
     ]

@@ -136,6 +136,11 @@ class SCANLOOM_API Session {
   /// The plan; with feeds, also the binding for their sizes: buffers, offsets, kernels.
   [[nodiscard]] std::string plan() const;
   Expected<std::string> plan(std::span<const Feed> feeds) const;
+  /// The loop nests of every loop whose body is compiled step by step, for the sizes of the feeds:
+  /// before their passes and after each pass that changed something. One line says why another loop
+  /// has none. For people: compiles nothing that binding does not. Errors: invalid_argument (feeds
+  /// as in `run`). Thread safe.
+  [[nodiscard]] Expected<std::string> nests(std::span<const Feed> feeds) const;
   /// The operators of the model after passes and how often each occurs, such as "loop", "branch",
   /// "conv".
   [[nodiscard]] std::vector<std::pair<std::string, int>> operators() const;

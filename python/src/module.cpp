@@ -151,6 +151,14 @@ nb::object plan_for(const Session& session, const nb::dict& arrays) {
   }()));
 }
 
+nb::object nests_for(const Session& session, const nb::dict& arrays) {
+  const Feeds feeds(arrays, session.inputs());
+  return text(value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return session.nests(feeds.feeds());
+  }()));
+}
+
 /// A stream and its session, whose inputs describe the feeds. A stream is not thread safe, so
 /// threads take turns. Waits for its turn without the GIL, because the current run may need the
 /// GIL; a progress function may use its own stream.
@@ -326,6 +334,7 @@ void bind_session(nb::module_& module) {
            })
       .def("plan", [](const Session& session) { return text(session.plan()); })
       .def("plan_for", &plan_for)
+      .def("nests", &nests_for)
       .def("operators", &Session::operators);
   nb::class_<BoundStream>(module, "Stream")
       .def("push", &push)

@@ -265,14 +265,23 @@ std::string Session::plan() const {
   return ir::SizeNames(impl_->plan->module).in(plan::print(*impl_->plan));
 }
 
-Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
+Expected<std::string> Session::Impl::text_of_binding(
+    std::span<const Feed> feeds, std::string (*print)(const plan::Binding&)) const {
   return guard([&]() -> Expected<std::string> {
-    SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
-    SCANLOOM_TRY(const std::shared_ptr<Impl> unshared, impl_->unshared_for(arranged.shapes));
-    const Impl& runner = unshared ? *unshared : *impl_;
+    SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
+    SCANLOOM_TRY(const std::shared_ptr<Impl> unshared, unshared_for(arranged.shapes));
+    const Impl& runner = unshared ? *unshared : *this;
     SCANLOOM_TRY(const auto entry, runner.bind(arranged.shapes));
-    return ir::SizeNames(entry->binding->plan->module).in(plan::print(*entry->binding));
+    return ir::SizeNames(entry->binding->plan->module).in(print(*entry->binding));
   });
+}
+
+Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
+  return impl_->text_of_binding(feeds, &plan::print);
+}
+
+Expected<std::string> Session::nests(std::span<const Feed> feeds) const {
+  return impl_->text_of_binding(feeds, &plan::print_nests);
 }
 
 }  // namespace scanloom

@@ -177,6 +177,9 @@ struct Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
+  /// What `print` says of the binding for the sizes of the feeds.
+  Expected<std::string> text_of_binding(std::span<const Feed> feeds,
+                                        std::string (*print)(const plan::Binding&)) const;
   /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;

@@ -112,5 +112,8 @@ std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step);
 std::string print(const Plan& plan);
 /// For people: code, kernels, buffers with offsets, strategies with reasons.
 std::string print(const Binding& binding);
+/// For people: the loop nests of each body that is compiled step by step, and of outlined regions,
+/// before their passes and after each pass that changed something (loopnest/print.h).
+std::string print_nests(const Binding& binding);
 
 }  // namespace scanloom::plan

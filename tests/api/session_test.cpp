@@ -200,6 +200,23 @@ TEST(Session, ShowsOnlyPassesThatRan) {
               HasSubstr("no passes"));
 }
 
+TEST(Session, ShowsLoopNestsBeforeAndAfterTheirPasses) {
+  const std::vector<Feed> feeds = {{"start", view(kStart, {2})}, {"xs", view(kXs, {3, 2})}};
+  const Session session = load(running_sums());
+  const std::string text = session.nests(feeds).value_or_throw();
+  if (!text.starts_with("// no loop nests: ")) {  // as in a build without the loop compiler
+    EXPECT_THAT(text, HasSubstr("'sums' (Scan-16): "));
+    EXPECT_THAT(text, HasSubstr("\n// before passes\nbody "));
+    EXPECT_THAT(text, HasSubstr("\n// after fuse_nests\nbody "));
+    EXPECT_THAT(text, HasSubstr("\n// after promote_buffers\nbody "));
+    EXPECT_THAT(text, HasSubstr("\n// nothing to do for "));
+    EXPECT_EQ(count_of(text, "  swap "), 2u) << "promote_buffers makes the state the code's own";
+  }
+  EXPECT_THAT(load(running_sums(), {.execution = Execution::stepped}).nests(feeds).value_or_throw(),
+              HasSubstr("// no loop nests: "));
+  EXPECT_FALSE(session.nests({}));
+}
+
 TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {
   const std::string unknown = "chosen when the sizes of the inputs are known";
   EXPECT_THAT(load(running_sums()).explain(), HasSubstr(unknown));

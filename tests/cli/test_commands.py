@@ -114,6 +114,18 @@ def test_show_prints_what_each_pass_did(sums):
     assert "no passes" in scanloom("show", sums, "--passes", "--no-passes").stdout
 
 
+def test_show_prints_loop_nests_before_and_after_their_passes(sums):
+    nests = scanloom("show", sums, "--nests", "--dim", "T=7").stdout
+    assert nests.startswith("// node 'sums' (Scan-16): ")
+    before, after, idle = (
+        nests.index(f"\n// {part}") for part in ("before passes\nbody ", "after ", "nothing to do for ")
+    )
+    assert before < after < idle
+    assert "no loop nests" in scanloom("show", sums, "--nests", "--no-jit").stdout
+    assert "as a whole" in scanloom("show", sums, "--nests", "--dim", "T=7", "--jit").stdout
+    assert "loop" in scanloom("show", sums, "--ir", "--plan", "--nests").stdout
+
+
 def test_explain_names_the_loop_and_its_strategy(sums):
     answer = scanloom("explain", sums, "--dim", "T=3").stdout
     assert "'sums' (Scan-16)" in answer

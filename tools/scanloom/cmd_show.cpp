@@ -22,6 +22,7 @@ struct ShowArgs {
   bool ir = false;
   bool passes = false;
   bool plan = false;
+  bool nests = false;
   bool json = false;
 };
 
@@ -110,24 +111,23 @@ void show(const ShowArgs& args) {
   const Session session =
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
   if (args.json) return print_json(session);
-  if (!args.ir && !args.passes && !args.plan) return print_interface(session);
+  if (!args.ir && !args.passes && !args.plan && !args.nests) return print_interface(session);
   if (args.passes)
     std::cout << "// before passes\n"
               << plain_text(session.ir(false)) << "\n// passes\n"
               << plain_text(session.passes().value_or_throw()) << "\n// after passes\n";
   if (args.ir || args.passes) std::cout << plain_text(session.ir(true));
-  if (!args.plan) return;
   const bool sizes_known =
       args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
-  if (!sizes_known) {
-    std::cout << plain_text(session.plan());
-    return;
-  }
+  if (args.plan && !sizes_known) std::cout << plain_text(session.plan());
+  if (!args.nests && !(args.plan && sizes_known)) return;
   FeedArgs feeds = args.feeds;
   feeds.random = true;  // the values of the inputs do not matter here
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
-  std::cout << plain_text(session.plan(as_feeds(tensors)).value_or_throw()) << '\n'
-            << plain_text(session.explain());
+  if (args.plan && sizes_known)
+    std::cout << plain_text(session.plan(as_feeds(tensors)).value_or_throw()) << '\n'
+              << plain_text(session.explain());
+  if (args.nests) std::cout << plain_text(session.nests(as_feeds(tensors)).value_or_throw());
 }
 
 }  // namespace
@@ -145,7 +145,11 @@ void add_show(CLI::App& app, int&) {
   CLI::Option* plan = command->add_flag(
       "--plan", args->plan,
       "print the plan; with --dim or --feed also buffers, kernels and strategies for these sizes");
+  CLI::Option* nests =
+      command->add_flag("--nests", args->nests,
+                        "print the loop nests of compiled bodies before and after their passes");
   command->add_flag("--json", args->json, "print the interface as JSON")
+      ->excludes(nests)
       ->excludes(ir)
       ->excludes(passes)
       ->excludes(plan);

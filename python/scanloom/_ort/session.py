@@ -331,6 +331,13 @@ class InferenceSession:
         """The plan. With feeds, it includes buffers, offsets and kernels for their sizes."""
         return self._native.plan() if feeds is None else self._native.plan_for(feeds_of(feeds))
 
+    def nests(self, feeds: Feeds) -> str:
+        """The loop nests of bodies that are compiled step by step, for the sizes of the feeds.
+
+        They are shown before their passes and after each pass that changed something.
+        """
+        return self._native.nests(feeds_of(feeds))
+
     def operators(self) -> dict[str, int]:
         """The number of occurrences of each operator after rewriting, including loops and
         branches."""

@@ -255,6 +255,7 @@ def test_texts_for_people(sums):
     assert "// round 1: " in sums.passes() and " in passes\n" in sums.passes()
     assert "loop" in sums.plan()
     assert len(sums.plan(feeds())) > len("loop")
+    assert sums.nests(feeds()).startswith("// ")
     assert sums.operators()["loop"] == 1
     assert scanloom.__version__ == "0.1.0"
 

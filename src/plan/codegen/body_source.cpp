@@ -36,8 +36,14 @@ std::vector<ir::NodeId> nodes_of(const Part& part) {
 
 class BodyMaker {
  public:
-  BodyMaker(const Plan& plan, const Binding& binding, const BoundLoop& loop)
-      : plan_(plan), binding_(binding), loop_(loop) {}
+  BodyMaker(const Plan& plan, const Binding& binding, const BoundLoop& loop, NestTrace* trace)
+      : plan_(plan), binding_(binding), loop_(loop), trace_(trace) {
+    if (trace_ == nullptr) return;
+    options_.dump = [trace](const loopnest::NestPass& pass, const std::string& before,
+                            const std::string& after) {
+      trace->steps.push_back({pass.name, before, after});
+    };
+  }
 
   Expected<Body> make() {
     if (loop_.per_step.refusal)
@@ -54,11 +60,11 @@ class BodyMaker {
     for (const BoundCarried& port : loop_.carried)
       if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
     const auto is_buffer = [&](std::int32_t slot) { return is_in_arena(slot) && !is_state(slot); };
-    SCANLOOM_CHECK_OK(add_statements(loop_.body, loop_.exit - 1, is_buffer, read_later, body));
     for (const BoundScanned& port : loop_.scanned)
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
+    SCANLOOM_CHECK_OK(add_statements(loop_.body, loop_.exit - 1, is_buffer, read_later, body));
     return body;
   }
 
@@ -88,18 +94,21 @@ class BodyMaker {
 
   Expected<void> add_statements(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
                                 const std::vector<Use>& read_later, Body& body) {
-    SCANLOOM_TRY(BodyParts parts, as_nests(first, last, is_buffer, read_later));
+    BodyParts given{.parts = {},
+                    .source = std::move(body.source),
+                    .is_buffer = is_buffer,
+                    .read_later = read_later};
+    SCANLOOM_TRY(BodyParts parts, as_nests(first, last, given));
     if (takes_indices_ && emitted_of(parts.parts) > kMaxEmittedOfBody) {
       takes_indices_ = false;
-      SCANLOOM_TRY(parts, as_nests(first, last, is_buffer, read_later));
+      SCANLOOM_TRY(parts, as_nests(first, last, std::move(given)));
     }
-    parts.source = std::move(body.source);
-    SCANLOOM_CHECK_OK(run(parts, Stage::place));
+    SCANLOOM_CHECK_OK(run(parts, Stage::place, options_));
     if (const std::int64_t emitted = emitted_of(parts.parts); emitted > kMaxEmittedOfBody)
       return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
                   describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     parts.extents = step_extents(binding_, loop_);
-    SCANLOOM_CHECK_OK(run(parts, Stage::share));
+    SCANLOOM_CHECK_OK(run(parts, Stage::share, options_));
     body.source = std::move(parts.source);
     body.parameters = std::move(parts.parameters);
     for (Part& part : parts.parts) {
@@ -111,18 +120,23 @@ class BodyMaker {
 
   /// Instructions [first, last) as few parts. Nests are not read in pieces where code would take
   /// too much for that.
-  Expected<BodyParts> as_nests(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
-                               const std::vector<Use>& read_later) {
-    BodyParts body{.parts = {}, .is_buffer = is_buffer, .read_later = read_later};
+  Expected<BodyParts> as_nests(std::uint32_t first, std::uint32_t last, BodyParts body) {
     add_range(first, last, false, body.parts);
     std::vector<Part> given;
     if (has_pieces(body.parts)) given = body.parts;
-    SCANLOOM_CHECK_OK(run(body, Stage::shrink));
+    SCANLOOM_CHECK_OK(shrink(body));
     if (given.empty() || emitted_of(body.parts) <= kMaxEmittedToSplit) return body;
     body.parts = std::move(given);
     for (Part& part : body.parts) part.whole.reset();
-    SCANLOOM_CHECK_OK(run(body, Stage::shrink));
+    SCANLOOM_CHECK_OK(shrink(body));
     return body;
+  }
+
+  /// Traces the last attempt alone.
+  Expected<void> shrink(BodyParts& body) const {
+    if (trace_ != nullptr) trace_->steps.clear();
+    SCANLOOM_CHECK_OK(run(body, Stage::shrink, options_));
+    return {};
   }
 
   static bool has_pieces(const std::vector<Part>& parts) {
@@ -397,6 +411,8 @@ class BodyMaker {
   const Plan& plan_;
   const Binding& binding_;
   const BoundLoop& loop_;
+  NestTrace* trace_;
+  loopnest::NestRunOptions options_;
   /// Gathers and scatters by many indices are nests: long code, for each lane is an access of its
   /// own.
   bool takes_indices_ = true;
@@ -413,13 +429,14 @@ std::int64_t slices_of(const Binding& binding, const BoundScanned& port) {
   return port.window(outer.dims[static_cast<int>(port.slices.axis)]).count;
 }
 
-Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  return BodyMaker(plan, binding, loop).make();
+Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
+                             NestTrace* trace) {
+  return BodyMaker(plan, binding, loop, trace).make();
 }
 
 Expected<Body> describe_outlined_region(const Plan& plan, const Binding& binding,
-                                        const OutlinedRegion& outlined) {
-  return BodyMaker(plan, binding, binding.loops[outlined.loop])
+                                        const OutlinedRegion& outlined, NestTrace* trace) {
+  return BodyMaker(plan, binding, binding.loops[outlined.loop], trace)
       .make_outlined_region(outlined.first, outlined.last);
 }
 
