@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares two builds of Scanloom: bench/compare.py OLD NEW [--only NAME...]
 
-OLD and NEW are folders: a package (scanloom, or the folder that holds it), or a build
-(build/release), whose libraries are then run under the package that is installed. Each runs in a
-process of its own, both answer run.py's questions, and their samples alternate. Ends with 1 where
-results differ, or where the median of NEW / OLD is above the threshold twice. docs/benchmarks.md
-says more."""
+OLD and NEW are folders: a package (scanloom, or the folder that contains it), or a build
+(build/release), whose libraries are then run under the installed package. Each runs in its own
+process, both answer run.py's questions, and their samples alternate. The exit status is 1 if
+results differ, or if the median of NEW / OLD exceeds the threshold twice. See
+docs/benchmarks.md."""
 
 import argparse
 import contextlib
@@ -51,8 +51,8 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def package_in(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
-    """The package that the folder means, as a folder named scanloom, for which one in `work` may
-    have to be made. Of a build: the installed package with the build's libraries. Raises
+    """The package in a folder, as a folder named scanloom, which is made in `work` if necessary.
+    For a build, it is the installed package with the build's libraries. Raises
     FileNotFoundError."""
     made = work / "package" / "scanloom"
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def _remove(package: pathlib.Path) -> None:
 
 
 class Build:
-    """One of the two, answering in its process."""
+    """One of the two builds, answering in its own process."""
 
     def __init__(self, side: str, folder: pathlib.Path, arguments: argparse.Namespace) -> None:
         self.side = side
@@ -135,7 +135,7 @@ class Compared:
     question: str
     unit: str
     memory: bool
-    old_ns: float  # least per unit; of memory bytes, as in run.py
+    old_ns: float  # the minimum per unit; bytes for memory, as in run.py
     new_ns: float
     ratio_median: float
     ratio_min: float
@@ -149,12 +149,12 @@ class Compared:
 @dataclasses.dataclass
 class Findings:
     compared: list[Compared] = dataclasses.field(default_factory=list)
-    different: list[str] = dataclasses.field(default_factory=list)  # these end the run with 1
+    different: list[str] = dataclasses.field(default_factory=list)  # make the exit status 1
     unpaired: list[str] = dataclasses.field(default_factory=list)
 
 
 def pairs_of(answers: list[dict], findings: Findings) -> Iterator[tuple[int, int, dict, dict]]:
-    """The places and descriptions of the questions that both builds answer."""
+    """The positions and descriptions of the questions that both builds answer."""
     old, new = ({item["pairing"]: (index, item) for index, item in enumerate(answer["questions"])}
                 for answer in answers)
     findings.unpaired += [f"old: {text}" for text in answers[0]["failures"]]
@@ -169,7 +169,7 @@ def pairs_of(answers: list[dict], findings: Findings) -> Iterator[tuple[int, int
 
 
 def have_same_bits(old: dict, new: dict) -> bool:
-    """Raises Wrong where results differ by more than the question allows."""
+    """Whether results are bitwise equal. Raises Wrong if they differ beyond the tolerance."""
     arrays = []
     for item in (old, new):
         with np.load(item["results"]) as file:
@@ -183,7 +183,7 @@ def have_same_bits(old: dict, new: dict) -> bool:
 
 
 def sampled(old: Build, new: Build, places: tuple[int, int], pairs: int) -> list[tuple]:
-    """(old, new) of each pair; which one comes first alternates."""
+    """(old, new) of each pair; which one runs first alternates."""
     samples = []
     for pair in range(pairs):
         if pair % 2:
@@ -196,7 +196,7 @@ def sampled(old: Build, new: Build, places: tuple[int, int], pairs: int) -> list
 
 
 def compare(old, new, places, items, arguments) -> Compared:
-    """Slower is what is slower twice: a second round confirms the first."""
+    """A build counts as slower only if a second round confirms the first."""
     same_bits = have_same_bits(*items)
     item = items[1]
     pairs = min(arguments.pairs, harness.PAIRS_OF_MEMORY) if item["memory"] else arguments.pairs

@@ -1,8 +1,8 @@
-"""One build under comparison, in a process of its own: compare_worker.py FOLDER PACKAGE OPTIONS.
+"""One build under comparison, in its own process: compare_worker.py FOLDER PACKAGE OPTIONS.
 
-It writes a JSON line with the version and the modules that hold what is asked. compare.py writes a
-line per command and reads one in answer:
-    ["ask", module]    the questions of a module, checked; their results go to FOLDER/<index>.npz
+It writes a JSON line with the version and the modules of the selected questions. compare.py then
+writes one command per line and reads one line in answer:
+    ["ask", module]    the questions of a module, checked; the results go to FOLDER/<index>.npz
     ["sample", index]  seconds (or bytes) of one run of a question of that module"""
 
 import json
@@ -31,7 +31,8 @@ class Worker:
         self._timers: dict[int, harness.Timer] = {}
 
     def ask(self, name: str) -> dict:
-        """What is asked, and why the rest is not; what fails here need not fail in the other."""
+        """The questions and the reasons for skipping others; a failure here may not occur in the
+        other build."""
         self._questions, self._timers = [], {}
         found, failures, skipped = [], [], []
         try:
@@ -46,7 +47,7 @@ class Worker:
                 self._questions.append(question)
         except harness.Skip as reason:
             skipped.append(f"{name}: {reason}")
-        except Exception as error:  # whatever a build raises that cannot run a model
+        except Exception as error:  # any error of a build that cannot run a model
             failures.append(f"{name}: {type(error).__name__}: {error}")
         return {"questions": found, "failures": failures, "skipped": skipped}
 
@@ -74,7 +75,7 @@ class Worker:
 
 def main() -> None:
     folder, package, options = pathlib.Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
-    # What libraries print must not get between the answers.
+    # Keep the output of libraries out of the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     found = pathlib.Path(scanloom.__file__).resolve().parent

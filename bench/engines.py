@@ -1,4 +1,4 @@
-"""Scanloom and onnxruntime behind one interface, each with one thread where nothing else is said."""
+"""Scanloom and onnxruntime behind one interface, with one thread each by default."""
 
 import functools
 import json
@@ -27,7 +27,7 @@ def onnxruntime_session(path, optimize=True, threads=1):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Its threads wait awake within a run, and not in the samples of others that follow it.
+    # Its threads busy-wait during a run, but must not do so during later samples of other engines.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if not optimize:
         level = onnxruntime.GraphOptimizationLevel
@@ -38,19 +38,19 @@ def onnxruntime_session(path, optimize=True, threads=1):
 
 
 def ours(path, feeds, execution="automatic"):
-    """Scanloom over one model: execution is automatic (compiled where possible) or stepped."""
+    """Scanloom over one model; execution is "automatic" (compiled if possible) or "stepped"."""
     session = scanloom_session(path, execution)
     return Engine("scanloom", lambda: session.run(None, feeds))
 
 
 def strategies(session):
-    """What `session.explain()` says of each loop after a run, without the number of steps."""
+    """The strategy of each loop in `session.explain()` after a run, without the number of steps."""
     return re.findall(r"^  strategy +(.*) \([^()]*\)$", session.explain(), re.M)
 
 
 def in_words(found):
-    """One word for the strategies of a model's loops: compiled, compiled_steps (one step is machine
-    code, called once per step), stepped, mixed; none where no loop is left."""
+    """One word for the strategies of a model's loops: compiled, compiled_steps (code for one step,
+    called once per step), stepped or mixed; none if no loop is left."""
     words = {
         "stepped" if text.startswith("stepped")
         else "compiled_steps" if text.startswith(("compiled per step", "compiled step by step"))
@@ -65,8 +65,8 @@ def in_words(found):
 def executions(path, feeds, threads=1):
     """{word: engine}: with all the machine code that Scanloom has for the model, and without any.
 
-    Execution "automatic" is the former from the first step, or after many: it would change while
-    it is timed."""
+    Execution "automatic" compiles at the first step or after many, so it might change while it is
+    timed."""
     ways = {}
     for execution in ("compiled", "stepped"):
         session = scanloom_session(path, execution, threads)
@@ -98,12 +98,12 @@ def peer(path, feeds, name="onnxruntime", threads=1):
 
 
 def unoptimised_results(path, feeds):
-    """The reference for models without a formula: onnxruntime with its rewrites off."""
+    """The reference for models without a formula: onnxruntime without its rewrites."""
     return [np.asarray(x) for x in onnxruntime_session(path, optimize=False).run(None, feeds)]
 
 
 def fresh_import(name):
-    """Importing the package in a process of its own that has imported numpy."""
+    """The time to import the package in a new process that has already imported numpy."""
     program = (
         "import time, numpy; start = time.perf_counter(); "
         f"import {name}; print(time.perf_counter() - start)"
@@ -119,8 +119,8 @@ def fresh_import(name):
 
 
 def fresh_process(name, path, feeds_path, clock, memory=False):
-    """From loading a model to its first result, in a process of its own (first_result.py): the
-    seconds, or by how many bytes its most memory has grown meanwhile."""
+    """From loading a model to its first result, in a new process (first_result.py): the seconds, or
+    the growth of its peak memory in bytes."""
     command = [sys.executable, str(FIRST_RESULT), name, str(path), str(feeds_path), clock]
     if memory:
         command.append("memory")
@@ -134,7 +134,7 @@ def fresh_process(name, path, feeds_path, clock, memory=False):
 
 
 def fresh_expression(name, program, clock):
-    """Building and running a program of workloads/expressions.py, in a process of its own."""
+    """Builds and runs a program of workloads/expressions.py in a new process."""
 
     def run():
         command = [sys.executable, str(FIRST_EXPRESSION), name, program, clock]

@@ -1,5 +1,5 @@
-"""Building, compiling and running a program of expressions for the first time in a fresh process:
-first_expression.py ENGINE PROGRAM CLOCK. The import stands before the clock. Prints one JSON line: the
+"""Builds, compiles and runs a program of expressions for the first time in a new process:
+first_expression.py ENGINE PROGRAM CLOCK. The time excludes the import. Prints one JSON line: the
 seconds and the results."""
 
 import importlib

@@ -1,10 +1,10 @@
-"""Load to first result in a fresh process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
-Of JAX, MODEL is the number of operators in the body (workloads/wide_body.py); "scanloom compiled" is
-Scanloom that is told to compile.
+"""Load to first result in a new process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
+For JAX, MODEL is the number of operators in the body (workloads/wide_body.py); "scanloom compiled" is
+Scanloom with the option to compile.
 
-The import stands before the clock; everything that the engine does lazily stands after it.
-Prints one JSON line: the seconds, or with `memory` by how many bytes the most memory of the process
-has grown (Linux only), and the results."""
+The time excludes the import, but includes everything that the engine does lazily. Prints one JSON
+line: the seconds (or with `memory` the growth of peak memory in bytes, Linux only) and the
+results."""
 
 import functools
 import json
@@ -20,7 +20,7 @@ STATUS = pathlib.Path("/proc/self/status")
 
 
 def resident_bytes(which: str) -> int:
-    """VmRSS: now; VmHWM: the most since forget_peak()."""
+    """The present memory (VmRSS), or the peak since forget_peak() (VmHWM)."""
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(which))
     return int(line.split()[1]) * 1024
 

@@ -14,9 +14,9 @@ I64, BOOL = TensorProto.INT64, TensorProto.BOOL
 
 
 class Graph:
-    """A graph under construction; a value is the name that the methods return.
+    """A graph under construction; a value is a name returned by a method.
 
-    Bodies of loops may use the values of the graphs around them."""
+    Bodies of loops may use the values of the enclosing graphs."""
 
     def __init__(self, around: "Graph | None" = None) -> None:
         self._numbers = itertools.count() if around is None else around._numbers
@@ -44,13 +44,13 @@ class Graph:
         return name
 
     def many(self, operator: str, *inputs: str, outputs: int, **attributes) -> list[str]:
-        """A node of several outputs."""
+        """Adds a node with several outputs."""
         names = [self._fresh(operator.lower()) for _ in range(outputs)]
         self._nodes.append(helper.make_node(operator, inputs, names, **attributes))
         return names
 
     def __call__(self, operator: str, *inputs: str, **attributes) -> str:
-        """A node of one output."""
+        """Adds a node with one output."""
         return self.many(operator, *inputs, outputs=1, **attributes)[0]
 
     def output(self, value: str, shape, dtype: int = F32) -> None:
@@ -63,7 +63,7 @@ class Graph:
         self._outputs.append(helper.make_value_info(value, kind))
 
     def scan(self, body: "Graph", states: list[str], scanned: list[str], **attributes) -> list[str]:
-        """Last states, then what is stacked."""
+        """Adds a Scan; returns the last states, followed by the stacked outputs."""
         return self.many(
             "Scan", *states, *scanned, outputs=len(body._outputs), body=body._proto("body"),
             num_scan_inputs=len(scanned), **attributes,
@@ -72,8 +72,8 @@ class Graph:
     def loop(
         self, body: "Graph", trips: str, states: list[str], condition: str = ""
     ) -> list[str]:
-        """Last states, then what is stacked; the body's condition counts only where there is one
-        at the start."""
+        """Adds a Loop; returns the last states, followed by the stacked outputs. The body's
+        condition is used only if there is an initial one."""
         return self.many(
             "Loop", trips, condition, *states, outputs=len(body._outputs) - 1,
             body=body._proto("body"),

@@ -1,8 +1,8 @@
-"""How a question is measured: engines checked first, then timed in interleaved pairs.
+"""Measures a question: checks the engines first, then times them in interleaved pairs.
 
-A pair is one sample of Scanloom next to one sample of a peer, in alternating order, so that what
-else the machine does meets both. What counts is the ratio within a pair; its median is compared
-with the target."""
+A pair is one sample of Scanloom and one of a peer, in alternating order, so that other load of the
+machine affects both. The result is the ratio within a pair; its median is compared with the
+target."""
 
 import dataclasses
 import itertools
@@ -16,43 +16,43 @@ import numpy as np
 Arrays = Sequence[np.ndarray]
 Sizes = Mapping[str, int]  # by letter: b for batch, h for units, n for elements or states
 
-PAIRS_OF_MEMORY = 3  # it differs little from run to run
+PAIRS_OF_MEMORY = 3  # memory varies little from run to run
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 class Wrong(Exception):
-    """An engine's result differs from the reference; its time does not count."""
+    """An engine's result differs from the reference, so its time does not count."""
 
 
 class Skip(Exception):
-    """A question cannot be asked here; the text says why."""
+    """A question cannot be asked here, for the reason in the text."""
 
 
 @dataclasses.dataclass
 class Engine:
     """One way to compute the answer. `run` returns arrays in the order of the reference.
 
-    A `timed` engine returns (seconds, arrays): what it does in another process times itself. Of
-    questions about memory these are bytes."""
+    A `timed` engine measures itself, for example in another process, and returns (seconds,
+    arrays), or (bytes, arrays) for questions about memory."""
 
     name: str
     run: Callable
-    strategy: str = ""  # how Scanloom executes its loops, in the words of session.explain()
+    strategy: str = ""  # how Scanloom executes its loops, as in session.explain()
     timed: bool = False
-    execution: str = ""  # what Scanloom was told to do: compiled or stepped
+    execution: str = ""  # the option of Scanloom: compiled or stepped
 
 
 @dataclasses.dataclass
 class Peer:
     engine: Engine
-    target: float | None = None  # the largest ratio Scanloom / peer that is good; None: none set
-    optional: bool = False  # may fail on a model or be wrong; that is listed and no more
-    unchecked: bool = False  # answers another question, whose cost the first one is compared with
+    target: float | None = None  # the largest acceptable ratio Scanloom / peer; None: no target
+    optional: bool = False  # may fail on a model or be wrong, which is only listed
+    unchecked: bool = False  # computes something else, whose cost Scanloom's is compared with
 
 
 @dataclasses.dataclass
 class Question:
-    """What is asked. Times are per unit; one run covers `units` of them."""
+    """A question. Times are per unit; one run covers `units` of them."""
 
     name: str
     about: str
@@ -63,14 +63,14 @@ class Question:
     reference: Arrays
     tolerance: float = 0.0  # relative to the largest magnitude of the reference; 0: equal
     reference_name: str = "numpy"
-    memory: bool = False  # bytes in the place of times; a few pairs are enough
+    memory: bool = False  # measures bytes instead of time; a few pairs are enough
     sizes: Sizes = dataclasses.field(default_factory=dict)  # what --sizes selects by
-    pairing: str = ""  # the name without what Scanloom made of it, where the name tells that
+    pairing: str = ""  # the name without Scanloom's strategy, if the name includes it
 
 
 @dataclasses.dataclass
 class Place:
-    """Where things lie, and the engines' common parts."""
+    """The folders and settings that all questions share."""
 
     build: pathlib.Path
     shared: pathlib.Path
@@ -78,23 +78,23 @@ class Place:
     models: dict[str, pathlib.Path]
     baseline: object
     only: Sequence[str] = ()
-    threads: int = 1  # of those engines that are asked to take more than one
+    threads: int = 1  # for the engines that support several
     sizes: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
 
     def wants(self, name: str, sizes: Sizes | None = None) -> bool:
-        """Whether a question whose name begins so may be asked; one of these sizes, where they are
-        given."""
+        """Whether questions with this prefix are selected, by --only and, if given, by these
+        sizes."""
         if sizes is not None and not self.has_sizes(sizes):
             return False
         return not self.only or any(x.startswith(name) or name.startswith(x) for x in self.only)
 
     def has_sizes(self, sizes: Sizes) -> bool:
-        """Whether the sizes are among those that are asked for. All are where none are named."""
+        """Whether the sizes are selected by --sizes; without --sizes, all are."""
         return all(sizes.get(letter) in values for letter, values in self.sizes.items())
 
     def further_sizes(self, known: Sequence[Sizes], usual: Mapping[str, int | None]) -> list[Sizes]:
-        """Sizes that are asked for and are not among the known: all combinations. What is not named
-        is as usual; where that is None it must be named."""
+        """All combinations of the selected sizes that are not known yet. A size that is not
+        selected has its usual value; if that is None, the size must be selected."""
         if not self.sizes or not self.sizes.keys() <= usual.keys():
             return []
         if any(usual[letter] is None and letter not in self.sizes for letter in usual):
@@ -121,7 +121,7 @@ class Comparison:
     pairs: int
     target: float | None
     strategy: str
-    memory: bool  # what is named ns are bytes
+    memory: bool  # fields named ns are bytes
 
     @property
     def met(self) -> bool | None:
@@ -129,7 +129,7 @@ class Comparison:
 
 
 def check(question: Question, engine: Engine) -> None:
-    """Runs the engine once and compares with the reference. Raises Wrong."""
+    """Runs the engine once and compares the results with the reference. Raises Wrong."""
     check_results(question, engine.name, results_of(engine), question.reference)
 
 
@@ -140,7 +140,7 @@ def results_of(engine: Engine) -> Arrays:
 def check_results(
     question: Question, name: str, results: Arrays, reference: Arrays, whose: str = "the reference"
 ) -> None:
-    """Raises Wrong where the results of an engine of that name are not those of the reference."""
+    """Raises Wrong if the results of the named engine differ from the reference."""
     if len(results) != len(reference):
         raise Wrong(
             f"{question.name}: {name} gives {len(results)} results, {whose} has {len(reference)}"
@@ -162,7 +162,7 @@ def check_results(
 
 
 class Timer:
-    """Times an engine: as many runs per sample as fill `seconds`, found once."""
+    """Times an engine. The number of runs per sample is determined once, to fill `seconds`."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float], seconds: float) -> None:
         self._engine = engine
@@ -172,7 +172,7 @@ class Timer:
             self._runs *= 2
 
     def sample(self) -> float:
-        """Seconds of one run."""
+        """Returns the seconds of one run."""
         if self._engine.timed:
             return self._engine.run()[0]
         return self._sample_all() / self._runs
@@ -188,7 +188,7 @@ class Timer:
 def compare(
     question: Question, peer: Peer, clock: str, pairs: int, seconds: float
 ) -> Comparison:
-    """Interleaved pairs of Scanloom and one peer; both are checked before."""
+    """Measures interleaved pairs of Scanloom and one peer, after checking both."""
     if question.memory:
         pairs = min(pairs, PAIRS_OF_MEMORY)
     ours, theirs = (

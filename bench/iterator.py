@@ -1,7 +1,7 @@
-"""Writes IRs of OpenVINO layer by layer, so that the body of a loop reads like its formulas.
+"""Writes OpenVINO IRs layer by layer, so that the body of a loop reads like its formulas.
 
-The layers themselves are written by the tests' `openvino_ir`, which knows every attribute and does
-not need OpenVINO."""
+The layers are written by `openvino_ir` from the tests, which knows every attribute and does not
+need OpenVINO."""
 
 import dataclasses
 import pathlib
@@ -18,7 +18,7 @@ F32, I32, I64, BOOL = np.float32, np.int32, np.int64, np.bool_
 
 
 class Layers:
-    """A main graph or a body under construction; values are ports of its layers."""
+    """A main graph or body under construction; values are ports of its layers."""
 
     def __init__(self, graph=None):
         self.graph = openvino_ir.Graph() if graph is None else graph
@@ -30,34 +30,34 @@ class Layers:
         return self.graph.constant(value, dtype)
 
     def many(self, kind, *inputs, outputs, version=1, **data):
-        """A layer of several outputs."""
+        """Adds a layer with several outputs."""
         port = self.graph.add(kind, inputs, outputs, version, **data)
         return [dataclasses.replace(port, index=index) for index in range(outputs)]
 
     def __call__(self, kind, *inputs, version=1, **data):
-        """A layer of one output."""
+        """Adds a layer with one output."""
         return self.many(kind, *inputs, outputs=1, version=version, **data)[0]
 
     def output(self, value):
         self.graph.result(value)
 
     def row(self, slice_, axis=0):
-        """A slice of one element along the axis, without it."""
+        """Removes the axis from a slice of size 1."""
         return self("Squeeze", slice_, self.constant([axis], I64))
 
     def slice(self, row, axis=0):
-        """The row as a slice of one element along the axis."""
+        """Inserts an axis of size 1, to make a slice of a row."""
         return self("Unsqueeze", row, self.constant([axis], I64))
 
     def save(self, path):
-        """Writes `path`, an .xml, and the weights beside it."""
+        """Writes `path`, an .xml, and the weights next to it."""
         path.write_bytes(self.graph.xml())
         path.with_suffix(".bin").write_bytes(bytes(self.graph.weights))
 
 
 class Loop(Layers):
-    """The body of a TensorIterator, or of a Loop where there is a trip count. Ports are declared in
-    the order in which they are used; `close` gives the layer's outputs in the order of theirs."""
+    """The body of a TensorIterator or, with a trip count, of a Loop. Ports are declared in the
+    order of use; `close` returns the outputs of the layer in the order of their declaration."""
 
     def __init__(self, around, trips=None):
         super().__init__(around.graph.body())
@@ -65,7 +65,7 @@ class Loop(Layers):
         self._is_loop = trips is not None
         self._operands = [trips, around.constant(True, BOOL)] if self._is_loop else []
         self._outputs, self._going = 0, None
-        self._results = {}  # a value's Result: a state's last value is an output of the same one
+        self._results = {}  # value -> Result; a state and an output of the same value share it
 
     def _enter(self, outer, shape, dtype, window):
         inner = self.graph.parameter(f"in_{len(self._operands)}", dtype, shape)
@@ -94,22 +94,22 @@ class Loop(Layers):
         return self._enter(outer, shape, dtype, _window(axis, reverse))
 
     def counter(self):
-        """The number of the step."""
+        """The index of the step."""
         inner = self.graph.parameter("step", I64, [])
         self._ports.append({"kind": "input", "port": -1, "layer": inner.layer,
                             "purpose": "current_iteration"})
         return inner
 
     def becomes(self, carried, value):
-        """What the state is in the next step."""
+        """Sets the value of a state in the next step."""
         self._edges.append((self._result(value), carried.layer))
 
     def last(self, value):
-        """An output: the value of the last step."""
+        """Adds an output: the value of the last step."""
         self._leave(value, {})
 
     def rows(self, value, axis=0, reverse=False):
-        """An output: the values of all steps, one behind the other."""
+        """Adds an output: the concatenated values of all steps."""
         self._leave(value, _window(axis, reverse))
 
     def goes_on(self, condition):

@@ -1,4 +1,4 @@
-"""Models of one node each, for kernels_bench.cpp: what a call into one kernel costs."""
+"""Models of a single node, for kernels_bench.cpp: the cost of a call to one kernel."""
 
 import numpy as np
 import onnx

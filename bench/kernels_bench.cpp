@@ -1,6 +1,6 @@
-// What a run of a small model costs, measured by Google Benchmark through the public API:
-//   kernels_bench FOLDER [--benchmark_...]    every .onnx file below FOLDER, stepped and automatic
-// Dims that are not fixed and the input "trips" are kSteps, and the report's items are steps then.
+// Measures runs of small models with Google Benchmark through the public API:
+//   kernels_bench FOLDER [--benchmark_...]    every .onnx file in FOLDER, stepped and automatic
+// Open dimensions and the input "trips" are set to kSteps; the items of the report are then steps.
 // bench/models.py writes such a folder.
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kSteps = 10'000;
 
-/// A loaded model and memory for its feeds.
+/// A loaded model and the memory of its feeds.
 struct Subject {
   scanloom::Session session;
   std::vector<std::vector<std::byte>> memory;
@@ -30,7 +30,7 @@ struct Subject {
   std::int64_t steps = 1;
 };
 
-/// Fills `bytes` with values that no kernel finds easier than others.
+/// Fills `bytes` with typical values, none of which is a fast case of a kernel.
 void fill(std::vector<std::byte>& bytes, scanloom::DType dtype, std::int64_t elements) {
   if (dtype == scanloom::DType::f32) {
     auto* const values = reinterpret_cast<float*>(bytes.data());

@@ -1,10 +1,12 @@
-"""The reverse of a long loop of large states within a memory budget, by hand: time, steps, peak memory.
+"""The gradient of a long loop with a large state within a memory budget: time, steps, peak memory.
+Run it by hand:
 
     build/venv/bin/python bench/long_reverse.py --steps 1000000 --state 1000000 --budget 1000000000
 
-Prints the time and by how much the most memory of the process (VmHWM) grew, and compares some
-elements of the gradient with numpy's. Ends with 1 where it grew by more than the budget and what the
-compiler's library takes, or the gradient is wrong. --limit has the system enforce the same."""
+Prints the time and the growth of the peak memory (VmHWM) of the process, and compares some elements
+of the gradient with numpy's. The exit status is 1 if the memory grew by more than the budget plus
+the compiler library, or if the gradient is wrong. --limit makes the system enforce the same
+limit."""
 
 import argparse
 import resource
@@ -18,7 +20,7 @@ import scanloom.tensor as T
 from first_result import resident_bytes
 
 RATE = 1e-5  # of logistic growth
-BESIDES = 64 << 20  # bytes: the compiler's library and the code, the results, stacks of threads
+BESIDES = 64 << 20  # bytes: the compiler library and the code, the results, thread stacks
 
 
 def arguments():
@@ -40,7 +42,7 @@ def gradient_of(width, steps, budget):
 
 
 def expected(x, steps):
-    """The derivative of the last state for each element, step by step."""
+    """The derivative of the last state of each element, computed step by step."""
     h, slope = x.copy(), np.ones(x.size)
     for _ in range(steps):
         slope *= 1 + RATE * (1 - 2 * h)

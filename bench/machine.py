@@ -1,4 +1,4 @@
-"""What the measurement ran on: a ratio travels, an absolute figure holds for one machine only."""
+"""Describes the machine of a measurement. Ratios are portable; absolute times are not."""
 
 import datetime
 import os
@@ -18,7 +18,7 @@ _FEATURES = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512_vnni
 
 
 def describe() -> dict[str, object]:
-    """Names of the CPU, its instruction sets, cores, caches, load, and versions of the engines."""
+    """The CPU, its instruction sets, cores, caches and load, and the versions of the engines."""
     fields = _cpu_fields()
     flags = fields.get("flags", fields.get("Features", "")).split()
     return {

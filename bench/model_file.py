@@ -1,4 +1,4 @@
-"""How the models of the benchmarks are written: their versions, and files of a list of nodes."""
+"""Writes the models of the benchmarks: the format versions, and files of a list of nodes."""
 
 import onnx
 from onnx import helper

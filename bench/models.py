@@ -1,6 +1,6 @@
-"""The small loops that the questions run, made with onnx.helper.
+"""The small loops of the questions, made with onnx.helper.
 
-Called by hand it writes them, and the models of single kernels, for kernels_bench.cpp:
+Run as a program, it writes them and the single-kernel models for kernels_bench.cpp:
 python bench/models.py FOLDER"""
 
 import pathlib
@@ -31,7 +31,7 @@ def _constant(name, array):
 
 
 def _scan(path, nodes, shape, constants=(), outer=()):
-    """One state h and one scanned x of `shape`; the body's nodes make next and y."""
+    """Writes a Scan with one state h and one scanned x of `shape`; the nodes make next and y."""
     body = helper.make_graph(
         nodes,
         "body",
@@ -88,7 +88,7 @@ def rnn(path):
 
 
 def _counter(path, with_rows, trips=None):
-    """Counts from `start`; the trip count is an input, or a constant where `trips` gives it."""
+    """Counts from `start`; the trip count is an input, or the constant `trips` if given."""
     nodes = [
         helper.make_node("Add", ["count", "one"], ["next"]),
         helper.make_node("Identity", ["going"], ["go_on"]),
@@ -128,7 +128,7 @@ def counter_rows_fixed(path):
 
 
 def biquad(path):
-    """Second-order filter in direct form 1: four states, one element per step."""
+    """A second-order filter in direct form 1: four states, one element per step."""
     nodes, total = [], ""
     for index, (name, value) in enumerate(
         [("b0", "x"), ("b1", "x1"), ("b2", "x2"), ("a1", "y1"), ("a2", "y2")]
@@ -172,7 +172,7 @@ _CHAIN_CONSTANTS = {
     "three": np.array([3], np.int64),
     "zero": np.array([0], np.int64),
 }
-# Per kind the nodes that make `target` of `source`; every one of them needs a call of its own.
+# Kind -> nodes that compute `target` from `source`; each of them needs its own call.
 CHAINS = {
     "add": lambda source, target: [("Add", [source, "x"], [target], {})],
     "matmul": lambda source, target: [("MatMul", [source, "weights"], [target], {})],
@@ -185,7 +185,7 @@ CHAINS = {
 
 
 def chain(path, kind, count):
-    """A Scan of one state, whose body is `count` nodes of one kind after another."""
+    """A Scan with one state, whose body is a chain of `count` nodes of one kind."""
     nodes, source = [], "h"
     for index in range(count):
         target = "next" if index == count - 1 else f"link{index}"
@@ -202,7 +202,7 @@ _GRAPH = onnx.AttributeProto.GRAPH
 
 
 def _field(number, content):
-    """A field of a message as bytes: protobuf's own classes refuse to nest 300 levels."""
+    """Encodes a message field by hand: protobuf's classes refuse to nest 300 levels."""
     length, encoded = len(content), bytearray([number << 3 | 2])
     while length > 127:
         encoded.append(length & 127 | 128)
@@ -211,7 +211,7 @@ def _field(number, content):
 
 
 def _graph_bytes(nodes, name, inputs, outputs, constants=()):
-    """A GraphProto of nodes that are bytes already."""
+    """A GraphProto of nodes that are already encoded."""
     rest = helper.make_graph([], name, inputs, outputs, list(constants))
     return b"".join(_field(1, node) for node in nodes) + rest.SerializeToString()
 
@@ -225,8 +225,8 @@ def _node_bytes(operator, inputs, outputs, **bodies):
 
 
 def nested(path, kind, depth):
-    """Counts `steps` times; each step adds NESTED_STEP at each level of `depth` branches or loops
-    inside each other, if `going`, else it adds nothing."""
+    """Counts `steps` times. If `going`, each step adds NESTED_STEP at each level of `depth` nested
+    branches or loops; otherwise it adds nothing."""
     make = _branch if kind == "branches" else _short_loop
     nodes = []
     for level in reversed(range(depth)):
@@ -249,7 +249,8 @@ def nested(path, kind, depth):
 
 
 def _inside(deeper, level, depth, source):
-    """The nodes of one level and of those within; what they make is sum or out of the next level."""
+    """The nodes of a level and the nested ones; they compute the sum, or `out` of the next
+    level."""
     made = f"into{level + 1}"
     result = made if level == depth - 1 else f"out{level + 1}"
     return [_node_bytes("Add", [source, "more"], [made]), *deeper], result
@@ -264,7 +265,7 @@ def _branch(deeper, level, depth):
 
 
 def _short_loop(deeper, level, depth):
-    """One step, or none."""
+    """A loop of one step or none."""
     nodes, result = _inside(deeper, level, depth, f"state{level}")
     body = _graph_bytes(
         [_node_bytes("Identity", [f"c{level}"], [f"go_on{level}"]), *nodes],
@@ -277,7 +278,7 @@ def _short_loop(deeper, level, depth):
 
 
 def _large_chain(count):
-    """Pointwise operators, one after the other."""
+    """A chain of pointwise operators."""
     operators = ("Add", "Mul", "Sub", "Tanh", "Max")
     nodes, source = [], "x"
     for index in range(count):
@@ -294,7 +295,8 @@ def _large_chain(count):
 
 
 def _large_layers(count):
-    """Products, biases, activations and reshapes, with weights of their own: as exporters unroll."""
+    """Products, biases, activations and reshapes with separate weights, as exporters unroll
+    loops."""
     nodes, constants, source = [], [], "x"
     generator = np.random.default_rng(7)
     flat = _constant("flat", np.array([64], np.int64))

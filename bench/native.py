@@ -1,4 +1,4 @@
-"""The plain C loops of baseline/, compiled for this machine when the benchmark starts."""
+"""The plain C loops of baseline/, compiled for this machine at startup."""
 
 import ctypes
 import functools
@@ -17,7 +17,7 @@ FAST = ["-ffast-math"]
 
 
 def compiler() -> str:
-    """The C compiler that makes the baseline; raises FileNotFoundError when there is none."""
+    """The C compiler for the baseline. Raises FileNotFoundError if there is none."""
     for name in ("gcc", "cc", "clang"):
         if shutil.which(name):
             return name
@@ -25,8 +25,8 @@ def compiler() -> str:
 
 
 def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """Linked without the flags: with -ffast-math the linker adds code that switches denormals off
-    in the whole process."""
+    """Links without the flags: with -ffast-math, the linker adds code that disables denormals in
+    the whole process."""
     folder.mkdir(parents=True, exist_ok=True)
     objects = []
     for source in SOURCES:
@@ -38,7 +38,8 @@ def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctyp
 
 
 class Baseline:
-    """Calls into the loops, compiled when they are first called. Outputs are the caller's arrays, so nothing is allocated."""
+    """Calls the loops, which are compiled on first use. The caller provides the output arrays, so
+    nothing is allocated."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
@@ -83,8 +84,8 @@ class Baseline:
     ) -> Engine:
         """The C function scanloom_<name>, or its -ffast-math build, as an engine.
 
-        Arguments are converted once: arrays to pointers, int to int64_t, float to double. Results
-        are those of the arguments that the function writes."""
+        Arguments are converted once: arrays to pointers, int to int64_t, float to double. The
+        results are those arguments that the function writes."""
         function = getattr(self._fast_calls if fast else self._calls, f"scanloom_{name}")
         function.argtypes = [_ctype(argument) for argument in arguments]
         function.restype = None

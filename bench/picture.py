@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws Scanloom's time over that of the best peer, a bar per question, as an SVG.
+"""Draws Scanloom's time relative to the best peer as an SVG, with one bar per question.
 
     python3 bench/picture.py build/bench.json build/bench.svg
     python3 bench/picture.py docs/benchmarks.md docs/benchmarks.svg
 
-run.py draws build/bench.svg itself. The second line draws the table of the page, which the picture
-in the README shows."""
+run.py itself draws build/bench.svg. The second command draws the table of the page, for the
+README."""
 
 import argparse
 import dataclasses
@@ -18,20 +18,20 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tables import time_text
 
-# Beginnings of the peers that people would use instead; a C loop is a floor and gets a mark.
+# Prefixes of the peers that people would use instead; a C loop is a lower bound, shown as a mark.
 ENGINES = ("onnxruntime", "ort ", "openvino", "jax", "numba", "pytensor", "scipy", "torch", "numpy",
            "onednn")
 FLOOR = "C loop"
 STRATEGIES = ("compiled", "compiled_steps", "mixed", "stepped")
 
 LEFT, PLOT, RIGHT, TOP, ROW = 190, 420, 230, 58, 15
-LEAST, MOST = 1e-3, 10.0  # of the axis; a shorter bar ends in an arrow
+LEAST, MOST = 1e-3, 10.0  # the range of the axis; a bar that exceeds it ends in an arrow
 AHEAD, BEHIND, INK, GRID = "#2b6cb0", "#c05621", "#1a202c", "#cbd5e0"
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One question beside one peer."""
+    """One question compared with one peer."""
 
     question: str
     peer: str
@@ -48,12 +48,12 @@ class Picture:
 @dataclasses.dataclass(frozen=True)
 class Bar:
     name: str
-    best: Row  # beside the fastest peer
-    floor: float | None  # the ratio beside the C loop
+    best: Row  # compared with the fastest peer
+    floor: float | None  # the ratio to the C loop
 
 
 def rows_of_report(report: Mapping) -> Picture:
-    """From what run.py writes as JSON; memory is no time and stays out."""
+    """Reads the JSON written by run.py, without the questions about memory."""
     machine = report["machine"]
     where = f"{machine['cpu']} (family {machine['family']}), {machine['date']}"
     if report["threads"] > 1:
@@ -63,13 +63,13 @@ def rows_of_report(report: Mapping) -> Picture:
         for item in report["comparisons"]
         if not item["memory"]
     ]
-    # Seventy more bars, whose peer is always the same: alone only.
+    # OpenVINO's models would add seventy bars with the same peer; draw them only on their own.
     others = [row for row in rows if not row.question.startswith("openvino/")]
     return Picture(where, others or rows)
 
 
 def rows_of_page(text: str) -> Picture:
-    """From the first table of docs/benchmarks.md that has a column of peers."""
+    """Reads the first table of docs/benchmarks.md with a column of peers."""
     chapter = text.partition("\n## Measured\n")[2]
     where, _, rest = chapter.partition(";")
     table = rest.partition("| question | peer | Scanloom |")[2].partition("\n\n")[0]
@@ -82,7 +82,7 @@ def rows_of_page(text: str) -> Picture:
 
 
 def bars(rows: Iterable[Row]) -> list[Bar]:
-    """The largest advantage first. Stepped figures count where there are no others."""
+    """Sorts by advantage, largest first. Stepped times are used only if there are no others."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(_without_strategy(row.question), []).append(row)
@@ -103,7 +103,7 @@ def _without_strategy(question: str) -> str:
 
 
 def draw(picture: Picture) -> str:
-    """The SVG's text; the same figures give the same text."""
+    """Returns the SVG text, which depends only on the figures."""
     found = bars(picture.rows)
     height = TOP + ROW * len(found) + 16
     width = LEFT + PLOT + RIGHT
@@ -129,7 +129,7 @@ def _axis(height: int) -> Iterator[str]:
 
 
 def _draw_bar(bar: Bar, y: int) -> Iterator[str]:
-    """From 1 to the ratio; the name on the left, the figures on the right."""
+    """Draws from 1 to the ratio, with the name on the left and the figures on the right."""
     ratio, one = bar.best.ratio, _place(1)
     end, color = _place(ratio), AHEAD if ratio <= 1 else BEHIND
     left, length = min(end, one), abs(end - one)
@@ -146,7 +146,7 @@ def _draw_bar(bar: Bar, y: int) -> Iterator[str]:
 
 
 def _place(ratio: float) -> float:
-    """Where a ratio lies on the logarithmic axis."""
+    """The position of a ratio on the logarithmic axis."""
     share = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + PLOT * share
 

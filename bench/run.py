@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures Scanloom beside its peers in one run; `make bench` calls it.
+"""Measures Scanloom and its peers in one run; `make bench` calls it.
 
-Prints a table, writes build/bench.json and draws build/bench.svg. Ends with 1 when a result is
-wrong, and with --strict also when a target is missed. docs/benchmarks.md explains the method."""
+Prints a table, writes build/bench.json and draws build/bench.svg. The exit status is 1 if a result
+is wrong or, with --strict, if a target is missed. docs/benchmarks.md explains the method."""
 
 import argparse
 import dataclasses
@@ -15,7 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 sys.path.insert(0, str(FOLDER))
 
-# Of functions, which take no number of threads, and of numpy's products. Both are read when the
+# For functions, which have no option for threads, and for numpy's products. Both are read when the
 # package is first used.
 os.environ["SCANLOOM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -47,7 +47,7 @@ def parse_arguments() -> argparse.Namespace:
 
 @dataclasses.dataclass
 class Findings:
-    """What came out; `skipped` and `wrong` say why something was not measured."""
+    """The results; `skipped` and `wrong` give the reasons why something was not measured."""
 
     comparisons: list[harness.Comparison] = dataclasses.field(default_factory=list)
     skipped: list[str] = dataclasses.field(default_factory=list)
@@ -55,7 +55,7 @@ class Findings:
 
 
 def ask(module, place, arguments, findings):
-    """Asks the questions of one module."""
+    """Measures the questions of one module."""
     for question in selection.selected(module, place, arguments.clock):
         try:
             harness.check(question, question.ours)
@@ -75,7 +75,7 @@ def ask(module, place, arguments, findings):
 
 
 def is_right(question, peer, findings) -> bool:
-    """Whether the peer gives the right result; otherwise the reason is among the findings."""
+    """Whether the peer's result is correct; if not, the reason is added to the findings."""
     if peer.unchecked:
         return True
     try:
@@ -83,7 +83,7 @@ def is_right(question, peer, findings) -> bool:
     except harness.Wrong as reason:
         (findings.skipped if peer.optional else findings.wrong).append(str(reason))
         return False
-    except Exception as error:  # whatever a peer raises where it cannot run a model
+    except Exception as error:  # any error of a peer that cannot run a model
         if not peer.optional:
             raise
         telling = max(str(error).splitlines() or [repr(error)], key=len)

@@ -1,4 +1,4 @@
-"""What run.py and compare.py ask: the modules of questions, and the options that select."""
+"""Selection of the questions that run.py and compare.py measure."""
 
 import argparse
 import importlib
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def add_options(parser: argparse.ArgumentParser, pairs: int) -> None:
-    """The options that both commands have."""
+    """Adds the options that both commands share."""
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="ask only the questions whose names begin so")
     parser.add_argument("--sizes", nargs="+", default=[], metavar="LETTER=N[,N]",
@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, pairs: int) -> None:
 
 
 def check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Ends with a message where numbers are wrong; replaces the texts of --sizes by numbers."""
+    """Exits with a message for invalid numbers; parses the texts of --sizes."""
     for name in ("pairs", "threads"):
         number = getattr(arguments, name)
         if number < 1:
@@ -46,7 +46,7 @@ def check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace
 
 
 def parse_sizes(texts: Sequence[str]) -> dict[str, list[int]]:
-    """["h=128,256", "b=1"] as {"h": [128, 256], "b": [1]}."""
+    """Parses for example ["h=128,256", "b=1"] to {"h": [128, 256], "b": [1]}."""
     sizes: dict[str, list[int]] = {}
     for text in texts:
         letter, equals, numbers = text.partition("=")
@@ -73,13 +73,13 @@ def make_place(
 
 
 def begins_so(name: str, beginnings: Sequence[str]) -> bool:
-    """Whether the name begins as one of them does; all names do when there are none."""
+    """Whether the name starts with one of the prefixes; True if there are none."""
     return not beginnings or name.startswith(tuple(beginnings))
 
 
 def modules(place: harness.Place) -> Iterator[tuple[str, ModuleType]]:
-    """The modules of questions by name that hold what is asked: NAMES are the beginnings of their
-    questions' names, ANY_THREADS says that they can use several."""
+    """The modules with selected questions, by name. Their NAMES are the prefixes of question
+    names, and ANY_THREADS says that they support several threads."""
     for info in sorted(pkgutil.iter_modules(questions.__path__), key=lambda info: info.name):
         module = importlib.import_module(f"questions.{info.name}")
         has_threads = place.threads == 1 or getattr(module, "ANY_THREADS", False)
@@ -90,7 +90,7 @@ def modules(place: harness.Place) -> Iterator[tuple[str, ModuleType]]:
 def selected(
     module: ModuleType, place: harness.Place, clock: str
 ) -> Iterator[harness.Question]:
-    """The questions of a module that are asked. Raises Skip."""
+    """The selected questions of a module. Raises Skip."""
     for question in module.questions(place, clock):
         if begins_so(question.name, place.only) and place.has_sizes(question.sizes):
             yield question

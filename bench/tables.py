@@ -1,4 +1,4 @@
-"""How figures and rows of figures are printed."""
+"""Formatting of figures and table rows."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A loop that people run, asked of Scanloom with machine code and without."""
+"""Workloads: loops from applications, measured with and without machine code."""
 
 import dataclasses
 import pathlib
@@ -13,7 +13,7 @@ from harness import Arrays, Peer, Place, Question, Sizes
 
 @dataclasses.dataclass
 class Workload:
-    """`write` makes the model; onnxruntime and OpenVINO run it as well."""
+    """A loop; `write` makes the model, which onnxruntime and OpenVINO run as well."""
 
     name: str
     about: str
@@ -22,15 +22,15 @@ class Workload:
     feeds: Mapping[str, np.ndarray]
     reference: Callable[[], Arrays]
     tolerance: float
-    peers: list[Peer]  # beyond those that run the model
+    peers: list[Peer]  # in addition to those that run the model
     target: float | None = None  # for the peers that run the model
     unit: str = "step"
     sizes: Sizes = dataclasses.field(default_factory=dict)
 
 
 def ask(place: Place, workload: Workload) -> Iterator[Question]:
-    """Compiled, beside all peers; and stepped, beside onnxruntime. All with as many threads as the
-    place says."""
+    """Compiled, compared with all peers; and stepped, compared with onnxruntime. All use the
+    number of threads of `place`."""
     if not place.wants(workload.name, workload.sizes):
         return
     path = place.build / f"{workload.name.replace('/', '_')}.onnx"

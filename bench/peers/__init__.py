@@ -1,8 +1,8 @@
-"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`.
-oneDNN is a library of Debian's, the others are packages of Python.
+"""Peers other than onnxruntime, which are used only if installed: `make bench-peers`. oneDNN is a
+Debian library; the others are Python packages.
 
-A module of this package holds one peer: per workload a function that takes what the workload feeds
-and returns a function without arguments, which gives the results as arrays."""
+Each module holds one peer. For each workload it has a function that takes the feeds and returns a
+function without arguments, which returns the results as arrays."""
 
 import importlib
 import importlib.metadata
@@ -11,8 +11,8 @@ import importlib.util
 from harness import Engine, Peer
 from peers import onednn_products
 
-SCANS = "pytensor_scans"  # the module of PyTensor's loops; pytensor_gradients is the usual one
-LOOPS = "jax_loops"  # further loops of JAX's
+SCANS = "pytensor_scans"  # PyTensor's loops; the default module is pytensor_gradients
+LOOPS = "jax_loops"  # more loops in JAX
 
 MODULES = {
     "jax": "jax_scan",
@@ -48,7 +48,7 @@ def _version(name: str) -> str:
 def optional(
     package: str, function: str, *arguments, target=None, name=None, module=None
 ) -> list[Peer]:
-    """The peer, or none where its package is missing. It is made when it first runs."""
+    """A list with the peer; empty if its package is missing. The peer is made on its first run."""
     if not _is_installed(package):
         return []
     made = []

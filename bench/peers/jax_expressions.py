@@ -1,4 +1,4 @@
-"""JAX: the programs of workloads/expressions.py, traced and compiled by their first call."""
+"""JAX: the programs of workloads/expressions.py, traced and compiled by the first call."""
 
 import jax
 import jax.numpy as jnp

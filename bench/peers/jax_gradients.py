@@ -56,7 +56,7 @@ def _flat(function, workload):
 
 
 def heat(workload):
-    """States are kept every so many steps as there are such parts, and computed again within."""
+    """Checkpoints about sqrt(steps) states and recomputes the steps between them."""
     length = max(n for n in range(1, workload.steps) if n * n <= workload.steps)
     while workload.steps % length:
         length -= 1

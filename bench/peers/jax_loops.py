@@ -1,4 +1,4 @@
-"""JAX: labels, equations on grids, loops that end by what they compute, a loop in a loop."""
+"""JAX: labels, equations on grids, loops with a computed end, a loop in a loop."""
 
 import jax
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-"""JAX: the workloads as lax.scan, lax.fori_loop and lax.while_loop, compiled once; one thread,
-where nothing else is said."""
+"""JAX: the workloads as lax.scan, lax.fori_loop and lax.while_loop, compiled once; one thread by
+default."""
 
 import os
 
@@ -9,7 +9,7 @@ if settings.threads == 1:
     os.environ.setdefault(
         "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     )
-os.environ.setdefault("PJRT_NPROC", str(settings.threads))  # threads of its own pool
+os.environ.setdefault("PJRT_NPROC", str(settings.threads))  # the size of its thread pool
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
@@ -25,7 +25,7 @@ jax.config.update("jax_enable_x64", True)
 
 
 def _ready(function, *arguments):
-    """The compiled function over arguments that JAX holds already."""
+    """The compiled function with arguments that are already JAX arrays."""
     compiled, held = jax.jit(function), [jnp.asarray(array) for array in arguments]
 
     def run():
@@ -53,8 +53,8 @@ _WIDE = {
 
 
 class WideBody:
-    """The body of workloads/wide_body.py, with a session's interface: traced, compiled and run by
-    its first call."""
+    """The body of workloads/wide_body.py with the interface of a session: its first call traces,
+    compiles and runs it."""
 
     def __init__(self, operators):
         self.operators = int(operators)
@@ -102,7 +102,7 @@ def garch(feeds):
 
 
 def cell(cell, feeds):
-    """The product with the input hoisted by hand: one large product before the loop."""
+    """The input projection is hoisted by hand: one large product before the loop."""
     w, r, w_bias, r_bias = (jnp.asarray(array) for array in cells.weights(cell).values())
 
     def lstm_step(state, outer):

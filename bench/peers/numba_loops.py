@@ -1,4 +1,4 @@
-"""Numba: the plain loops in Python, compiled; without fast-math, one thread."""
+"""Numba: the plain loops in Python, compiled without fast-math, one thread."""
 
 import numba
 import numpy as np

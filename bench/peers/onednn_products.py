@@ -1,5 +1,4 @@
-"""oneDNN: its product of float32 matrices, from Debian's library; it may pack what it is given in
-every call."""
+"""oneDNN: float32 matrix products, from Debian's library. Each call may pack its operands anew."""
 
 import ctypes
 import ctypes.util
@@ -29,7 +28,7 @@ def version() -> str:
 
 
 def product(left, right):
-    """Rows of `left` times `right`, into memory that is reused."""
+    """Multiplies rows of `left` by `right`, into memory that is reused."""
     ctypes.CDLL("libgomp.so.1").omp_set_num_threads(settings.threads)
     function = _library().dnnl_sgemm
     size, number, pointer = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p

@@ -1,17 +1,17 @@
-"""OpenVINO over the same model, with float32 inside and as many threads as are asked for: Scan and
-Loop of ONNX become its TensorIterator and Loop."""
+"""OpenVINO on the same model, with float32 inside and the requested number of threads. Its Scan and
+Loop of ONNX become TensorIterator and Loop."""
 
 import sys
 
 import numpy as np
 
-sys.modules["openvino_telemetry"] = None  # it would start a process that reports to its makers
+sys.modules["openvino_telemetry"] = None  # would start a process that sends reports
 
 import openvino  # noqa: E402
 
 
 class Session:
-    """A compiled model, with the interface that onnxruntime's sessions have."""
+    """A compiled model with the interface of onnxruntime's sessions."""
 
     def __init__(self, path, threads=1):
         options = {

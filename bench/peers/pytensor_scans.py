@@ -1,4 +1,4 @@
-"""PyTensor, compiled by Numba: the workloads as its scan. `module="pytensor_scans"` asks for it."""
+"""PyTensor, compiled by Numba: the workloads as its scan; selected by module="pytensor_scans"."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from workloads import cells, garch as garch_model, hmm, iteration, kalman as kal
 from workloads import selective_scan as scan_model
 
 pytensor.config.cxx = ""  # Numba compiles
-# That it keeps no file of what it has compiled.
+# Numba warns that it does not cache the compiled code.
 warnings.filterwarnings("ignore", category=numba.NumbaWarning)
 
 
@@ -29,7 +29,7 @@ def _called(inputs, results, arrays):
 
 
 def _inputs(feeds):
-    """A variable of the right type and the right sizes where they are 1 for each feed."""
+    """A variable for each feed; sizes of 1 are part of its type."""
     return [pt.tensor(name, dtype=array.dtype.name, shape=tuple(n if n == 1 else None
                                                                 for n in array.shape))
             for name, array in feeds.items()]  # fmt: skip
@@ -82,7 +82,7 @@ def garch(feeds):
 
 
 def cell(cell, feeds):
-    """The product with the input hoisted by hand."""
+    """The input projection is hoisted by hand."""
     w, r, w_bias, r_bias = (pt.constant(array) for array in cells.weights(cell).values())
     n, start = cell.width, pt.constant(np.zeros((cell.batch, cell.width), np.float32))
     xs = pt.tensor("xs", dtype="float32", shape=(None, cell.batch, cell.width))

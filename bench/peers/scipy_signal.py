@@ -1,4 +1,4 @@
-"""scipy: its filters of any order and its solver of banded systems."""
+"""scipy: filters of any order and the solver of banded systems."""
 
 import numpy as np
 from scipy import linalg, signal
@@ -17,7 +17,7 @@ def cascade(sections, feeds):
 
 
 def thomas(feeds):
-    """LAPACK's solver of banded systems, one system after the other."""
+    """LAPACK's solver of banded systems, one system after another."""
     lower, main, upper, right = feeds.values()
     bands = np.zeros((main.shape[1], 3, len(main)))
     bands[:, 0, 1:], bands[:, 1], bands[:, 2, :-1] = upper[:-1].T, main.T, lower[1:].T

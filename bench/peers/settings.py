@@ -1,3 +1,3 @@
-"""What peers are told once per process."""
+"""Settings of peers, made once per process."""
 
 threads = 1  # set before the first peer runs

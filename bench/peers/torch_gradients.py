@@ -1,4 +1,4 @@
-"""torch: a training step of its own LSTM layer, forwards and backwards, one thread."""
+"""torch: a training step of its own LSTM layer, forward and backward, one thread."""
 
 import numpy as np
 import torch
@@ -7,7 +7,7 @@ torch.set_num_threads(1)
 
 
 def lstm(workload):
-    """The gates of workloads/gradients.py stand in torch's order: input, forget, cell, output."""
+    """The gates of workloads/gradients.py are in torch's order: input, forget, cell, output."""
     xs, w, r, bias = workload.arrays
     layer = torch.nn.LSTM(xs.shape[2], workload.width)
     layer.load_state_dict(

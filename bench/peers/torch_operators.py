@@ -1,4 +1,4 @@
-"""torch: its own recurrent layers, running sum and products."""
+"""torch: its own recurrent layers, cumulative sum and products."""
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ from workloads import cells
 
 torch.set_num_threads(settings.threads)
 
-# Where torch has what ONNX has: LSTM input forget cell output, GRU reset update candidate.
+# ONNX's gates in torch's order: LSTM input forget cell output, GRU reset update candidate.
 GATES = {"lstm": (0, 2, 3, 1), "gru": (1, 0, 2)}
 LAYERS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
 
@@ -19,7 +19,7 @@ def cumsum(feeds):
 
 
 def _in_order(kind, array):
-    """[..][gate] as [gate][..] with the gates in torch's order."""
+    """Reorders the gates to torch's order and transposes [..][gate] to [gate][..]."""
     parts = np.split(array, cells.GATES[kind], axis=-1)
     return torch.from_numpy(np.concatenate([parts[i] for i in GATES[kind]], axis=-1).T.copy())
 

@@ -1,2 +1,2 @@
-"""One file per question: each has questions(place, clock), which yields harness.Question values or
-raises harness.Skip with the reason why it cannot be asked here."""
+"""One file per question. Each has questions(place, clock), which yields harness.Question values or
+raises harness.Skip with the reason why it cannot be asked."""

@@ -1,4 +1,5 @@
-"""W1: the affine recurrence of one element, of few and many steps, and of 4096 elements; the
+"""W1: the affine recurrence, for one element with few and many steps, and for 4096 elements; and
+the
 cumulative sum as a Scan and as CumSum."""
 
 import functools
@@ -13,9 +14,9 @@ from workloads import affine
 
 NAMES = ("affine_", "cumsum")
 
-# width: (steps, target beside the C loop, target beside peers)
+# width: (steps, target for the C loop, target for peers)
 SIZES = {1: (100_000, 1.2, 1.1), 4096: (1_000, None, 0.9)}
-ELEMENTS = 4_000_000  # about so many in a run of another width
+ELEMENTS = 4_000_000  # the approximate number per run of other widths
 LONG_STEPS = 10_000_000
 # OpenVINO takes four seconds for a million steps of a Scan.
 SUM_STEPS, LONG_SUM_STEPS = 100_000, 1_000_000
@@ -71,7 +72,7 @@ def questions(place, clock):
 
 
 def _long(place):
-    """More than caches hold; other engines than these take seconds."""
+    """More data than the caches hold; engines other than these would take seconds."""
     feeds, path = affine.feeds(LONG_STEPS, 1), place.build / "affine_long.onnx"
     affine.write(path, 1)
     plain_target, target = SIZES[1][1:]
@@ -104,7 +105,7 @@ def _sum_peers(place, feeds):
 
 
 def _cumsums(place):
-    """Few steps for everyone, all of them for those who do not interpret the Scan."""
+    """Few steps for all engines; all steps for those that do not interpret the Scan."""
     feeds, long_feeds = (affine.cumsum_feeds(steps) for steps in (SUM_STEPS, LONG_SUM_STEPS))
     path, fused = place.build / "cumsum_long.onnx", place.build / "cumsum_fused.onnx"
     affine.write_cumsum(path)

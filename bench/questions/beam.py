@@ -1,4 +1,4 @@
-"""Beam search with caches that grow by a row per step and are reordered by beams."""
+"""Beam search, with caches that grow by a row per step and are reordered by beam."""
 
 import functools
 

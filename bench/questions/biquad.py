@@ -1,5 +1,5 @@
-"""W2: a second-order filter over audio samples, compiled, beside a plain C loop: few, and as many
-as ten seconds have, for which the engines that interpret take seconds."""
+"""W2: a second-order filter over audio samples, compiled, compared with a plain C loop: a few
+samples, and ten seconds of audio, for which interpreting engines would take seconds."""
 
 import numpy as np
 

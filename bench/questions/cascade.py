@@ -1,5 +1,5 @@
-"""Eight second-order sections in a row over two channels: a body of many small operators, the
-sections one after the other."""
+"""Eight cascaded second-order sections over two channels: a body of many small operators in a
+dependent chain."""
 
 import engines
 from harness import Peer, Question
@@ -9,10 +9,10 @@ from workloads import cascade
 
 NAMES = ("cascade",)
 
-# onnxruntime takes half a minute for as many samples as ten seconds of audio have.
+# onnxruntime takes half a minute for ten seconds of audio.
 STEPS, LONG_STEPS = 10_000, 480_000
 TOLERANCE = 1e-5
-TARGET, NOT_BEHIND = 0.2, 1.1  # beside those that run the model, beside scipy
+TARGET, NOT_BEHIND = 0.2, 1.1  # for engines that run the model, for scipy
 SIZES = {"n": cascade.SECTIONS}
 ABOUT = f"{cascade.SECTIONS} second-order sections over {cascade.CHANNELS} channels"
 
@@ -26,7 +26,7 @@ def _peers(place, feeds):
 
 
 def _long(place):
-    """As many samples as ten seconds of audio have."""
+    """The samples of ten seconds of audio."""
     feeds, path = cascade.feeds(LONG_STEPS), place.build / "cascade_long.onnx"
     cascade.write(path)
     return Question(

@@ -1,7 +1,7 @@
-"""W4: LSTM and GRU, written out in the primitives of a Scan and as the operators.
+"""W4: LSTM and GRU, written out in the primitives of a Scan and as operators.
 
-Every engine is asked twice: for the cell written out, and for its own operator on equal weights.
-With several threads each peer has as many, and its operator is asked with one as well."""
+Every engine is measured on the cell written out and on its own operator with equal weights. With
+several threads, peers get as many, and their operators are also measured with one."""
 
 import dataclasses
 import functools
@@ -16,21 +16,21 @@ from workloads.cells import Cell
 
 NAMES = ("lstm_", "gru_")
 
-ANY_THREADS = True  # run.py may ask for several
-FURTHER_STEPS = 100  # of sizes that are not in the table
+ANY_THREADS = True  # run.py may use several
+FURTHER_STEPS = 100  # for sizes that are not in the table
 NOT_BEHIND = 1.1
 
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-    """The largest good ratios; None: none set."""
+    """The largest acceptable ratios; None: no target."""
 
-    scan: float | None = None  # beside the peers' loops over the cell written out
-    operator: float | None = None  # beside the best operator of any peer
-    one_thread: float | None = None  # of two threads, beside the best operator on one
+    scan: float | None = None  # for the peers' loops over the cell written out
+    operator: float | None = None  # for the best operator of any peer
+    one_thread: float | None = None  # two threads compared with the best operator on one
 
     def written_out(self) -> float | None:
-        """JAX and PyTensor have no operator of their own for the cell: they must not be ahead."""
+        """JAX and PyTensor have no operator for the cell, and must not be faster."""
         return None if self.operator is None else max(self.operator, NOT_BEHIND)
 
 
@@ -45,7 +45,7 @@ SIZES = {
 
 
 def _operators(place, cell, feeds, threads, target):
-    """The peers' own operators, for a cell that Scanloom runs as a Scan."""
+    """The peers' operators, for a cell that Scanloom runs as a Scan."""
     path = place.build / f"{cell.kind}_{cell.name}_fused.onnx"
     cells.write_operator(path, cell)
     name, count = cell.kind.upper(), "" if threads == place.threads else f", {threads} thread"
@@ -65,7 +65,7 @@ def _libraries(cell, feeds, targets):
 
 
 def _asked(place):
-    """Batch, width, steps and targets of the sizes that are asked for."""
+    """Batch, width, steps and targets of the selected sizes."""
     for (batch, width), (steps, *targets) in SIZES.items():
         if place.has_sizes({"b": batch, "h": width}):
             yield batch, width, steps, targets[min(place.threads, len(targets)) - 1]
@@ -82,7 +82,7 @@ def questions(place, clock):
 
 
 def _ask(place, cell, targets):
-    """The cell written out, beside operators too, and the operator."""
+    """The cell written out, compared also with operators; and the operator."""
     feeds = cells.feeds(cell)
     operators = _operators(place, cell, feeds, place.threads, targets.operator)
     alone = []

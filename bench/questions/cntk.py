@@ -1,4 +1,4 @@
-"""A two-layer bidirectional LSTM as four Scans of opset 9, from the folder beside the project."""
+"""A two-layer bidirectional LSTM as four Scans of opset 9, from the shared folder."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
-"""Cold start: from loading a model to its first result in a fresh process, after the import, with
-bodies of 10 to 1000 operators. Scanloom is told to compile them, the library of the compiler
-included; by itself, it steps so many steps. JAX traces and compiles. Code does not depend on the
-number of steps: of "flat", a hundred times as many steps take no longer. And the imports themselves."""
+"""Cold start: from loading a model to its first result in a new process, without the import, for
+bodies of 10 to 1000 operators. Scanloom compiles them by option, which includes loading the
+compiler library; by default it would step so few steps. JAX traces and compiles. Compile time does not depend
+on the number of steps: "flat" takes a hundred times as many steps. Also measures the imports."""
 
 import dataclasses
 import importlib.util
@@ -14,7 +14,7 @@ from workloads import wide_body
 
 NAMES = ("cold_start",)
 
-SIZES = {10: None, 50: 1 / 3, 200: None, 1000: None}  # and the target beside JAX
+SIZES = {10: None, 50: 1 / 3, 200: None, 1000: None}  # with the target for JAX
 FEW_STEPS = 10
 
 

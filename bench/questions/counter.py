@@ -1,9 +1,9 @@
-"""W0: a Loop that adds one, 1e6 times, beside a plain C loop.
+"""W0: a Loop that adds one, 1e6 times, compared with a plain C loop.
 
-The compiled counter may end as a closed form (start + steps); the C loop may not, see baseline/scalar.c.
-Numba's does too, and is asked for the variant that keeps every count.
-The variants that keep every count have no closed form: with a trip count that the model gives the
-loop is compiled; with one that is fed the number of rows is not known beforehand and it is stepped."""
+The compiled counter may be reduced to a closed form (start + steps); the C loop may not, see
+baseline/scalar.c. Numba's loop is reduced too, so it runs the variant that keeps every count. These
+variants have no closed form. With a constant trip count, the loop is compiled; with a trip count that
+is fed, the number of rows is not known in advance and the loop is stepped."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from peers import SCANS, optional
 NAMES = ("counter",)
 
 START = 5
-TARGET, NOT_BEHIND = 1.2, 1.1  # beside the C loop, beside peers
+TARGET, NOT_BEHIND = 1.2, 1.1  # for the C loop, for peers
 
 
 def questions(place, clock):

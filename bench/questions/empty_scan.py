@@ -1,4 +1,4 @@
-"""W0: what one step costs when its body does nothing but pass an element through."""
+"""W0: the cost of a step whose body only passes an element through."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Programs of expressions: from the first line to the first result in a fresh process, beside JAX, and
-a Hessian that is compiled already."""
+"""Programs of expressions: from the first line to the first result in a new process, compared with
+JAX; and a Hessian that is already compiled."""
 
 import importlib.util
 

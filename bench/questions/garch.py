@@ -1,4 +1,4 @@
-"""W3: the log-likelihood of GARCH(1,1), float64: a logarithm and a division beside the recurrence."""
+"""W3: the log-likelihood of GARCH(1,1), float64: a recurrence with a logarithm and a division."""
 
 from harness import Peer
 from peers import SCANS, optional

@@ -1,5 +1,5 @@
-"""W1g, W3g, W4g: values and gradients of scans in one call, beside the values alone, JAX, PyTensor
-(Numba), and of the layer torch's own; and of the heat equation within a budget of memory."""
+"""W1g, W3g, W4g: values and gradients of scans in one call, compared with the values alone, JAX,
+PyTensor (Numba) and, for the layer, torch; and of the heat equation within a memory budget."""
 
 from harness import Peer, Question
 from peers import optional
@@ -8,8 +8,7 @@ from workloads import gradients
 NAMES = ("gradients",)
 
 BESIDE_PYTENSOR, BESIDE_TORCH = 0.2, 1.1
-# By name: the workload, its sizes, steps, tolerance, the targets beside the values alone and beside
-# JAX.
+# name: (workload, sizes, steps, tolerance, target for the values alone, target for JAX)
 WORKLOADS = {
     "affine": (lambda: gradients.Affine(100_000), {"n": 1}, 100_000, 1e-4, 2.5, 0.6),
     "garch": (lambda: gradients.Garch(20_000), {"n": 1}, 20_000, 1e-9, 2.5, 0.6),
@@ -21,7 +20,8 @@ WORKLOADS = {
 
 
 def _others(kind, workload):
-    """PyTensor, but for the heat, of which it would keep all states; of the layer torch."""
+    """PyTensor, except for the heat equation, whose states it would all keep; torch for the
+    layer."""
     found = []
     if kind != "heat":
         found += optional("pytensor", kind, workload, target=BESIDE_PYTENSOR)

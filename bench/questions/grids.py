@@ -1,5 +1,4 @@
-"""Equations on grids: 64 tridiagonal systems side by side, and the heat equation in the
-plane."""
+"""Equations on grids: 64 independent tridiagonal systems, and the heat equation in the plane."""
 
 import functools
 
@@ -11,7 +10,7 @@ from workloads import grids
 NAMES = ("thomas", "heat")
 
 THOMAS_ROWS, HEAT_STEPS = 1_000, 200
-TARGET, NOT_BEHIND = 0.6, 1.1  # beside those that run the model, beside others
+TARGET, NOT_BEHIND = 0.6, 1.1  # for engines that run the model, for others
 
 
 def _thomas(place):

@@ -8,7 +8,7 @@ from workloads import hmc
 NAMES = ("hmc",)
 
 DRAWS = 500
-TARGET, NOT_BEHIND = 0.2, 1.1  # beside those that run the model, beside others
+TARGET, NOT_BEHIND = 0.2, 1.1  # for engines that run the model, for others
 
 
 def questions(place, clock):

@@ -1,4 +1,4 @@
-"""W5: hidden Markov models of 64 states: forward pass and most probable path."""
+"""W5: hidden Markov models with 64 states: the forward pass and the most probable path."""
 
 import functools
 

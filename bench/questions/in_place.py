@@ -1,5 +1,5 @@
-"""A step that changes a window of a state: what it takes beside numpy, and that it takes no longer where
-the state is a hundred times as large."""
+"""A step that updates a window of a state, compared with numpy; and that its time does not depend
+on the size of the state, which is also a hundred times as large."""
 
 from harness import Engine, Peer, Question, check_results
 from workloads import in_place

@@ -1,5 +1,5 @@
-"""W8: Loops without input per step: an ordinary differential equation, and power iteration, whose
-end depends on what it computes."""
+"""W8: Loops without input per step: an ordinary differential equation, and power iteration, which
+ends depending on its values."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""W6: a Kalman filter of four states and two measurements, and the smoother backwards behind it,
+"""W6: a Kalman filter with four states and two measurements, followed by the backward smoother, in
 float64: products of tiny matrices."""
 
 from harness import Peer

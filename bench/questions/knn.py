@@ -1,5 +1,5 @@
-"""Nearest neighbours, whose distances are a Scan over the known points: skl2onnx's export of
-scikit-learn's digits, and the regressor in the folder beside the project."""
+"""Nearest neighbours, with the distances as a Scan over the known points: skl2onnx's export for
+scikit-learn's digits, and the regressor in the shared folder."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ REGRESSOR_POINTS, REGRESSOR_QUERIES = 20, 300
 
 
 def _digits(place):
-    """The exported classifier and 100 digits that it has not seen."""
+    """The exported classifier and 100 digits that it was not trained on."""
     try:
         import skl2onnx
         from sklearn.datasets import load_digits

@@ -1,4 +1,4 @@
-"""Sums over the labellings of 16 sequences of different lengths: a linear-chain CRF and CTC."""
+"""Sums over the labellings of 16 sequences of different lengths: a linear-chain CRF, and CTC."""
 
 from harness import Peer
 from peers import LOOPS, optional
@@ -8,7 +8,7 @@ from workloads import labels
 NAMES = ("crf", "ctc")
 
 CRF_STEPS, CTC_STEPS = 500, 300
-TARGET, NOT_BEHIND = 0.6, 1.1  # beside those that run the model, beside others
+TARGET, NOT_BEHIND = 0.6, 1.1  # for engines that run the model, for others
 
 
 def _crf(place):

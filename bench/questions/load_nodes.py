@@ -1,4 +1,4 @@
-"""W4: loading a model of 5,000 nodes takes no longer than onnxruntime takes."""
+"""W4: loading a model of 5,000 nodes takes no longer than in onnxruntime."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""Peak memory of a loop whose rows are all read afterwards, of those whose last rows alone are, and of
-a cell that is written out: by how much the most memory of a fresh process grows from loading the
-model to the first result."""
+"""Peak memory of loops whose rows are all read afterwards, of loops whose last rows are read, and
+of a cell written out: the growth of a new process's peak memory from loading the model to the first
+result."""
 
 import importlib.util
 import pathlib
@@ -13,7 +13,7 @@ from workloads import cells, rows
 
 NAMES = ("memory",)
 
-# How many steps, and how many of the last rows are read; 0: all.
+# (steps, number of last rows that are read); 0: all.
 CASES = {"all_rows": (200_000, 0), "last_row": (1_000_000, 1), "last_rows": (1_000_000, 3)}
 CELL = cells.Cell("lstm", 1, 32, 100_000)
 
@@ -27,7 +27,7 @@ def questions(place, clock):
 
 
 def _engines(path, feeds_path, clock):
-    """Scanloom's and those of its peers."""
+    """Scanloom and its peers."""
     names = ["scanloom", "onnxruntime"]
     if importlib.util.find_spec("openvino") is not None:
         names.append("openvino")
@@ -37,7 +37,7 @@ def _engines(path, feeds_path, clock):
 
 
 def _of_cell(place, clock):
-    """The memory of what is fed is not counted."""
+    """Does not count the memory of the feeds."""
     feeds, path = cells.feeds(CELL), place.build / "memory_cell.onnx"
     feeds_path = place.build / "memory_cell_feeds.npz"
     np.savez(feeds_path, **feeds)

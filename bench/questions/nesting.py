@@ -1,7 +1,7 @@
-"""W3: hundreds of nested branches and loops cost what they execute, not what they contain.
+"""W3: hundreds of nested branches and loops cost only what they execute.
 
-A body of 300 nested branches (or loops) that takes the short side of the first one is compared with
-a body of a single branch (loop); all 300 levels executed are compared with 30, per level."""
+A body of 300 nested branches (or loops) that takes the short region of the first one is compared
+with a body of a single branch (loop). All 300 levels executed are compared with 30, per level."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ SKIPPED_TARGET, EXECUTED_TARGET = 1.25, 1.5
 
 
 def _question(place, kind, name, about, deep, shallow, going, target):
-    """Times are per level that is executed: levels that are skipped count as nothing."""
+    """Times are per executed level; skipped levels do not count."""
     paths = [place.build / f"nested_{kind}_{count}.onnx" for count in (deep, shallow)]
     for path, count in zip(paths, (deep, shallow)):
         models.nested(path, kind, count)

@@ -1,8 +1,8 @@
-"""OpenVINO's own models, as IRs: its recurrent cells and sequences, and bodies that are none of
-these, beside OpenVINO itself on as many threads as run.py is given.
+"""OpenVINO's own models, as IRs: its recurrent cells and sequences, and other loop bodies, compared
+with OpenVINO on the same number of threads.
 
-Where OpenVINO has one primitive for a whole sequence Scanloom must not be behind (10 percent
-allowed for noise); where it runs a body layer by layer Scanloom must be ahead 5 times."""
+Where OpenVINO has one primitive for a whole sequence, Scanloom must be as fast (with 10 percent for
+noise); where it runs a body layer by layer, Scanloom must be 5 times as fast."""
 
 import dataclasses
 import functools
@@ -21,7 +21,7 @@ from workloads.openvino_cells import GATES, Cell
 
 NAMES = ("openvino",)
 
-ANY_THREADS = True  # run.py may ask for several
+ANY_THREADS = True  # run.py may use several
 SIZES = ((1, 32), (1, 128), (1, 256), (32, 128))  # batch, width
 STEPS = 128
 FUSED, GENERIC = 1.1, 0.2

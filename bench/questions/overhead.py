@@ -1,8 +1,8 @@
-"""W2: what the stepped runtime adds to its kernels: at most 60 ns per step and 25 ns per node.
+"""W2: the overhead of the stepped runtime: at most 60 ns per step and 25 ns per node.
 
-Bodies of a few nodes over four elements, whose kernels take some nanoseconds themselves: what is
-measured is an upper bound. Per step: a body of one node. Per node: what eight more nodes of a kind
-add to a step."""
+Bodies have a few nodes over four elements. The kernels themselves take some nanoseconds, so the
+measurement is an upper bound. Per step: a body of one node. Per node: the time that eight more
+nodes of a kind add to a step."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ PER_STEP_NS, PER_NODE_NS = 60, 25
 
 
 def _within(nanoseconds, units, reference):
-    """A peer that takes exactly the time allowed: the ratio is at most 1 when the limit is kept."""
+    """A peer that takes exactly the allowed time, so the ratio is at most 1 within the limit."""
     seconds = nanoseconds * units * 1e-9
     return Peer(Engine(f"{nanoseconds} ns", lambda: (seconds, reference), timed=True), 1.0)
 
 
 def _added_time(few, many, clock):
-    """The time of one run of `many` less that of `few`."""
+    """The time of one run of `many` minus that of `few`."""
 
     def run():
         start = clock()

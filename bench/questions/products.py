@@ -1,5 +1,5 @@
-"""Products of float32 matrices, outside of loops: the projections that are hoisted out of loops are
-such, and so are the steps of a batch. The target is 85 percent of oneDNN's rate."""
+"""Products of float32 matrices outside of loops, such as input projections hoisted out of loops and
+the steps of a batch. The target is 85 percent of oneDNN's rate."""
 
 import functools
 
@@ -9,7 +9,7 @@ from workload import Workload, ask
 from workloads import products
 
 NAMES = ("products",)
-# (m, k, n); a single row is bound by memory and has no target.
+# (m, k, n); a single row is memory-bound and has no target.
 SIZES = ((1, 1024, 256), (16, 1024, 256), (128, 128, 128), (256, 256, 256), (1024, 1024, 1024))
 TARGET = 1 / 0.85
 

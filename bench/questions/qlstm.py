@@ -1,4 +1,4 @@
-"""W12: a quantised LSTM as one Scan of 69 nodes, from the folder beside the project."""
+"""W12: a quantised LSTM as one Scan of 69 nodes, from the shared folder."""
 
 import numpy as np
 
@@ -36,5 +36,5 @@ def questions(place, clock):
         peers=[Peer(engines.peer(path, feeds), target=0.2)],
         reference=engines.unoptimised_results(path, feeds),
         reference_name="onnxruntime without rewrites",
-        tolerance=0.02,  # one step of the quantisation, where a tie rounds the other way
+        tolerance=0.02,  # one quantisation step, because ties may be rounded differently
     )

@@ -1,6 +1,6 @@
-"""W9: Gibbs sweeps of a restricted Boltzmann machine, 64 rows of 784 and 500 units: bound by
-products, with a random number per unit, which is fed (and all engines give the same) or drawn in the
-loop (and only the share of units that are on after each sweep is checked)."""
+"""W9: Gibbs sweeps of a restricted Boltzmann machine, 64 rows of 784 and 500 units: dominated by
+products, with a random number per unit. It is either fed, so that all engines compute the same, or
+drawn in the loop, where only the share of active units after each sweep is checked."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A recurrent cell of one row of 64: product, sum and tanh in every step, stepped."""
+"""A recurrent cell for one row of 64: a product, a sum and tanh per step, stepped."""
 
 import numpy as np
 

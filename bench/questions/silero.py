@@ -1,5 +1,6 @@
 """W11: the voice detector silero_vad, per chunk of 512 samples and from loading to the first
-result. It runs as users run it: one call per chunk, state and last 64 samples carried along."""
+result. It runs as in applications: one call per chunk, carrying the state and the last 64
+samples."""
 
 import wave
 
@@ -24,8 +25,7 @@ def _model(place):
 
 
 def _samples(place):
-    """Read speech where there is some, repeated as it takes; otherwise noise with a swelling
-    tone."""
+    """Recorded speech if available, repeated as necessary; otherwise noise with a swelling tone."""
     recordings = [
         place.shared / "audio" / "speech.wav",
         *sorted((place.cache / "recordings").glob("*.wav")),

@@ -1,12 +1,12 @@
-"""Rows of a table in a shared variable that calls of a function update: what a call takes does not
-depend on how large the table is."""
+"""Rows of a table in a shared variable that calls of a function update: the time of a call does not
+depend on the size of the table."""
 
 from harness import Engine, Peer, Question
 from workloads import table
 
 NAMES = ("table",)
 
-BESIDE_NUMPY = 50.0  # a call of a function beside two lines of numpy
+BESIDE_NUMPY = 50.0  # a call of a function compared with two lines of numpy
 
 
 def questions(place, clock):

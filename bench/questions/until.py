@@ -1,5 +1,5 @@
-"""Loops that end when what they compute says so: steps of chosen length through a differential
-equation, Sinkhorn's scaling of a matrix, ranks of pages. Time is per step that was made."""
+"""Loops that end depending on their values: adaptive steps through a differential equation,
+Sinkhorn scaling of a matrix, page ranks. Time is per executed step."""
 
 import functools
 
@@ -10,9 +10,9 @@ from workloads import until
 
 NAMES = ("dopri", "sinkhorn", "pagerank")
 
-NOT_BEHIND = 1.1  # JAX
+NOT_BEHIND = 1.1  # for JAX
 
-# name: (what it is, sizes, tolerance, target beside those that run the model)
+# name: (description, sizes, tolerance, target for engines that run the model)
 ASKED = {
     "dopri": (
         "Dormand and Prince's method on Van der Pol's oscillator, steps of chosen length, float64",

@@ -1,1 +1,1 @@
-"""The loops that people run: per file the model, its feeds, a reference in float64, the C loop."""
+"""The workloads. Each file has a model, its feeds, a float64 reference and the C loop."""

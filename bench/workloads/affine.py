@@ -1,4 +1,4 @@
-"""h = a[t] h + b[t] element by element, and its special case of one element with a = 1."""
+"""h = a[t] h + b[t] elementwise, and the special case of one element with a = 1."""
 
 import numpy as np
 
@@ -38,8 +38,8 @@ def reference(feeds):
 
 
 def reference_of_many_steps(feeds, length=1000):
-    """Of one element, in lanes of that length side by side. What a lane begins with is the end of
-    the lane before, which forgets its own beginning: factors are 0.95 at most."""
+    """For one element, in parallel lanes of that length. A lane starts from the end of the previous
+    lane, whose own start no longer matters: factors are 0.95 at most."""
     a, b = (feeds[name].astype(np.float64).reshape(-1, length).T for name in ("a", "b"))
     h = np.zeros(a.shape[1])
     for factor, added in zip(a, b):

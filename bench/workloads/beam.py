@@ -1,5 +1,5 @@
-"""Beam search by a small decoder with attention over all it has written: every step appends to the
-cache of each beam, and beams go on from the caches of those they come from."""
+"""Beam search with a small decoder and attention over its whole output: every step appends to the
+cache of each beam, and beams continue from the caches of their parents."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def weights():
 
 
 def write(path, steps):
-    """The first word is fed; of the beams all but the first begin with no chance."""
+    """The first word is fed; all beams except the first start with probability zero."""
     graph = Graph()
     first = graph.input("first", [BEAMS], I64)
     embedding, read, kept, out = (graph.constant(array) for array in weights().values())
@@ -64,7 +64,7 @@ def feeds():
 
 
 def reference(feeds, steps):
-    """Without caches: every step looks up again what each beam has written."""
+    """Without caches: every step looks up the whole output of each beam again."""
     embedding, read, kept, out = (array.astype(np.float64) for array in weights().values())
     beams = [(0.0, feeds["first"][:1].tolist())]
     for _ in range(steps):

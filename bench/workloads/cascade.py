@@ -5,11 +5,11 @@ import numpy as np
 from graph import Graph
 
 SECTIONS, CHANNELS = 8, 2
-PADDING = 4096  # samples after which the filter's answer to one sample is below rounding
+PADDING = 4096  # samples after which the impulse response is below rounding
 
 
 def sections():
-    """Low-pass sections, each of gain one at frequency zero: rows of b0 b1 b2 a1 a2."""
+    """Low-pass sections with gain one at frequency zero: rows of b0 b1 b2 a1 a2."""
     random = np.random.default_rng(40)
     radius, angle = random.uniform(0.5, 0.8, SECTIONS), random.uniform(0.2, 1.2, SECTIONS)
     a1, a2 = -2 * radius * np.cos(angle), radius**2
@@ -49,7 +49,7 @@ def feeds(steps):
 
 
 def reference(feeds):
-    """By the frequency response: no recurrence."""
+    """Uses the frequency response instead of a recurrence."""
     b, a = np.split(sections().astype(np.float64), [3], axis=1)
     a = np.concatenate([np.ones((SECTIONS, 1)), a], axis=1)
     xs = feeds["xs"].astype(np.float64)

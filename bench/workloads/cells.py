@@ -1,5 +1,5 @@
-"""LSTM and GRU written out in the primitives of a Scan's body, the operators that are the same
-cells, and the cells in numpy. The inputs are as wide as the state."""
+"""LSTM and GRU written out in the primitives of a Scan's body, as operators, and in numpy. The
+inputs are as wide as the state."""
 
 import dataclasses
 
@@ -40,7 +40,8 @@ def feeds(cell):
 
 
 def write_scan(path, cell, last_only=False):
-    """The cell as a Scan; results: all h, unless `last_only`, the last h, for an LSTM the last c."""
+    """Writes the cell as a Scan. Results: all h (unless `last_only`), the last h, for LSTM the
+    last c."""
     graph, state = Graph(), [cell.batch, cell.width]
     xs = graph.input("xs", ["steps", *state])
     arrays = weights(cell)
@@ -89,7 +90,7 @@ def _gru_body(body, constants, h, x):
 
 
 def write_operator(path, cell):
-    """The same cell on the same weights as ONNX's LSTM or GRU."""
+    """Writes the same cell with the same weights as ONNX's LSTM or GRU."""
     graph, state = Graph(), [1, cell.batch, cell.width]
     xs = graph.input("xs", ["steps", cell.batch, cell.width])
     arrays = weights(cell)

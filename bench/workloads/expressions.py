@@ -1,5 +1,5 @@
-"""Programs that are built from expressions, not read from a file: what it takes to build, compile and
-run them for the first time. Each is a function of nothing that gives a function of nothing."""
+"""Programs built from expressions instead of a file, to measure building, compiling and the first
+run. Each is a function without arguments that returns a function without arguments."""
 
 import numpy as np
 
@@ -16,7 +16,8 @@ def rnn_arrays():
 
 
 def rnn():
-    """The recurrent network of Theano's page on scan: u[t - 4], u[t], x[t - 3], x[t - 1], y[t - 1]."""
+    """The recurrent network of Theano's scan tutorial: u[t - 4], u[t], x[t - 3], x[t - 1], y[t -
+    1]."""
     import scanloom as theano
     import scanloom.tensor as T
 
@@ -52,7 +53,7 @@ def factors():
 
 
 def gradient():
-    """Of a loop whose body has 50 element-wise operators."""
+    """The gradient of a loop whose body has 50 elementwise operators."""
     import scanloom as theano
     import scanloom.tensor as T
 
@@ -85,7 +86,8 @@ def hessian_arrays():
 
 
 def hessian():
-    """Of the sum of the squared states of h = tanh(W h + x), with respect to the elements of W."""
+    """The Hessian of the sum of squared states of h = tanh(W h + x) with respect to W's
+    elements."""
     import scanloom as theano
     import scanloom.tensor as T
 
@@ -98,7 +100,7 @@ def hessian():
 
 
 def hessian_reference():
-    """Central differences of the exact gradient, which is walked backwards."""
+    """Central differences of the exact gradient, which is computed in reverse."""
     w_array, xs = hessian_arrays()
 
     def gradient_at(flat):

@@ -1,5 +1,5 @@
 """GARCH(1,1) with normal errors in float64: the log-likelihood of the returns, and the variance
-that is foretold after the last."""
+predicted after the last one."""
 
 import math
 

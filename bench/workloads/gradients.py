@@ -1,5 +1,5 @@
-"""Gradients of scans, written with Scanloom's expressions: values and all derivatives in one call.
-References are in float64, by the formula or by central differences of it."""
+"""Gradients of scans as Scanloom expressions: values and all derivatives in one call. References
+are in float64, by the formula or by its central differences."""
 
 import numpy as np
 
@@ -160,8 +160,8 @@ class Lstm:
 
 
 class Heat:
-    """Heat that spreads in the plane and grows where there is some, up to one; the gradient of the
-    last squares with respect to the first heat. All states are five times the budget."""
+    """Heat that spreads in the plane and grows up to one where there is some; the gradient of the
+    last state's squares with respect to the initial heat. All states take five times the budget."""
 
     RATE, GROWTH = 0.2, 0.01
 

@@ -1,12 +1,12 @@
-"""Equations on grids: tridiagonal systems side by side in float64 (Thomas' elimination and the
-substitution backwards), and steps of the heat equation in the plane."""
+"""Equations on grids: independent tridiagonal systems in float64 (Thomas' elimination and back
+substitution), and steps of the heat equation in the plane."""
 
 import numpy as np
 
 from graph import BOOL, F64, I64, Graph
 
 SYSTEMS = 64
-SIDE, RATE = 128, 0.2  # of the plane; time step x conductivity / distance^2
+SIDE, RATE = 128, 0.2  # width of the plane; time step x conductivity / distance^2
 DIAGONALS = ("lower", "main", "upper", "right")
 
 
@@ -36,7 +36,7 @@ def write_thomas(path):
 
 
 def thomas_feeds(rows):
-    """Dominant diagonals: elimination needs no exchange of rows."""
+    """Diagonally dominant systems, so that elimination needs no pivoting."""
     lower, upper, right = np.random.default_rng(44).standard_normal((3, rows, SYSTEMS))
     lower[0] = upper[-1] = 0
     return {
@@ -45,12 +45,12 @@ def thomas_feeds(rows):
 
 
 def thomas_reference(feeds):
-    """Cyclic reduction: every row is freed of its neighbours, then of those twice as far."""
+    """Cyclic reduction: eliminates the neighbours of each row, then those twice as far away."""
     lower, main, upper, right = feeds.values()
     distance = 1
 
     def moved(array, rows, filling=0.0):
-        """Row i holds row i + rows."""
+        """Shifts the array so that row i holds row i + rows."""
         result = np.full_like(array, filling)
         kept = slice(None, -rows) if rows > 0 else slice(-rows, None)
         result[kept] = array[rows:] if rows > 0 else array[:rows]
@@ -73,7 +73,7 @@ def plain_thomas(place, feeds, fast=False):
 
 
 def write_heat(path, steps):
-    """A Loop; nothing flows through the edges."""
+    """Writes a Loop; nothing flows through the edges."""
     graph, shape = Graph(), [SIDE, SIDE]
     start = graph.input("start", shape)
     body = graph.body()
@@ -102,7 +102,7 @@ def heat_feeds():
 
 
 def heat_reference(feeds, steps):
-    """In the waves of the plane, each of which decays by itself: no loop."""
+    """Decomposes into eigenmodes of the plane, each of which decays independently: no loop."""
     second = -2 * np.eye(SIDE) + np.eye(SIDE, k=1) + np.eye(SIDE, k=-1)
     second[0, 0] = second[-1, -1] = -1
     values, waves = np.linalg.eigh(second)

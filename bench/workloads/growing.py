@@ -1,4 +1,4 @@
-"""A value that grows by a row per step: a sequence, and a tensor by Concat."""
+"""A value that grows by a row per step: a sequence, and a tensor with Concat."""
 
 import numpy as np
 from onnx import helper
@@ -9,7 +9,7 @@ WIDTH = 64
 
 
 def _start_body(graph, xs, kind):
-    """The body, its condition, what grows, and the row of the step."""
+    """The body, its condition, the growing value, and the row of the step."""
     body = graph.body()
     step, going = body.input("step", [], I64), body.input("going", [], BOOL)
     return body, going, body.typed_input("grown", kind), body("Gather", xs, step, axis=0)

@@ -1,4 +1,5 @@
-"""Hamiltonian Monte Carlo of a normal distribution, float64: a loop of leapfrog steps in a loop
+"""Hamiltonian Monte Carlo for a normal distribution, float64: a loop of leapfrog steps inside a
+loop
 over draws, whose random numbers are fed."""
 
 import numpy as np
@@ -58,7 +59,7 @@ def feeds(draws):
 
 
 def reference(feeds):
-    """All leaps at once: of a normal distribution a leap is linear in place and momentum."""
+    """All leaps at once: for a normal distribution, a leap is linear in position and momentum."""
     precision, nothing, one = feeds["precision"], np.zeros((SIZE, SIZE)), np.eye(SIZE)
     kick = np.block([[one, nothing], [-TIME / 2 * precision, one]])
     drift = np.block([[one, TIME * one], [nothing, one]])

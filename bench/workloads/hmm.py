@@ -1,8 +1,8 @@
-"""Hidden Markov models in the logarithm: the forward pass and the most probable path.
+"""Hidden Markov models in log space: the forward pass and the most probable path.
 
-Rows of `seen` are the log-densities of what is seen in each state; move[from][to] is the model's.
-All numbers are multiples of 1/1024 that float32 adds without rounding, so that paths can be
-compared."""
+Rows of `seen` are the log-densities of the observation in each state; move[from][to] is the
+transition matrix. All numbers are multiples of 1/1024 that float32 adds without rounding, so that
+paths can be compared."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def write_forward(path, in_primitives):
 
 
 def write_viterbi(path):
-    """A Scan that keeps where each state came from, and a Scan backwards along that."""
+    """Writes a Scan that keeps the predecessor of each state, and a backward Scan along them."""
     graph = Graph()
     start, move, seen = _start_forward(graph)
     body = graph.body()

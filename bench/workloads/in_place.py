@@ -1,6 +1,6 @@
-"""Steps that change a window of a state: a table of rows of 64 numbers, which stays where it is. Each is a
-function of an array, by Scanloom's scan and by numpy. Steps stay within the first 100 rows, so that both
-tables take as much of the caches."""
+"""Steps that update a window of a state in place: a table with rows of 64 numbers. Each is a
+function of an array, by Scanloom's scan and by numpy. Steps stay within the first 100 rows, so
+that both tables use the same amount of cache."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ WIDTH, STEPS, VISITED = 64, 100_000, 100
 ROWS = {"small": 156, "large": 15_625}  # about 1e4 and 1e6 elements
 
 S = np.s_
-# Where step k writes; the number of rows of `block` changes with the step.
+# The window of step k; the number of rows of `block` changes with the step.
 WINDOWS = {
     "part_of_row": lambda k: S[k % VISITED, 4:60],
     "column": lambda k: S[:VISITED, k % WIDTH],

@@ -1,4 +1,4 @@
-"""Loops without input per step: Runge-Kutta on Lorenz 96 in float64, power iteration with an end."""
+"""Loops without input per step: Runge-Kutta on Lorenz 96 in float64, and power iteration."""
 
 import functools
 
@@ -7,8 +7,8 @@ import numpy as np
 from graph import BOOL, F64, I64, Graph
 
 VARIABLES, FORCE = 40, 8.0
-# Of one step; 10,000 are five units of time. Differences grow about sixfold in each, so that after
-# twenty rounding alone would decide the rows.
+# The time step; 10,000 are five units of time. Differences grow about sixfold per unit, so after
+# twenty units, rounding would dominate the results.
 TIME = 0.0005
 SIZE, TOLERANCE, MOST_STEPS = 64, 1e-5, 10_000
 
@@ -17,7 +17,7 @@ def _slope(body, numbers, x):
     """(x[i+1] - x[i-2]) x[i-1] - x[i] + force around the circle."""
 
     def turned(places):
-        """Of every variable the one that lies `places` further on."""
+        """Rotates the variables by `places`."""
         cut = numbers[places % VARIABLES]
         ends = [body("Slice", x, cut, numbers["end"]), body("Slice", x, numbers[0], cut)]
         return body("Concat", *ends, axis=0)
@@ -27,7 +27,7 @@ def _slope(body, numbers, x):
 
 
 def write_lorenz(path, steps):
-    """A Loop of so many steps that keeps every row."""
+    """Writes a Loop of that many steps that keeps every row."""
     graph, shape = Graph(), [VARIABLES]
     start = graph.input("start", shape, F64)
     body = graph.body()
@@ -81,7 +81,7 @@ def plain_lorenz(place, feeds, steps, fast=False):
 
 
 def write_power(path):
-    """A Loop that ends when a step changes the vector by no more than the tolerance."""
+    """Writes a Loop that ends once a step changes the vector by at most the tolerance."""
     graph = Graph()
     matrix, start = graph.input("matrix", [SIZE, SIZE]), graph.input("start", [SIZE])
     tolerance = graph.constant(np.float32(TOLERANCE))
@@ -114,7 +114,7 @@ def power_feeds():
 
 
 def power_reference(feeds):
-    """The vector, and after how many steps it was reached."""
+    """The vector, and the number of steps after which it was reached."""
     matrix, x = (feeds[name].astype(np.float64) for name in ("matrix", "start"))
     for step in range(1, MOST_STEPS + 1):
         after = matrix @ x

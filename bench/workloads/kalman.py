@@ -1,5 +1,5 @@
-"""Kalman filter in float64: a point in the plane with its velocity, whose place is measured; and
-the smoother of Rauch, Tung and Striebel, a Scan backwards behind it. Inverses are written out."""
+"""Kalman filter in float64: a point in the plane with a velocity, whose position is measured;
+followed by the Rauch-Tung-Striebel smoother, a backward Scan. Inverses are written out."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ R = 0.25 * np.eye(SEEN)
 
 
 def _invert(body, m):
-    """Of a 2x2 matrix: the adjugate over the determinant."""
+    """The inverse of a 2x2 matrix: the adjugate over the determinant."""
     flat = body("Reshape", m, body.constant(np.array([4])))
     a, b, c, d = body.many("Split", flat, outputs=4, axis=0)
     determinant = body("Sub", body("Mul", a, d), body("Mul", b, c))
@@ -23,7 +23,7 @@ def _invert(body, m):
 
 
 def _invert_blocks(body, m):
-    """Of a symmetric 4x4 matrix, by its blocks of 2x2."""
+    """The inverse of a symmetric 4x4 matrix, by its 2x2 blocks."""
     rows = body.many("Split", m, outputs=2, axis=0)
     (a, b), (c, d) = (body.many("Split", row, outputs=2, axis=1) for row in rows)
     inverse = _invert(body, a)
@@ -36,7 +36,8 @@ def _invert_blocks(body, m):
 
 
 def _filter(graph, keeps_covariances=False):
-    """A Scan over what is seen: the last mean and covariance, then all means, and covariances."""
+    """A Scan over the measurements: the last mean and covariance, then all means, and
+    covariances."""
     column, square = [STATES, 1], [STATES, STATES]
     x_start = graph.input("x_start", column, F64)
     p_start = graph.input("p_start", square, F64)
@@ -71,7 +72,7 @@ def write(path):
 
 
 def write_smoother(path):
-    """All means given everything that is seen, and the first covariance."""
+    """All means given all measurements, and the first covariance."""
     graph, column, square = Graph(), [STATES, 1], [STATES, STATES]
     last, covariance, means, covariances = _filter(graph, keeps_covariances=True)
     f, f_back, q = (graph.constant(m) for m in (F, F.T.copy(), Q))
@@ -111,7 +112,7 @@ def feeds(steps):
 
 
 def reference(feeds):
-    """The update in Joseph's form with numpy's solver: other arithmetic, the same filter."""
+    """Joseph's form of the update with numpy's solver: the same filter by other arithmetic."""
     x, p, rows = feeds["x_start"], feeds["p_start"], []
     for z in feeds["seen"]:
         x, p = F @ x, F @ p @ F.T + Q
@@ -131,8 +132,8 @@ def plain(place, feeds, fast=False):
 
 
 def smoother_reference(feeds):
-    """Bryson and Frazier's form: backwards go what the filter's errors say of the states, and no
-    covariance of a prediction is inverted."""
+    """The form of Bryson and Frazier: propagates the filter's errors backwards, without inverting
+    the covariance of a prediction."""
     x, p, steps = feeds["x_start"], feeds["p_start"], []
     for z in feeds["seen"]:
         x, p = F @ x, F @ p @ F.T + Q

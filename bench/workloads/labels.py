@@ -1,7 +1,7 @@
-"""Sums over all labellings of a batch of sequences of different lengths, in the logarithm: the
-normaliser of a linear-chain CRF, and the likelihood of labels under CTC.
+"""Sums over all labellings of a batch of sequences of different lengths, in log space: the
+normalizer of a linear-chain CRF, and the likelihood of labels under CTC.
 
-Rows of a batch run side by side; a row keeps its alpha once its own steps are over."""
+Rows of a batch run in parallel; a row keeps its alpha after its own steps are over."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from graph import I64, Graph
 
 BATCH, CLASSES = 16, 32
 MOST_LABELS = 20
-PLACES = 2 * MOST_LABELS + 1  # of CTC: the labels with blanks (class 0) around them
+PLACES = 2 * MOST_LABELS + 1  # positions of CTC: the labels with blanks (class 0) around them
 NEVER = np.float32(-1e30)
 
 
 def _counted(graph, rows):
-    """0, 1, ... as many as there are rows: the step, to compare with lengths."""
+    """0, 1, ... for each row: the step, to compare with lengths."""
     zero, one = graph.constant(np.int64(0)), graph.constant(np.int64(1))
     return graph("Range", zero, graph("Gather", graph("Shape", rows), zero, axis=0), one)
 
@@ -52,7 +52,7 @@ def crf_feeds(steps):
 
 
 def crf_reference(feeds):
-    """Sums of probabilities, of which the largest is one before each step."""
+    """Sums of probabilities, scaled before each step so that the largest is one."""
     start, emissions = (feeds[name].astype(np.float64) for name in ("start", "emissions"))
     move, found = np.exp(feeds["move"].astype(np.float64)), []
     for row, length in enumerate(feeds["lengths"]):
@@ -72,8 +72,8 @@ def plain_crf(place, feeds, fast=False):
 
 
 def write_ctc(path):
-    """Of each place the alphas of itself, of the place before, and of the label before the blank
-    before, where `skip` allows that."""
+    """Combines the alphas of each position, of the previous one, and of the label before the
+    preceding blank if `skip` allows it."""
     graph, row = Graph(), [BATCH, PLACES]
     logits = graph.input("logits", ["steps", BATCH, CLASSES])
     places, skip = graph.input("places", row, I64), graph.input("skip", row)
@@ -120,8 +120,8 @@ def ctc_feeds(steps):
 
 
 def ctc_reference(feeds):
-    """Probabilities of which the largest is one before each step; the sum over three ways is a
-    product with a band of ones."""
+    """Probabilities, scaled before each step so that the largest is one; the sum over three
+    transitions is a product with a band matrix of ones."""
     logits, found = feeds["logits"].astype(np.float64), []
     chances = np.exp(logits)
     chances /= chances.sum(axis=2, keepdims=True)

@@ -1,5 +1,5 @@
-"""TensorIterators and Loops of OpenVINO whose bodies are no cell of its own: recurrences, filters,
-small products, ends that data decide, loops in loops. Each with its formula in float64."""
+"""OpenVINO TensorIterators and Loops whose bodies are not one of its cells: recurrences, filters,
+small products, data-dependent ends, nested loops. Each has a float64 formula."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ class Body:
     steps: int
     write: Callable[[Layers], None]
     feeds: Mapping[str, np.ndarray]
-    reference: Callable[..., list[np.ndarray]]  # of the feeds, in float64
+    reference: Callable[..., list[np.ndarray]]  # takes the feeds, in float64
     tolerance: float = 1e-5
 
 
@@ -28,7 +28,7 @@ def _rows(values):
     return np.stack(values)
 
 
-# A number that counts.
+# A counter.
 
 COUNTER_STEPS = 20_000
 
@@ -129,7 +129,7 @@ def _garch(returns, variance, likelihood):
     return [likelihood, _rows(rows)]
 
 
-# A biquad filter, transposed: OpenVINO is wrong on delay lines, whose states become other states.
+# A transposed biquad filter: OpenVINO is wrong on delay lines, where a state becomes another state.
 
 BIQUAD_STEPS = 10_000
 B0, B1, B2, A1, A2 = 0.0675, 0.1349, 0.0675, -1.1430, 0.4128
@@ -214,7 +214,7 @@ def _running(xs, total, most):
     return [total + np.cumsum(xs, 0), np.maximum(most, np.maximum.accumulate(xs, 0))]
 
 
-# One query per step looks into 48 keys.
+# Attention: one query per step over 48 keys.
 
 LOOK_STEPS, KEYS, LOOK_WIDTH = 400, 48, 32
 
@@ -273,7 +273,7 @@ def _returns(rewards, going, after):
     return [_rows(rows[::-1])]
 
 
-# Square roots by Newton's method, until nothing moves.
+# Square roots by Newton's method, until convergence.
 
 ROOTS, NEWTON_MOST, NEWTON_END = 64, 100, 1e-3
 
@@ -301,7 +301,7 @@ def _newton(numbers):
     return [x]
 
 
-# An early exit: a walk whose end data decide, after 3000 of at most 10000 steps.
+# Early exit: a random walk that ends depending on data, after 3000 of at most 10000 steps.
 
 WALK_STEPS, WALK_MOST = 3_000, 10_000
 
@@ -392,7 +392,7 @@ def _nested(xs, h, chosen):
     return [h]
 
 
-# What a run costs beside its steps.
+# The cost of a run without its steps.
 
 FEW_STEPS, FEW_WIDTH = 4, 16
 

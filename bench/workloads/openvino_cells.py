@@ -1,5 +1,5 @@
-"""LSTM, GRU and RNN as OpenVINO has them: cells in the body of a TensorIterator, sequence layers,
-and an LSTM written out; and the cells in numpy. The inputs are as wide as the state."""
+"""LSTM, GRU and RNN in OpenVINO: cells in the body of a TensorIterator, sequence layers, and an
+LSTM written out; and the cells in numpy. The inputs are as wide as the state."""
 
 import dataclasses
 
@@ -8,9 +8,9 @@ import numpy as np
 from iterator import I32, Layers, Loop
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-# OpenVINO has a primitive only for layers that name their functions, as its own writer has them do.
+# OpenVINO uses its primitive only if a layer names its functions, as its own writer makes it do.
 FUNCTIONS = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"], "RNN": ["tanh"]}
-VERSIONS = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}  # the sequences are of opset 5
+VERSIONS = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}  # the sequences are in opset 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Cell:
     width: int
     steps: int
     directions: int = 1
-    linear: bool = False  # of a GRU: the reset gate meets the product of h, not h
+    linear: bool = False  # of a GRU: the reset gate applies to the product of h, not to h
 
     @property
     def name(self):
@@ -32,8 +32,8 @@ class Cell:
 
 
 def weights(cell):
-    """W, R and B per direction: [gates * width, width] twice and [gates * width]; the gates of an
-    LSTM are f, i, c, o, those of a GRU z, r, h; B of a linear one has a fourth part, for R."""
+    """W, R and B per direction: [gates * width, width] twice and [gates * width]. The gates of
+    LSTM are f, i, c, o, those of GRU z, r, h; B of a linear GRU has a fourth part, for R."""
     random = np.random.default_rng(24)
     rows, scale = GATES[cell.kind] * cell.width, cell.width**-0.5
     biases = rows + cell.width * cell.linear
@@ -59,7 +59,7 @@ def _inputs(net, cell):
 
 
 def write_sequence(path, cell):
-    """Results: all h, the last h, for an LSTM the last c."""
+    """Writes a sequence layer. Results: all h, the last h, for LSTM the last c."""
     net = Layers()
     x, states = _inputs(net, cell)
     lengths = net.constant(np.full(cell.batch, cell.steps), I32)
@@ -75,7 +75,7 @@ def write_sequence(path, cell):
 
 
 def _write_iterator(path, cell, step):
-    """A TensorIterator over the steps of axis 1, with the results of `write_sequence`."""
+    """Writes a TensorIterator over the steps of axis 1, with the results of `write_sequence`."""
     net = Layers()
     x, states = _inputs(net, cell)
     loop = Loop(net)
@@ -94,7 +94,7 @@ def _write_iterator(path, cell, step):
 
 
 def write_cells(path, cell):
-    """A cell per step."""
+    """Writes a cell in the body of a TensorIterator."""
 
     def step(body, cell, x, states):
         kind = f"{cell.kind}Cell"
@@ -107,7 +107,7 @@ def write_cells(path, cell):
 
 
 def write_primitives(path, cell):
-    """An LSTM by products, sums and functions."""
+    """Writes an LSTM as products, sums and functions."""
 
     def step(body, cell, x, states):
         h, c = states
@@ -156,7 +156,7 @@ STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}
 
 
 def reference(cell, fed):
-    """In float64: all h [batch, directions, steps, width], then the last states."""
+    """In float64: all h [batch, directions, steps, width], followed by the last states."""
     arrays = [array.astype(np.float64) for array in weights(cell)]
     x = fed["x"].astype(np.float64)
     lasts = [fed[name].astype(np.float64) for name in cell.states]

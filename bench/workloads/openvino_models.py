@@ -1,5 +1,5 @@
-"""The models of OpenVINO that are shared beside the project: an LSTM that runs backwards, whose
-weights are random here, and a Loop of three sums."""
+"""OpenVINO models from the shared folder: a backward LSTM, with random weights here, and a Loop of
+three sums."""
 
 import dataclasses
 import pathlib
@@ -53,7 +53,7 @@ class Shared:
         return [np.stack(rows[::-1], axis=1)]
 
     def _sums(self, a_init):
-        """The .bin holds the number of steps, what is added last and what is added per step."""
+        """The .bin holds the number of steps, the last summand and the summand per step."""
         bits = self.source.with_suffix(".bin").read_bytes()
         (steps,) = np.frombuffer(bits, np.int64, 1)
         last, added = np.frombuffer(bits, np.float32, 1, 9), np.frombuffer(bits, np.float32, 2, 13)
@@ -66,7 +66,7 @@ def _sigmoid(x):
 
 
 def _parts():
-    """What the LSTM's .bin holds: its weights between two shapes."""
+    """The contents of the LSTM's .bin: its weights between two shapes."""
     random = np.random.default_rng(72)
     shapes = (4 * HIDDEN, INPUT), (4 * HIDDEN, HIDDEN), (4 * HIDDEN,)
     arrays = (random.uniform(-1 / 16, 1 / 16, shape).astype(np.float32) for shape in shapes)
@@ -74,5 +74,5 @@ def _parts():
 
 
 def models(folder):
-    """Those that are there."""
+    """The available models."""
     return [Shared(folder / name) for name in (LSTM, SUMS) if (folder / name).is_file()]

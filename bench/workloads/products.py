@@ -1,4 +1,4 @@
-"""One product of two float32 matrices: m rows of k by k rows of n."""
+"""A product of two float32 matrices: m rows of k by k rows of n."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def factors(m, k, n):
 
 
 def write(path, m, k, n, is_constant):
-    """The right factor is a constant of the model, which engines may lay out anew, or is fed."""
+    """The right factor is a constant, whose layout engines may change in advance, or is fed."""
     graph = Graph()
     left = graph.input("left", [m, k])
     right = graph.constant(factors(m, k, n)[1]) if is_constant else graph.input("right", [k, n])

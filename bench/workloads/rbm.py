@@ -1,13 +1,13 @@
-"""Gibbs sweeps of a restricted Boltzmann machine: of each row the hidden units are drawn given the
-visible ones, then these given those. A step is a sweep."""
+"""Gibbs sweeps of a restricted Boltzmann machine: a step draws the hidden units of each row given
+the visible ones, and then the visible units given these."""
 
 import numpy as np
 
 from graph import Graph
 
 ROWS, VISIBLE, HIDDEN = 64, 784, 500
-# No fed number lies closer to the probability that it is compared with, so that rounding decides
-# nothing.
+# The least distance of a fed number from the probability that it is compared with, so that rounding
+# does not matter.
 APART = 1e-4
 
 
@@ -21,7 +21,7 @@ def weights():
 
 
 def write(path, steps, is_drawn):
-    """A Loop of so many sweeps; the uniform numbers are drawn in the loop, or else are fed."""
+    """Writes a Loop of that many sweeps; the uniform numbers are drawn in the loop or fed."""
     graph = Graph()
     start = graph.input("start", [ROWS, VISIBLE])
     constants = {name: graph.constant(array) for name, array in weights().items()}
@@ -60,8 +60,8 @@ def start():
 
 
 def sweeps(steps):
-    """The uniform numbers to feed, and what comes of them: the share of visible units that are on
-    after each sweep, and the last ones."""
+    """The uniform numbers to feed, and the results: the share of active visible units after each
+    sweep, and the last units."""
     w, hidden_bias, visible_bias = (array.astype(np.float64) for array in weights().values())
     random = np.random.default_rng(34)
     visible, given, shares = start().astype(np.float64), {"u_hidden": [], "u_visible": []}, []
@@ -83,7 +83,7 @@ def sweeps(steps):
 
 
 def plain(place, feeds):
-    """The numbers are fed; the products are plain loops."""
+    """With fed numbers; the products are plain loops."""
     w, hidden_bias, visible_bias = weights().values()
     visible, shares = np.empty_like(feeds["start"]), np.empty(len(feeds["u_hidden"]), np.float32)
     hidden = np.empty((ROWS, HIDDEN), np.float32)

@@ -1,4 +1,4 @@
-"""A Loop that keeps every state, of which all, or the last ones alone, are read afterwards."""
+"""A Loop that keeps every state, all or the last of which are read afterwards."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ FACTOR, ADDED = np.float32(0.999), np.float32(0.001)
 
 
 def write(path, steps, count):
-    """count: how many of the last rows are the result; 0: the most of all. More than one are of as
-    many steps as an input says."""
+    """count: the number of last rows to return; 0: the maximum of all rows. If it is above 1, the
+    number of steps is an input."""
     graph = Graph()
     start = graph.input("start", [WIDTH])
     trip = graph.input("steps", [], I64) if count > 1 else graph.constant(np.int64(steps))

@@ -1,4 +1,4 @@
-"""The recurrence of selective state space models: a decay and an inflow that depend on the input.
+"""The recurrence of selective state space models, whose decay and inflow depend on the input.
 
 h[d][n] = exp(delta[d] rate[d][n]) h[d][n] + delta[d] u[d] into[n];
 y[d] = sum over n of h[d][n] out[n], plus skip[d] u[d]."""

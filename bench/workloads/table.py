@@ -1,4 +1,4 @@
-"""A table in a shared variable: a call gives the rows that it is told and writes others there."""
+"""A table in a shared variable: a call returns the rows with the given indices and updates them."""
 
 import numpy as np
 
@@ -27,14 +27,14 @@ class Table:
         )
 
     def check(self):
-        """Of additions, some of them to a row that comes twice, and of all rows. Raises Wrong."""
+        """Checks additions, with a repeated row, and all rows. Raises Wrong."""
         want, ids = self.start.copy(), np.concatenate([self.ids[1:], self.ids[1:2]])
         for _ in range(2):
             self.add(ids, self.change)
             np.add.at(want, ids, self.change)
         if not np.array_equal(self.table.get_value(), want):
             raise Wrong("the table is not what numpy makes of it")
-        # What every later call gives is what it writes.
+        # From here on, each call returns what it writes.
         self.put(self.ids, self.change)
         self.put(self.ids, self.change)
         self.kept[self.ids] = self.change

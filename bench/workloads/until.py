@@ -1,5 +1,5 @@
-"""Loops whose end depends on what they compute: an ordinary differential equation with steps of
-chosen length, the scaling of a matrix to given sums, the ranks of a graph."""
+"""Loops that end depending on their values: an ordinary differential equation with adaptive steps,
+the scaling of a matrix to given sums, the page ranks of a graph."""
 
 import functools
 
@@ -9,8 +9,8 @@ from graph import BOOL, F64, I64, Graph
 
 MOST_STEPS = 100_000
 
-# Dormand and Prince, order 5; of the last row the stage that ends the step, and the difference to
-# order 4.
+# Dormand and Prince, order 5. The last row is the stage that ends the step; ERROR is the difference
+# to order 4.
 STAGES = (
     (1 / 5,),
     (3 / 40, 9 / 40),
@@ -20,21 +20,21 @@ STAGES = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-STIFFNESS, END, FIRST, PRECISION = 5.0, 20.0, 0.01, 1e-8  # of Van der Pol's oscillator
-SAFETY, LEAST, MOST = 0.9, 0.2, 5.0  # of the factor between lengths of steps
+STIFFNESS, END, FIRST, PRECISION = 5.0, 20.0, 0.01, 1e-8  # Van der Pol's oscillator
+SAFETY, LEAST, MOST = 0.9, 0.2, 5.0  # the factor between the lengths of steps
 
-POINTS, BLUR, CHANGE = 64, 0.05, 1e-5  # of Sinkhorn's scaling
+POINTS, BLUR, CHANGE = 64, 0.05, 1e-5  # Sinkhorn's scaling
 PAGES, LINKS, FOLLOWED, RANK_CHANGE = 1_000, 8_000, 0.85, 1e-3
 
 
 def _until(graph, body, states):
-    """The last states of a Loop that goes on while the body's condition holds."""
+    """The last states of a Loop that runs while the body's condition holds."""
     most = graph.constant(np.int64(MOST_STEPS))
     return graph.loop(body, most, states, graph.constant(np.True_))
 
 
 def _start_body(graph, **states):
-    """The body of a Loop and its states, each given as shape and type."""
+    """The body of a Loop and its states, each given by shape and type."""
     body = graph.body()
     body.input("step", [], I64)
     body.input("going", [], BOOL)
@@ -90,7 +90,7 @@ def dopri_feeds():
 
 
 def dopri_reference(feeds):
-    """The state at the end, and after how many steps, refused ones among them."""
+    """The state at the end, and the number of steps, including rejected ones."""
     stages = [np.array(weights) for weights in STAGES]
     y, time, length, steps = feeds["start"], 0.0, FIRST, 0
 
@@ -117,7 +117,7 @@ def plain_dopri(place, feeds, fast=False):
 
 
 def write_sinkhorn(path):
-    """How mass goes from points to points at the least cost, blurred: a row and a column factor."""
+    """Optimal transport between points, with entropic blur: a row factor and a column factor."""
     graph, row = Graph(), ([POINTS],)
     cost = graph.input("cost", [POINTS, POINTS])
     there, here = graph.input("there", *row), graph.input("here", *row)
@@ -149,7 +149,7 @@ def sinkhorn_feeds():
 
 
 def sinkhorn_reference(feeds):
-    """The plan, and after how many steps; computed with logarithms of both factors."""
+    """The plan and the number of steps, computed with logarithms of both factors."""
     kernel = feeds["cost"].astype(np.float64) / -BLUR
     there, here = (np.log(feeds[name].astype(np.float64)) for name in ("there", "here"))
     u = v = np.zeros(POINTS)
@@ -171,7 +171,7 @@ def plain_sinkhorn(place, feeds, fast=False):
 
 
 def write_pagerank(path):
-    """Every page hands its rank on along its links; ranks are one on average."""
+    """Every page passes its rank on along its links; the average rank is one."""
     graph, row = Graph(), ([PAGES],)
     sources, targets = (graph.input(name, [LINKS], I64) for name in ("sources", "targets"))
     shares = graph.input("shares", [LINKS])
@@ -190,7 +190,7 @@ def write_pagerank(path):
 
 
 def pagerank_feeds():
-    """A link from each page, then any; few pages get most of them."""
+    """A link from each page, and random others; few pages get most of them."""
     random = np.random.default_rng(48)
     sources = np.concatenate([np.arange(PAGES), random.integers(0, PAGES, LINKS - PAGES)])
     targets = (PAGES * random.random(LINKS) ** 2).astype(np.int64)
@@ -199,8 +199,8 @@ def pagerank_feeds():
 
 
 def pagerank_reference(feeds):
-    """The ranks that do not change any more, by a linear system; and after how many steps they
-    change by little enough."""
+    """The stationary ranks, by a linear system, and the number of steps after which the change is
+    small enough."""
     sources, targets, shares = feeds.values()
     moves = np.zeros((PAGES, PAGES))
     np.add.at(moves, (targets, sources), shares.astype(np.float64))

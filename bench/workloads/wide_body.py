@@ -1,11 +1,11 @@
-"""A Scan whose body is many element-wise operators on 16 floats, one after the other."""
+"""A Scan whose body is a chain of many elementwise operators on 16 floats."""
 
 import numpy as np
 
 from graph import Graph
 
 WIDTH, STEPS = 16, 1_000
-# All keep the values between -2 and 2, whatever their number.
+# All of them keep the values between -2 and 2, for any number of operators.
 OPERATORS = ("Tanh", "Add", "Sigmoid", "Mul", "Abs", "Max", "Neg", "Min", "Sin", "Sub")
 BINARY = ("Add", "Mul", "Max", "Min", "Sub")
 

@@ -110,7 +110,7 @@ class Checker:
             path.write_text("".join(f"#include <{name}>\n" for name in sorted(group)))
             command = [*self.compiler, *flags, *self.flags(), "-x", "c++-header", str(path)]
             made = subprocess.run([*command, "-o", f"{path}.gch"], capture_output=True)
-            if made.returncode == 0:  # otherwise compiling the headers that include it shows the error
+            if made.returncode == 0:  # otherwise its users show the error
                 self.precompiled[group] = path
 
     def compile(self, header: pathlib.Path) -> str | None:
