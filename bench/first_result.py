@@ -1,6 +1,6 @@
 """Load to first result in a new process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
-For JAX, MODEL is the number of operators in the body (workloads/wide_body.py); "scanloom compiled" is
-Scanloom with the option to compile.
+For JAX, MODEL is the number of operators in the body (workloads/wide_body.py); "scanloom
+compiled" is Scanloom with the option to compile.
 
 The time excludes the import, but includes everything that the engine does lazily. Prints one JSON
 line: the seconds (or with `memory` the growth of peak memory in bytes, Linux only) and the

@@ -1,6 +1,5 @@
 """W1: the affine recurrence, for one element with few and many steps, and for 4096 elements; and
-the
-cumulative sum as a Scan and as CumSum."""
+the cumulative sum as a Scan and as CumSum."""
 
 import functools
 

@@ -1,7 +1,8 @@
 """Cold start: from loading a model to its first result in a new process, without the import, for
 bodies of 10 to 1000 operators. Scanloom compiles them by option, which includes loading the
-compiler library; by default it would step so few steps. JAX traces and compiles. Compile time does not depend
-on the number of steps: "flat" takes a hundred times as many steps. Also measures the imports."""
+compiler library; by default it would step so few steps. JAX traces and compiles.
+Compile time does not depend on the number of steps: "flat" takes a hundred times as many steps.
+Also measures the imports."""
 
 import dataclasses
 import importlib.util

@@ -2,8 +2,8 @@
 
 The compiled counter may be reduced to a closed form (start + steps); the C loop may not, see
 baseline/scalar.c. Numba's loop is reduced too, so it runs the variant that keeps every count. These
-variants have no closed form. With a constant trip count, the loop is compiled; with a trip count that
-is fed, the number of rows is not known in advance and the loop is stepped."""
+variants have no closed form. With a constant trip count, the loop is compiled; with a trip count
+that is fed, the number of rows is not known in advance and the loop is stepped."""
 
 import numpy as np
 

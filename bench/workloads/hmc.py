@@ -1,6 +1,5 @@
 """Hamiltonian Monte Carlo for a normal distribution, float64: a loop of leapfrog steps inside a
-loop
-over draws, whose random numbers are fed."""
+loop over draws, whose random numbers are fed."""
 
 import numpy as np
 
