@@ -58,7 +58,7 @@ def controls_in(text):
         ["show", "model.onnx"],
         ["show", "model.onnx", "--passes"],
         ["show", "model.onnx", "--plan"],
-        ["show", "model.onnx", "--nests"],
+        ["show", "model.onnx", "--nests", "--feed", "a=a.npz:a"],
         ["run", "model.onnx", "--random", "--feed", "a=a.npz:a"],
         ["run", "model.onnx", "--random", "--feed", "a=a.pb"],
         ["run", "model.onnx", "--random", "--feed", "a=a.pb", "--profile", "--no-jit"],
