@@ -1,0 +1,19 @@
+// Runs a body of the loop-nest IR element by element, as plainly as its definition reads: what the
+// code of every compiler, before and after every pass, is compared with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "loopnest/loopnest.h"
+
+namespace scanloom::loopnest::test {
+
+/// Runs steps of a body of nests and branches, none of whose indices are out of range. Leaves the
+/// slots as the next step needs them.
+void evaluate(const BodySource& source, std::vector<std::byte*>& slots,
+              std::span<const std::int64_t> parameters, std::int64_t steps);
+
+}  // namespace scanloom::loopnest::test
