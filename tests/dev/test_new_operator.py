@@ -1,0 +1,115 @@
+"""new_operator.py in a copy of the tree, which the checks of the sources must accept."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import PROJECT, Tree
+
+FOLDERS = ("docs", "include", "python", "src", "tests", "tools")
+WHOLE = ("check_lists.py", "check_layers.py")
+EACH_FILE = ("check_words.py", "check_sizes.py", "check_format.sh")
+
+
+def copy_of_the_tree(root) -> Tree:
+    ignored = shutil.ignore_patterns("__pycache__", "data")
+    for folder in FOLDERS:
+        shutil.copytree(PROJECT / folder, root / folder, ignore=ignored)
+    for name in (".clang-format", "CMakeLists.txt"):
+        shutil.copy(PROJECT / name, root)
+    return Tree(root)
+
+
+def lines(tree, path):
+    return (tree.root / path).read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A copy with the operators softsign, which both formats know, and log_cosh, which neither
+    does; and what the script has said of each."""
+    tree = copy_of_the_tree(tmp_path_factory.mktemp("tree"))
+    said = {"softsign": tree.passes("new_operator.py", "softsign", "--doc", "x / (1 + |x|)."),
+            "log_cosh": tree.passes("new_operator.py", "log_cosh", "--group",
+                                    "Trigonometric and hyperbolic functions")}
+    return tree, said
+
+
+@pytest.fixture(scope="module")
+def written(made, tmp_path_factory):
+    """The written files alone, which checks of single files are quick for."""
+    tree, said = made
+    alone = Tree(tmp_path_factory.mktemp("written"))
+    paths = {path for text in said.values()
+             for path in re.findall(r"^  (\S+/\S+)$", text.split("left to fill in:")[0], re.M)}
+    for path in {*paths, ".clang-format"}:
+        alone.write(path, (tree.root / path).read_text(encoding="utf-8"))
+    return alone
+
+
+@pytest.mark.parametrize("check", WHOLE)
+def test_checks_of_the_tree_accept_the_skeleton(made, check):
+    made[0].passes(check)
+
+
+@pytest.mark.parametrize("check", EACH_FILE)
+def test_checks_of_each_file_accept_the_skeleton(written, check):
+    assert len(list(written.root.rglob("*.cpp"))) > 5
+    written.passes(check)
+
+
+def test_names_the_files_and_what_is_left(made):
+    _, said = made
+    written, left = said["log_cosh"].split("left to fill in:")
+    assert "src/ops/elementwise/log_cosh.cpp" in written and "src/ops/list.inc" in written
+    assert "frontends" not in written and "exporters" not in written
+    assert "src/ops/elementwise/log_cosh.cpp: scalar()" in left and "pull_log_cosh" in left
+
+
+def test_reads_and_writes_what_a_format_knows(made):
+    tree, said = made
+    assert "convert_softsign was removed" in said["softsign"]
+    onnx, openvino = "src/frontends/onnx", "src/frontends/openvino"
+    assert 'SCANLOOM_ONNX_OP(Softsign, "", pointwise, 1, 1, 1, 1, 22)' in lines(tree, f"{onnx}/list.inc")
+    assert '    {"Softsign", &ops::softsign_op},' in lines(tree, f"{onnx}/ops/pointwise.cpp")
+    assert "SCANLOOM_OPENVINO(SoftSign, unary, 1, 1, 9)" in lines(tree, f"{openvino}/list.inc")
+    assert '    {"SoftSign", &ops::softsign_op},' in lines(tree, f"{openvino}/ops/pointwise.cpp")
+    forms = lines(tree, "src/exporters/openvino/forms.cpp")
+    assert '    {&ops::softsign_op, nullptr, "SoftSign", 9},' in forms
+    assert '    {&ops::softsign_op, "Softsign"},' in lines(tree, "src/exporters/onnx/forms.cpp")
+
+
+def test_rows_stand_in_their_order(made):
+    rows = lines(made[0], "src/ops/list.inc")[1:]
+    assert "SCANLOOM_OP(softsign)" in rows and rows == sorted(rows, key=lambda row: row[:-1])
+
+
+def test_documents_the_function_in_its_group(made):
+    tree, _ = made
+    page = (tree.root / "docs/tensor-functions.md").read_text()
+    group = page.split("### Trigonometric and hyperbolic functions")[1].split("###")[0]
+    assert group.rstrip().endswith("| `log_cosh` | The function log_cosh. |")
+    assert "rad2deg log_cosh" in (tree.root / "tools/dev/tensor_functions.py").read_text()
+
+
+@pytest.mark.parametrize(("name", "problem"), [
+    ("Softsign", "is no name of an operator"),
+    ("tanh", "has the operator tanh"),
+    ("square", "has the function square"),
+])
+def test_refuses_a_name(name, problem):
+    script = str(PROJECT / "tools/dev/new_operator.py")
+    run = subprocess.run([sys.executable, script, name], capture_output=True, text=True)
+    assert run.returncode == 1 and problem in run.stderr
+
+
+def test_writes_nothing_where_a_place_is_missing(tmp_path):
+    tree = copy_of_the_tree(tmp_path)
+    header = (tree.root / "include/scanloom/expr.h").read_text()
+    tree.write("include/scanloom/expr.h", header.replace("Expr floor(", "Expr rounded_down("))
+    answer = tree.fails("new_operator.py", "log_cosh")
+    assert "include/scanloom/expr.h: no line begins with 'SCANLOOM_API Expr floor('" in answer
+    assert "log_cosh" not in (tree.root / "src/ops/list.inc").read_text()
+    assert not (tree.root / "src/ops/elementwise/log_cosh.cpp").exists()
