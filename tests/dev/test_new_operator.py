@@ -97,7 +97,8 @@ def test_documents_the_function_in_its_group(made):
 @pytest.mark.parametrize(("name", "problem"), [
     ("Softsign", "is no name of an operator"),
     ("tanh", "has the operator tanh"),
-    ("square", "has the function square"),
+    ("square", "include/scanloom/expr.h has the function square"),
+    ("log2", "scanloom.tensor has the function log2"),
 ])
 def test_refuses_a_name(name, problem):
     script = str(PROJECT / "tools/dev/new_operator.py")

@@ -257,6 +257,9 @@ def check_name(root: pathlib.Path, name: str) -> None:
         sys.exit(f"error: src/ops/list.inc has the operator {name}: choose another name")
     if re.search(rf"\b{name}\(", header):
         sys.exit(f"error: include/scanloom/expr.h has the function {name}: choose another name")
+    groups = (root / "tools/dev/tensor_functions.py").read_text(encoding="utf-8")
+    if name in re.findall(r"\w+", groups.partition("GROUPS = {")[2].partition("\n}\n")[0]):
+        sys.exit(f"error: scanloom.tensor has the function {name}: choose another name")
 
 
 def options() -> argparse.Namespace:
