@@ -1,4 +1,4 @@
-// AlignedBytes: memory of arenas and of scratch, 64-byte aligned and in large pages if possible.
+// AlignedBytes: memory for arenas and scratch, 64-byte aligned and in large pages where possible.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct AlignedDelete {
 };
 using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
 
-/// Returns memory that is not zeroed; null when there is none.
+/// Returns uninitialized memory; null if the allocation fails.
 AlignedBytes allocate_aligned(std::int64_t bytes);
 
 }  // namespace scanloom::runtime

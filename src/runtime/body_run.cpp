@@ -22,7 +22,7 @@ BodyRun::BodyRun(const Parts& parts, std::uint32_t loop, const plan::BodyCode& b
   for_loops_inside([&](std::uint32_t inner) { grant(inner); });
 }
 
-/// They follow it in the list of loops, as they do in its body.
+/// Inner loops follow their loop in the list of loops, as they do in its body.
 template <class F>
 void BodyRun::for_loops_inside(F&& f) {
   const std::vector<plan::BoundLoop>& all = binding_.loops;
@@ -49,7 +49,7 @@ std::int64_t BodyRun::take_steps(const jit::CompiledBody& code, std::int64_t las
   failed_ = done == jit::kBodyFault;
   if (failed_) return done;
   for_loops_inside([&](std::uint32_t loop) { count(loop); });
-  state.step = first;  // which polls have moved on
+  state.step = first;  // polls have advanced it
   return done;
 }
 
@@ -59,7 +59,7 @@ void BodyRun::poll_after(std::uint32_t loop) {
   grant(loop);
 }
 
-/// Machine code cannot be unwound, so what the user's functions throw waits until it has ended.
+/// Machine code cannot be unwound, so an exception from a user's callback waits until it returns.
 bool BodyRun::poll_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
                        std::int64_t body_step) noexcept {
   auto& self = static_cast<BodyRun&>(*frame);

@@ -1,6 +1,6 @@
-// BodyRun: one execution of the code of a loop's body: what the code may ask of the run, and why it
-// has stopped. The code polls limits within inner loops whose number of steps only the run knows,
-// at the interval of each, so that they stop as stepped ones do.
+// BodyRun: one execution of the compiled body of a loop. It serves the callbacks of the code and
+// records why the code stopped. Inner loops with a trip count known only at run time poll the
+// limits, each at its own interval, so that they stop just as stepped loops do.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace scanloom::runtime {
 
-/// Steps that code may take until it polls, by loop; kept so that nothing is allocated.
+/// Steps that code may take before it polls, by loop. Kept between executions to avoid allocation.
 struct PollCounts {
   explicit PollCounts(std::size_t loops) : left(loops), granted(loops) {}
 
@@ -31,7 +31,7 @@ struct PollCounts {
 /// Not thread safe.
 class BodyRun : jit::BodyFrame {
  public:
-  /// What it works on.
+  /// The parts of the Run that it uses.
   struct Parts {
     Values& values;
     KernelCalls& kernels;
@@ -41,23 +41,23 @@ class BodyRun : jit::BodyFrame {
     std::span<LoopState> loops;
   };
 
-  /// To take steps of the loop. `body` outlives it.
+  /// Prepares to take steps of `loop`. `body` must outlive this object.
   BodyRun(const Parts& parts, std::uint32_t loop, const plan::BodyCode& body, Watch& watch);
 
-  /// Takes steps up to `last`; returns what a jit::CompiledBodyFn does.
+  /// Takes steps up to `last`; returns the result of the jit::CompiledBodyFn.
   std::int64_t take_steps(const jit::CompiledBody& code, std::int64_t last);
 
   [[nodiscard]] bool has_failed() const { return failed_; }
-  /// Returns why the code has stopped. Throws what one of the user's functions threw.
+  /// Returns why the code stopped. Rethrows an exception from a callback of the user.
   Expected<void> error();
 
  private:
   static bool poll_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
                        std::int64_t body_step) noexcept;
   void poll_after(std::uint32_t loop);
-  /// Grants the loop the steps until its next poll.
+  /// Lets the loop take steps until its next poll.
   void grant(std::uint32_t loop);
-  /// Counts the steps that were taken; whether a poll is due.
+  /// Counts the steps taken; returns whether a poll is due.
   bool count(std::uint32_t loop);
   template <class F>
   void for_loops_inside(F&& f);

@@ -24,7 +24,7 @@ Expected<void> CodeDriver::prepare_body(std::uint32_t index, Watch& watch) {
                             : parts_.regions.compile(index, may_go_on);
   parts_.progress.exclude(seconds_now() - before);
   if (!done) {
-    state.stepping = SteppedLoop{};  // another run may have the time
+    state.stepping = SteppedLoop{};  // another run may have enough time
     return std::move(done).error().at(parts_.values.describe(loop.node));
   }
   return parts_.progress.poll(index, watch);
@@ -120,7 +120,7 @@ Expected<void> CodeDriver::run_body(std::uint32_t index, Watch& watch) {
       {parts_.values, parts_.kernels, parts_.progress, parts_.control, polls_, parts_.loops}, index,
       body, watch);
   const std::int64_t first = state.step;
-  double seconds = 0;  // of the steps, without the blocks of rows that are made between them
+  double seconds = 0;  // of the steps, excluding the blocks of rows computed between them
   const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
     const double before = profile == nullptr ? 0 : seconds_now();
     const std::int64_t reached = run.take_steps(body.code, last);
@@ -138,7 +138,7 @@ bool CodeDriver::whole_pays(std::uint32_t index, std::int64_t steps) const {
   const plan::BoundLoop& loop = binding_.loops[index];
   const std::int64_t before = parts_.loops[index].all_stepped();
   if (before >= loop.whole->steps_to_whole_loop) return true;
-  // A condition may end it after a few steps. One that goes on for long is compiled per step.
+  // A condition may end the loop after a few steps. A long one is compiled per step later.
   const std::int64_t least = plan::min_steps(binding_.plan->options);
   if (loop.keep_going.present() && least > 1)
     return parts_.loops[index].longest >= least && steps >= loop.whole->steps_at_once;

@@ -1,7 +1,7 @@
-// CodeDriver: steps of loops as machine code: whole loops as one function, and code of a body that
-// takes over at the beginning of a step, once steps have shown that it pays. It decides when, has
-// the code made, and runs it in chunks, between which limits are polled and rows get memory.
-// Invariant: what the code leaves is what the same steps leave when they are stepped.
+// CodeDriver: runs loops as machine code, either a whole loop as one function or a compiled body
+// that takes over at the beginning of a step once the steps so far show that it pays. It decides
+// when to compile, and runs the code in chunks; between chunks it polls the limits and reserves
+// memory for rows. Invariant: code and stepped instructions leave the same state.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@
 
 namespace scanloom::runtime {
 
-/// Not thread safe. Errors: those of limits, which name the loop; what cannot be compiled is
+/// Not thread safe. Errors: those of limits, which name the loop. A loop that cannot be compiled is
 /// stepped. Compiling allocates and takes a lock, once per Run.
 class CodeDriver {
  public:
-  /// What it works on.
+  /// The parts of the Run that it uses.
   struct Parts {
     Values& values;
     KernelCalls& kernels;
@@ -44,34 +44,35 @@ class CodeDriver {
 
   /// Runs a loop that was compiled when binding. Errors also: those of LoopControl::enter.
   Expected<void> run_compiled(std::uint32_t loop, Watch& watch);
-  /// Runs the loop as one function if that pays for this execution; whether it did.
+  /// Runs the loop as one function if that pays for this execution; returns whether it did.
   Expected<bool> try_whole(std::uint32_t loop, Watch& watch);
 
-  /// Compiles the body of a loop that is_undecided(), or its regions, once its steps show that this
-  /// pays.
+  /// Compiles the body of a loop, or its outlined regions, once its steps show that this pays.
+  /// Precondition: LoopState::is_undecided.
   Expected<void> prepare_body(std::uint32_t loop, Watch& watch);
-  /// The same in a profiled run, where the code would have taken over in another run.
+  /// Compiles the timed body of a profiled run, at the step where an unprofiled run would switch to
+  /// compiled code.
   Expected<void> prepare_timed_body(std::uint32_t loop, Watch& watch);
-  /// Runs the steps that are left. Precondition: LoopState::has_body_code. Errors also:
-  /// those of its calls.
+  /// Runs the remaining steps. Precondition: LoopState::has_body_code. Errors also: those of its
+  /// calls.
   Expected<void> run_body(std::uint32_t loop, Watch& watch);
 
  private:
-  /// Whether so many steps pay for one function, or those that were stepped before.
+  /// Whether compiling one function pays for `steps` steps, or for those stepped before.
   [[nodiscard]] bool whole_pays(std::uint32_t loop, std::int64_t steps) const;
-  /// Compiles the function of all steps; the state has none afterwards where that cannot be.
+  /// Compiles one function for all steps. If that is impossible, the state has none afterwards.
   Expected<void> compile_whole_loop(std::uint32_t loop, Watch& watch);
-  /// Points the operands of the function to where they are.
+  /// Sets the addresses of the function's operands.
   Expected<void> set_operands(std::uint32_t loop, WholeLoop& whole);
-  /// The same of those that differ from chunk to chunk.
+  /// Sets the addresses of the operands that change from chunk to chunk.
   void set_chunk(std::uint32_t loop, WholeLoop& whole, bool flip);
-  /// Whether a loop inside takes so many steps that it is better off as code of its own, which
-  /// keeps its states in registers.
+  /// Whether an inner loop takes so many steps that it runs faster as code of its own, which keeps
+  /// its states in registers.
   [[nodiscard]] bool holds_long_loop(std::uint32_t loop) const;
   Expected<void> compile_body(std::uint32_t loop, const plan::MayGoOn& may_go_on);
   Expected<void> compile_timed_body(std::uint32_t loop, Watch& watch);
-  /// Takes the steps that are left, `run_steps(last)` those up to `last`: it returns what a
-  /// jit::CompiledLoopFn does.
+  /// Takes the remaining steps in chunks. `run_steps(last)` takes those up to `last` and returns
+  /// the result of a jit::CompiledLoopFn.
   template <class F>
   Expected<void> run_chunks(std::uint32_t loop, Watch& watch, F&& run_steps);
 

@@ -9,7 +9,7 @@ namespace scanloom::runtime {
 namespace {
 
 constexpr std::int64_t kMaxAlongAxis = std::int64_t{1} << 40;
-/// For fewer elements, preparing a kernel takes longer than one call of the reference.
+/// Below this number of elements, preparing a kernel takes longer than one call of the reference.
 constexpr std::int64_t kElementsWorthAKernel = 256;
 
 std::int64_t elements_of(std::span<const tensor::Operand> operands) {
@@ -19,8 +19,8 @@ std::int64_t elements_of(std::span<const tensor::Operand> operands) {
   return elements;
 }
 
-/// Returns what a call on so many elements in all may take; more than most do, since nothing is
-/// known of the operator.
+/// Returns an estimate for a call on `elements` elements in total. It is high for most operators,
+/// since it applies to all of them.
 constexpr std::int64_t nanoseconds_of(std::int64_t elements) { return 2 * elements; }
 
 /// Makes the result of a slice refer to its operand; returns false where the slice is invalid.
@@ -86,7 +86,7 @@ Expected<CachedCall*> DynamicCalls::find_cached(std::uint32_t index) {
   SCANLOOM_TRY(plan::ResultSizes sizes,
                dynamic.resolve(*values_.binding.plan, dynamic.call.node, inputs, state.deciding));
   if (sizes.deciding != state.deciding) {
-    // Earlier keys lack elements that can decide.
+    // Earlier keys lack elements that may decide sizes.
     state.cache.clear();
     state.deciding = sizes.deciding;
     may_keep = plan::describe_inputs(inputs, state.deciding, key_);
@@ -114,8 +114,8 @@ Expected<void> DynamicCalls::place_results(std::uint32_t index,
   return {};
 }
 
-/// Whether the state that a concat extends owns its memory alone, and whatever is appended follows
-/// it there. Operands that do not fit are left to the kernel, which says why.
+/// Whether the state that a concat extends owns its memory alone, so that the appended elements can
+/// follow it there. Mismatched operands are left to the kernel, which reports the error.
 bool DynamicCalls::can_grow_in_place(std::uint32_t index) {
   const plan::BoundCall& call = bound(index).call;
   const int axis = bound(index).grows_along;
@@ -130,7 +130,7 @@ bool DynamicCalls::can_grow_in_place(std::uint32_t index) {
       if (i < axis && operand.dims[i] != 1) return false;
       if (i > axis && operand.dims[i] != inputs[0].dims[i]) return false;
     }
-    // Without elements it may have any size along the axis: the sum must not overflow.
+    // An operand without elements may have any size along the axis; the sum must not overflow.
     return operand.dims[axis] <= kMaxAlongAxis;
   };
   return std::ranges::all_of(inputs, fits);
@@ -177,8 +177,8 @@ Expected<void> DynamicCalls::extend(std::uint32_t index, const tensor::Shape& di
   return {};
 }
 
-/// A kernel is prepared at once where there is much to compute, otherwise with the second use.
-/// Where there is no room for its scratch, the reference computes the same.
+/// Large calls prepare a kernel at once, small ones at their second use. If there is no room for
+/// its scratch, the reference computes the same result.
 void DynamicCalls::choose_kernel(std::uint32_t index, CachedCall& cached) {
   const plan::DynamicCall& dynamic = bound(index);
   tensor::HotCall& hot = calls_[index].hot;

@@ -1,6 +1,6 @@
-// DynamicCalls: calls whose sizes only the run knows. Sizes are inferred, memory is reserved, and a
-// kernel is prepared for them; both are kept for when the same input sizes come again (ShapeCache).
-// It owns the calls, their caches and the scratch memory that all of them share.
+// DynamicCalls: calls whose sizes are known only at run time. For each call it infers the sizes,
+// reserves memory and prepares a kernel; sizes and kernel are cached by input shapes (ShapeCache).
+// It owns the calls, their caches and the scratch memory that they share.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace scanloom::runtime {
 
-/// How many bytes a growing value came to: in the run before, and in this one.
+/// The largest size in bytes that a growing value reached, in the previous run and in this one.
 class Growth {
  public:
   void note(std::uint64_t run, std::int64_t bytes) {
@@ -31,8 +31,8 @@ class Growth {
     run_ = run;
     now_ = std::max(now_, bytes);
   }
-  /// Returns what is likely to suffice where memory for `bytes` is short, without taking much more
-  /// than there is yet.
+  /// Returns a capacity that is likely to suffice for a value that has outgrown its memory and now
+  /// needs `bytes`; at most 16 times that.
   [[nodiscard]] std::int64_t wish(std::int64_t bytes) const {
     return before_ >= bytes ? std::min(before_, 16 * bytes) : 2 * bytes;
   }
@@ -53,9 +53,9 @@ class DynamicCalls {
   /// Runs dynamic call `index`. Errors: those of inference and of the kernel, limit_reached,
   /// out_of_memory; they name the node.
   Expected<void> run(std::uint32_t index);
-  /// Forgets how much values grew, so that this run does not depend on earlier ones.
+  /// Resets the recorded growth, so that this run does not depend on earlier ones.
   void forget_growth();
-  /// Frees the scratch memory. Not while a kernel is being prepared.
+  /// Frees the scratch memory. Must not be called while a kernel is being prepared.
   void release_scratch();
 
  private:
@@ -63,7 +63,7 @@ class DynamicCalls {
   struct State {
     tensor::HotCall hot;
     ShapeCache cache;
-    plan::DecidingValues deciding = 0;  ///< as found so far
+    plan::DecidingValues deciding = 0;  ///< those found so far
     Growth growth;                      ///< of a concat that grows in place
   };
 
@@ -72,15 +72,15 @@ class DynamicCalls {
   }
   [[nodiscard]] bool can_grow_in_place(std::uint32_t index);
   Expected<void> grow_in_place(std::uint32_t index);
-  /// Gives the result of a growing concat its memory and the elements that it had; `bytes` in all.
+  /// Gives the result of a growing concat `bytes` of memory and moves its present elements there.
   Expected<void> extend(std::uint32_t index, const tensor::Shape& dims, std::int64_t bytes);
-  /// Returns what is known of the call for its inputs as they are; infers sizes if that is nothing.
+  /// Returns the cached entry for the present inputs; infers the sizes if there is none.
   Expected<CachedCall*> find_cached(std::uint32_t index);
-  /// Reserves memory of those sizes for the results.
+  /// Reserves memory for results of these sizes.
   Expected<void> place_results(std::uint32_t index, std::span<const tensor::Shape> sizes);
-  /// Makes the call run what suits its operands.
+  /// Selects the kernel, or the reference, for the present operands.
   void choose_kernel(std::uint32_t index, CachedCall& cached);
-  /// Returns false where there is no room.
+  /// Returns false if the memory budget has no room.
   bool reserve_scratch(std::int64_t bytes);
 
   Values& values_;

@@ -20,7 +20,7 @@ Expected<void> DynamicTensors::reserve(const plan::Spot& spot, const tensor::Sha
   if (!has_room) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
     std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), wish, 64});
-    // What it holds now is not needed any more: free it first.
+    // The present storage is no longer needed: free it first.
     value.storage.reset();
     value.lender.reset();
     if (!memory_.make_room(capacity)) capacity = std::max<std::int64_t>(bytes, 64);
@@ -52,7 +52,7 @@ bool DynamicTensors::share(const plan::Spot& from, const plan::Spot& to, bool mo
   if (!from.is_dynamic()) return false;
   DynamicTensor& source = values_.dynamic(from);
   if (moved && source.storage) {
-    std::swap(values_.dynamic(to), source);  // whose next value takes the memory that is free now
+    std::swap(values_.dynamic(to), source);  // the next value of `from` reuses the freed memory
     std::swap(values_.slot(to.slot), values_.slot(from.slot));
     return true;
   }

@@ -9,7 +9,7 @@
 namespace scanloom::runtime {
 namespace {
 
-/// Adds its lifetime to an entry, or does nothing.
+/// Adds its lifetime to an entry of the profile; does nothing without one.
 class Timer {
  public:
   explicit Timer(Profile::Entry* entry) : entry_(entry) {
@@ -28,7 +28,7 @@ class Timer {
   Clock::time_point start_;
 };
 
-/// A loop's time runs from its begin to its exit, over many instructions.
+/// Starts the time of a loop, which ends at its exit many instructions later.
 void start_loop(Profile* profile, std::uint32_t loop) {
   if (profile != nullptr) profile->loops[loop].seconds -= seconds_now();
 }
@@ -53,8 +53,8 @@ Expected<void> Executor::execute(Watch& watch) {
                     failed_at == RunProgress::kNowhere ? at : failed_at);
 }
 
-/// Whatever runs comes through here: the calls, and where the list goes on, which is after the
-/// instruction unless the instruction says otherwise.
+/// The main loop: runs the calls and the control flow. Execution continues with the following
+/// instruction unless the instruction jumps.
 Expected<void> Executor::execute_from(std::uint32_t& at, Watch& watch) {
   const plan::Instruction* const list = parts_.regions.list(watch.limits());
   const tensor::HotCall* const calls = parts_.kernels.data();

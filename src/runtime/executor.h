@@ -1,6 +1,6 @@
-// Executor: takes the flat list of instructions one after the other. It owns nothing: an
-// instruction is passed on to the part of the run that it is about. Nothing recurses, however deep
-// bodies nest, except that a block of rows is a list of its own.
+// Executor: executes the flat list of instructions in order. It owns nothing and hands each
+// instruction to the part of the run that implements it. It does not recurse, however deep loop
+// bodies nest, except for a block of rows, which is a list of its own.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace scanloom::runtime {
 /// Not thread safe. Errors name the node and, from execute(), the steps of the loops around it.
 class Executor {
  public:
-  /// What it works on.
+  /// The parts of the Run that it uses.
   struct Parts {
     Values& values;
     RunProgress& progress;
@@ -44,15 +44,13 @@ class Executor {
 
   /// Executes the whole list, or, for a worker, the steps of its loop.
   Expected<void> execute(Watch& watch);
-  /// Executes from instruction `at` to an `end`; `at` becomes the instruction that failed, if one
-  /// did.
+  /// Executes from instruction `at` to an `end` instruction. If one fails, sets `at` to it.
   Expected<void> execute_from(std::uint32_t& at, Watch& watch);
 
  private:
-  /// Executes an instruction that neither calls a kernel of known sizes nor says where the list
-  /// goes on.
+  /// Executes an instruction other than static kernel calls and control flow.
   Expected<void> execute_one(plan::Instruction instruction, Watch& watch);
-  /// Returns the instruction to go on with.
+  /// Returns the index of the next instruction.
   Expected<std::uint32_t> arrive_at_loop(std::uint32_t loop, Watch& watch);
   Expected<void> leave_loop(std::uint32_t loop);
   Expected<void> run_compiled(std::uint32_t loop, Watch& watch);

@@ -7,11 +7,11 @@
 namespace scanloom::runtime {
 namespace {
 
-/// As many as the interpreter makes.
+/// The number of notes that the interpreter makes, too.
 constexpr std::size_t kMaxNotes = 8;
 
-/// Returns the stepped loops whose bodies hold the instruction, the outermost first. The end of a
-/// loop is not part of its body.
+/// Returns the stepped loops whose bodies contain the instruction, the outermost first. The end of
+/// a loop is not part of its body.
 std::vector<std::uint32_t> loops_around(const plan::Binding& binding, std::uint32_t at) {
   std::vector<std::uint32_t> around;
   for (std::uint32_t i = 0; i < binding.loops.size(); ++i) {
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> loops_around(const plan::Binding& binding, std::uint3
 
 std::uint32_t find_failed(const plan::Binding& binding, std::span<LoopState> loops,
                           std::uint32_t loop, const jit::BodyFrame& frame) {
-  // A call has one place in the list, and so has a loop.
+  // Each call and each loop occurs once in the list.
   plan::Op op = plan::Op::call;
   if (frame.failed_call == jit::kTooFewSlices) op = plan::Op::loop_begin;
   if (frame.failed_call == jit::kStepLimit || frame.failed_call == jit::kStopped)

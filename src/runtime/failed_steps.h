@@ -1,5 +1,5 @@
-// In which steps of which loops a run has failed: found afterwards, from where it was in the flat
-// list, so that a run that succeeds pays nothing for it. Free functions.
+// Finds the loops and steps in which a run failed, from its position in the flat list. This happens
+// after the failure, so that successful runs pay nothing for it. Free functions.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace scanloom::runtime {
 
-/// Returns the instruction at which code of the loop's body has failed, and sets the steps of that
-/// loop and of those inside it that are around the instruction.
+/// Returns the instruction at which code of the loop's body failed. Sets the step of that loop, and
+/// of the loops inside it that enclose the instruction.
 std::uint32_t find_failed(const plan::Binding& binding, std::span<LoopState> loops,
                           std::uint32_t loop, const jit::BodyFrame& frame);
 
-/// Returns the error of instruction `at` with a note for each loop around it, the innermost first.
+/// Adds a note to the error of instruction `at` for each enclosing loop, the innermost first.
 Error note_steps(Error error, const plan::Binding& binding, std::span<const LoopState> loops,
                  std::uint32_t at);
 

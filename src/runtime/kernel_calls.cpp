@@ -36,7 +36,7 @@ tensor::HotCall KernelCalls::make(const plan::BoundCall& call) {
 Error KernelCalls::error(ir::NodeId node) {
   if (watch_.stopped()) return watch_.take_error().at(values_.describe(node));
   const tensor::Fault fault = std::exchange(fault_, {});
-  // The kernels found nothing where machine code did.
+  // Machine code found a fault that the kernels did not.
   if (*fault.text == '\0')
     return fail(Code::invalid_argument, "{}: an input changed while it was read",
                 values_.describe(node));

@@ -1,6 +1,6 @@
-// KernelCalls: the calls of kernels whose sizes the binding knows, ready to be made, and what all
-// calls of a Run share: where kernels report a fault, ask whether to stop, and draw random numbers.
-// Invariant: every pointer of a call stays valid for as long as the Run lives.
+// KernelCalls: the prepared kernel calls of static sizes, and the state that all calls of a Run
+// share: the fault that kernels report, the stop token that they poll, and the sample counters of
+// random operators. Invariant: every pointer in a call stays valid while the Run lives.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ class KernelCalls {
   KernelCalls(const KernelCalls&) = delete;
   KernelCalls& operator=(const KernelCalls&) = delete;
 
-  /// `number`: which run of the session this is, for random operators.
+  /// `number` counts the runs of the session; random operators depend on it.
   void begin_run(std::uint64_t number);
-  /// Returns the calls by index of Binding::calls.
+  /// Returns the calls, by index of Binding::calls.
   [[nodiscard]] const tensor::HotCall* data() const { return calls_.data(); }
-  /// Makes a call; once for each of the binding's calls and dynamic calls, whose number is what
-  /// there is room for.
+  /// Prepares a call. Called once for each static and each dynamic call of the binding, since
+  /// memory is reserved for that many.
   tensor::HotCall make(const plan::BoundCall& call);
-  /// Returns why a call has returned a status that is not ok. Throws what stopped it.
+  /// Returns the error of a call whose status was not ok. Rethrows an exception that stopped it.
   [[nodiscard]] Error error(ir::NodeId node);
   [[nodiscard]] KernelWatch& watch() { return watch_; }
   [[nodiscard]] int max_threads() const { return max_threads_; }

@@ -1,5 +1,5 @@
-// Limits of one run and how they are polled: at almost no cost per step, exactly a few times per
-// millisecond, and after nodes that take long.
+// The limits of one run, and when to poll them: a few times per millisecond and after long nodes,
+// at almost no cost per step.
 #pragma once
 
 #include <algorithm>
@@ -17,30 +17,29 @@ namespace scanloom::runtime {
 
 struct Limits {
   double deadline_seconds = 0;  ///< from `start` on; 0: none
-  /// When the run began, if that was before it was executed.
+  /// When the run began, if that was before its execution.
   std::optional<std::chrono::steady_clock::time_point> start = {};
   std::int64_t max_steps = -1;  ///< -1: ir::kDefaultMaxSteps where there is no trip count
-  std::int64_t max_memory = 0;  ///< bytes; 0: as MemoryBudget has it
-  /// Asked from any of the threads that run, by one at a time.
+  std::int64_t max_memory = 0;  ///< bytes; 0: the default of MemoryBudget
+  /// Called from any of the running threads, but by only one at a time.
   std::function<bool()> cancelled;
-  /// Called in the caller's thread, about the outermost running loop: see LoopProgress.
+  /// Called in the caller's thread with the progress of the outermost running loop (LoopProgress).
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
 
 using Clock = std::chrono::steady_clock;
 
-/// How many steps of one loop may pass between two polls: adapted, so that polls are between a
-/// tenth and four tenths of a millisecond apart whatever the loop's speed. Steps may become more
-/// expensive than those before: arithmetic on denormals takes a hundred times as long. Whatever
-/// else makes a difference is charged where it runs, see plan/cost.h.
+/// The number of steps of one loop between two polls. It adapts to the loop's speed, so that polls
+/// are 0.1 to 0.4 ms apart. Steps may become slower than earlier ones; arithmetic on denormals, for
+/// example, takes a hundred times as long. Other causes are charged where they run (plan/cost.h).
 class PollInterval {
  public:
   void start(Clock::time_point now) { *this = PollInterval(), last_ = now; }
-  /// Counts a step; whether a poll is due.
+  /// Counts a step; returns whether a poll is due.
   bool due() { return --countdown_ <= 0; }
   /// Returns how many steps compiled code may run before the next poll.
   [[nodiscard]] std::int64_t chunk() const { return std::max<std::int64_t>(countdown_, 1); }
-  /// Counts steps, at most chunk(); whether a poll is due.
+  /// Counts up to chunk() steps; returns whether a poll is due.
   bool due_after(std::int64_t steps) { return (countdown_ -= steps) <= 0; }
   void polled(Clock::time_point now);
 
@@ -50,15 +49,15 @@ class PollInterval {
   std::int64_t countdown_ = 1;
 };
 
-/// How far a loop has come: its number in the flat list (interpreted: its node's), the steps done,
-/// and the steps in all (-1: not known).
+/// The progress of a loop: its index in the binding (in the interpreter, its node's), the steps
+/// done, and the total (-1: unknown).
 struct LoopProgress {
   std::uint32_t loop = 0;
   std::int64_t step = 0;
   std::int64_t steps = -1;
 };
 
-/// The limits of one run, polled from its start on.
+/// Polls the limits of one run.
 class Watch {
  public:
   explicit Watch(const Limits& limits) : Watch(limits, limits.start.value_or(Clock::now())) {}
@@ -73,7 +72,7 @@ class Watch {
   }
   /// Checks for cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> poll() const { return check(Clock::now(), -1); }
-  /// The same after `step` steps of a loop; reports the progress of the outermost one.
+  /// Polls after `step` steps of a loop, and reports the progress of the outermost one.
   Expected<void> poll(std::int64_t step, const LoopProgress& outermost,
                       PollInterval* interval = nullptr);
 
@@ -84,10 +83,10 @@ class Watch {
   Clock::time_point start_, reported_;
 };
 
-/// Polls limits for kernels, whose threads ask: one of them at a time, every half millisecond.
+/// Polls the limits for kernels: any of their threads may ask, one polls every half millisecond.
 class KernelWatch final : public tensor::StopToken {
  public:
-  /// While it lives, kernels are told to stop when that run is to end.
+  /// While it lives, kernels stop when the limits end that run.
   class Run {
    public:
     Run(KernelWatch& of, const Watch& watch) : of_(of) {
@@ -104,14 +103,14 @@ class KernelWatch final : public tensor::StopToken {
     KernelWatch& of_;
   };
 
-  /// Returns why kernels were told to stop. Throws what the caller's function has thrown.
+  /// Returns why kernels had to stop. Rethrows an exception from the caller's function.
   Error take_error();
 
  private:
   bool poll() noexcept override;
 
   const Watch* watch_ = nullptr;  // null: nothing ends the run early
-  std::mutex polling_;            // guards what follows
+  std::mutex polling_;            // guards the members below
   Clock::time_point polled_;
   std::optional<Error> error_;
   std::exception_ptr thrown_;

@@ -44,7 +44,7 @@ Expected<bool> LoopControl::enter(std::uint32_t index, const Limits& limits) {
                              : has_end             ? kEndless
                                                    : ir::kDefaultMaxSteps;
   state.limited = state.trip > limit;
-  // Code of a body takes all steps of the loops inside.
+  // A compiled body takes all steps of its inner loops at once.
   state.code_allowed = limits.max_steps < 0 || loop.per_step.max_inner_trips <= limits.max_steps;
   state.trip = std::min(state.trip, limit);
   bool runs = true;

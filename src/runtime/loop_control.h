@@ -1,5 +1,5 @@
-// LoopControl: whether a loop takes steps, and how many: trip counts, conditions, slices and the
-// step limit, whatever takes the steps. It sets what LoopState knows of an execution before its
+// LoopControl: decides whether a loop takes steps and how many, from its trip count, condition,
+// slices and the step limit, for every execution strategy. It initializes LoopState before the
 // first step, and counts stepped steps for later runs.
 #pragma once
 
@@ -21,21 +21,22 @@ class LoopControl {
   LoopControl(Values& values, Objects& objects, std::span<LoopState> loops)
       : values_(values), objects_(objects), loops_(loops) {}
 
-  /// Reads what earlier runs of the session have stepped.
+  /// Reads the numbers of steps that earlier runs of the session stepped.
   void begin_counts();
-  /// Adds what this run has stepped.
+  /// Adds the steps that this run stepped.
   void add_counts() const;
 
-  /// Reads the trip count and the first condition; whether any step runs. Errors: invalid_argument
-  /// (slices that do not suffice), limit_reached.
+  /// Reads the trip count and the initial condition; returns whether any step runs. Errors:
+  /// invalid_argument (too few slices), limit_reached.
   Expected<bool> enter(std::uint32_t loop, const Limits& limits);
-  /// Checks that there are slices for all steps, as far as binding could not tell. Endless steps
-  /// become as many as there are slices, which must agree then. Errors: invalid_argument.
+  /// Checks that there are slices for all steps, where binding could not. If `steps` is unbounded,
+  /// sets it to the number of slices, on which all scanned values must agree. Errors:
+  /// invalid_argument.
   Expected<void> check_slices(const plan::BoundLoop& loop, std::int64_t& steps);
   /// Checks that the sizes of a carried value have not changed. Errors: invalid_argument.
   Expected<void> check_sizes(const plan::SizeCheck& check);
-  /// Returns the error of a loop that has taken all the steps it may take, if it is one:
-  /// limit_reached.
+  /// Returns limit_reached if a loop that has taken all its permitted steps is limited by the step
+  /// limit.
   [[nodiscard]] Expected<void> check_limit(std::uint32_t loop) const;
 
  private:

@@ -31,7 +31,7 @@ Expected<bool> LoopDriver::begin(std::uint32_t index, Watch& watch) {
     if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(port.buffer_a);
   }
   if (!runs) {
-    // Static rows have zero steps by their sizes already; dynamic ones learn it here.
+    // The sizes of static rows already say zero steps; those of dynamic rows are set here.
     SCANLOOM_CHECK_OK(parts_.rows.make_empty(loop));
     return false;
   }
@@ -58,8 +58,8 @@ Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_
   return {};
 }
 
-// What every step passes through is one function: a nested Expected costs a step of a short loop a
-// tenth of its time.
+// The code that every step executes is one function, since a nested Expected costs a step of a
+// short loop a tenth of its time.
 Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
@@ -118,7 +118,7 @@ void LoopDriver::swap_states(const plan::BoundLoop& loop, bool first_step) {
     if (port.argument.is_dynamic()) {
       std::swap(values.dynamic(port.argument), values.dynamic(port.next));
     } else if (first_step) {
-      // The initial value is not ours to write; from now on the two buffers take turns.
+      // The initial value must not be overwritten; from now on the two buffers alternate.
       next = slot(port.buffer_b);
     }
   }
@@ -136,7 +136,7 @@ Expected<void> LoopDriver::next_slices(const plan::BoundLoop& loop, std::int64_t
     if (port.argument.is_object()) {
       SCANLOOM_CHECK_OK(parts_.objects.set_slice(port, step, loop.node));
     } else if (port.argument.is_dynamic()) {
-      // Not from the slice before: that one may have been moved, see first_slice.
+      // Not relative to the previous slice, which may have been moved: see first_slice.
       parts_.tensors.set_slice(port, step);
     } else {
       slot(port.argument.slot) += port.step_bytes;

@@ -1,7 +1,7 @@
-// LoopDriver: loops whose steps are instructions: entering, stepping and leaving. Per step it moves
-// the slots of slices and rows and swaps the slots of states; no allocation, look-up, lock or
-// virtual call, except in the one step of a Run in which the code of a body is made. Invariant: at
-// the beginning of a step, slices, states and rows have the slots that the body reads and writes.
+// LoopDriver: enters, steps and leaves loops whose steps are instructions. Each step moves the
+// slots of slices and rows and swaps the slots of states. It makes no allocation, look-up, lock or
+// virtual call, except in the one step of a Run that compiles the body. Invariant: at the beginning
+// of a step, the slots that the body uses point to the slices, states and rows of that step.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@
 
 namespace scanloom::runtime {
 
-/// Not thread safe. Errors: those of limits and of memory, invalid_argument (slices, rows or a
-/// condition that do not fit); they name the loop.
+/// Not thread safe. Errors: those of limits and of memory, invalid_argument (mismatched slices,
+/// rows or condition); they name the loop.
 class LoopDriver {
  public:
-  /// What it works on.
+  /// The parts of the Run that it uses.
   struct Parts {
     Values& values;
     RunProgress& progress;
@@ -44,28 +44,29 @@ class LoopDriver {
   explicit LoopDriver(const Parts& parts)
       : parts_(parts), binding_(parts.values.binding), slots_(parts.values.slots) {}
 
-  /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Returns
-  /// whether steps follow, one after the other.
+  /// Enters a loop: takes all of its steps at once if possible, otherwise begins it. Returns
+  /// whether single steps follow.
   Expected<bool> arrive(std::uint32_t loop, Watch& watch);
-  /// Ends a step; returns whether another one follows. If not, the loop has taken all of its steps.
+  /// Ends a step; returns whether another one follows.
   Expected<bool> end_step(std::uint32_t loop, Watch& watch);
-  /// Makes the results of a loop that has taken its steps.
+  /// Produces the results of a loop after its last step.
   Expected<void> finish(std::uint32_t loop);
   /// Sets the slices of a step.
   Expected<void> begin_slices(const plan::BoundLoop& loop, std::int64_t step);
 
  private:
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots_[static_cast<std::size_t>(id)]; }
-  /// Begins the loop; whether any step runs.
+  /// Begins the loop; returns whether any step runs.
   Expected<bool> begin(std::uint32_t loop, Watch& watch);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<void> next_slices(const plan::BoundLoop& loop, std::int64_t step);
-  /// Hands the steps that are left to threads, after the first step; whether they took them.
+  /// After the first step, runs the remaining steps on several threads if that pays; returns
+  /// whether it did.
   Expected<bool> take_in_parallel(std::uint32_t loop, Watch& watch);
 
   Parts parts_;
   const plan::Binding& binding_;
-  const std::span<std::byte*> slots_;  // of the values, which every step moves
+  const std::span<std::byte*> slots_;  // of the values; every step moves some
 };
 
 }  // namespace scanloom::runtime

@@ -1,7 +1,7 @@
-// LoopState: what a loop has while it runs: its position, which every strategy keeps, and what each
-// strategy needs on top. A loop that is one element program may have both a function of all steps
-// and code of its body, since every execution chooses anew whether the former pays; so the former
-// is stored beside the variant that says how single steps are taken.
+// LoopState: the state of a loop while it runs: its position, which every strategy keeps, and the
+// state of each strategy. A loop that is a single element program may have both a whole-loop
+// function and a compiled body, since each execution decides anew whether the former pays.
+// Therefore the whole-loop function is not part of the variant that says how single steps run.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +25,17 @@ struct SteppedLoop {
   bool is_decided = false;  ///< its body never becomes code in this Run
 };
 
-/// Per-step compiled: code of the body takes the steps that are left.
+/// Per-step compiled: the compiled body takes the remaining steps.
 struct PerStepLoop {
   plan::BodyCode code;
 };
 
-/// Whole-loop compiled: one function takes all steps. Its operands are here so that nothing is
-/// allocated when the loop begins.
+/// Whole-loop compiled: one function takes all steps. Its operands are kept here, so that beginning
+/// the loop allocates nothing.
 struct WholeLoop {
   explicit WholeLoop(const plan::BoundLoop& loop);
 
-  jit::CompiledLoop code;  ///< none until the run has it compiled
+  jit::CompiledLoop code;  ///< none until the run compiles it
   std::vector<const std::byte*> captured, carried_in, scanned;
   std::vector<std::byte*> carried_out, stacked;
   std::vector<std::int64_t> scanned_strides, stacked_strides;
@@ -54,31 +54,31 @@ struct LoopState {
     const PerStepLoop* const per_step = std::get_if<PerStepLoop>(&stepping);
     return per_step != nullptr ? &per_step->code : nullptr;
   }
-  /// Whether code takes the steps that are left, that of profiled runs if this is one.
+  /// Whether code takes the remaining steps; a profiled run has timed code of its own.
   [[nodiscard]] bool has_body_code(bool is_profiled) const {
     if (!is_profiled) return code_allowed && std::holds_alternative<PerStepLoop>(stepping);
     return code_allowed && timed && timed->body.code.run != nullptr;
   }
-  /// Returns the steps that were stepped, in this run and in earlier ones of the session.
+  /// Returns the number of stepped steps, in this run and in earlier ones of the session.
   [[nodiscard]] std::int64_t all_stepped() const { return before + stepped; }
 
-  // What the end of each step reads, in a line or two of the cache:
+  // Read at the end of each step; kept within one or two cache lines:
   std::int64_t trip = 0;  ///< steps to run, or the step limit where there is no trip count
   std::int64_t step = 0;
   std::int64_t stepped = 0;  ///< steps of this run that were stepped
-  std::int64_t room = 0;     ///< steps whose rows have memory already
-  /// Steps whose slices are made, see BoundBlocks; without blocks, no end is reached.
+  std::int64_t room = 0;     ///< steps whose rows already have memory
+  /// The end of the steps whose slices are computed, see BoundBlocks; never reached without blocks.
   std::int64_t block_end = std::numeric_limits<std::int64_t>::max();
   PollInterval poll_interval;
-  bool code_allowed = true;  ///< whether the limits of this run allow code of the body
+  bool code_allowed = true;  ///< whether the limits of this run allow a compiled body
   bool limited = false;      ///< whether reaching `trip` is an error
   std::variant<SteppedLoop, PerStepLoop> stepping;
 
   std::int64_t block_first = 0;          ///< the first step of the present block
-  std::int64_t shown = -1;               ///< trip count for progress; -1: unknown
+  std::int64_t shown = -1;               ///< trip count reported as progress; -1: unknown
   std::int64_t before = 0;               ///< steps that earlier runs of the session stepped
-  std::int64_t longest = 0;              ///< steps of the longest execution by this Run
-  std::unique_ptr<WholeLoop> whole;      ///< null: no function takes all steps, now or later
+  std::int64_t longest = 0;              ///< steps of the longest execution in this Run
+  std::unique_ptr<WholeLoop> whole;      ///< null: never whole-loop compiled
   std::optional<plan::TimedBody> timed;  ///< the body's code in profiled runs, once decided
 };
 

@@ -14,8 +14,8 @@ using tensor::Tensor;
 
 namespace {
 
-/// Returns what a call that reads or makes the value may take for it, more than most do. Sequences
-/// are passed by reference.
+/// Returns an estimate, high for most operators, of the time that a call spends on a value that it
+/// reads or makes. Sequences are passed by reference.
 std::int64_t nanoseconds_for(const ObjectRef& value) {
   if (!value || !value->is_tensor()) return 0;
   const Tensor& tensor = value->tensor();
@@ -48,7 +48,7 @@ Expected<ObjectRef> Objects::input_at(const plan::Spot& spot, const tensor::Oper
   if (spot.is_object()) return moved ? std::move(values_.object(spot)) : values_.object(spot);
   const tensor::Operand value = spot.is_dynamic() ? values_.operand(spot) : bound;
   tensor::MemoryAccount& account = memory_.account();
-  // What is not contiguous is copied, and a sequence may keep the copy.
+  // A non-contiguous tensor is copied, and a sequence may keep the copy.
   if (!value.contiguous)
     SCANLOOM_CHECK_OK(
         account.check(value.elements() * static_cast<std::int64_t>(dtype_bytes(value.dtype))));

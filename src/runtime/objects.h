@@ -1,7 +1,7 @@
 // Objects: sequences, optionals and strings, held by reference, and the calls that read or make
-// them, which may allocate. A tensor of the arena that such a call reads is lent to it; a tensor
-// that comes out of a sequence is read where it is. Invariant: everything that the run makes is
-// counted by the account of RunMemory for as long as it lives.
+// them, which may allocate. Such a call borrows the arena tensors that it reads; a tensor taken out
+// of a sequence is read in place. Invariant: the account of RunMemory counts every object that the
+// run makes for as long as it lives.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,27 @@ class Objects {
   Objects(Values& values, RunMemory& memory, RunProgress& progress)
       : values_(values), memory_(memory), progress_(progress) {}
 
-  /// `fed`: the inputs that are objects, by input.
+  /// Sets the inputs that are objects; `fed` is by input.
   void begin_run(std::span<const tensor::ObjectRef> fed);
-  /// Drops references to feeds, items and rows that nothing needs any more.
+  /// Drops references to feeds, items and rows that are no longer needed.
   void end_run();
 
   /// Runs object call `index`. Errors: those of the operator, limit_reached.
   Expected<void> run(std::uint32_t index);
-  /// Returns a counted object of the tensor. Error: limit_reached.
+  /// Wraps the tensor in an object that the account counts. Error: limit_reached.
   Expected<tensor::ObjectRef> counted(tensor::Tensor tensor);
-  /// Makes a tensor the value of a spot that is no object: a dynamic tensor refers to it, a static
-  /// one is written. Errors: invalid_argument (other sizes than those bound).
+  /// Stores a tensor at a spot that is not an object: a dynamic tensor refers to it, a static one
+  /// receives a copy. Errors: invalid_argument (sizes other than those bound).
   Expected<void> store(const tensor::ObjectRef& value, const plan::Spot& spot, ir::NodeId node);
 
-  /// Returns how many slices a scanned value, of any kind, has now. Errors: invalid_argument (it
-  /// has no such axis).
+  /// Returns the present number of slices of a scanned value of any kind. Errors: invalid_argument
+  /// (it has no such axis).
   Expected<std::int64_t> slice_count(const plan::BoundScanned& port, ir::NodeId node);
-  /// Makes a scanned object the slice of that step. Error: limit_reached.
+  /// Sets a scanned object to its slice of `step`. Error: limit_reached.
   Expected<void> set_slice(const plan::BoundScanned& port, std::int64_t step, ir::NodeId node);
 
  private:
-  /// Returns what a call reads at the spot. `moved`: nothing reads the object again.
+  /// Returns the input of a call at the spot. `moved`: nothing reads the object again.
   Expected<tensor::ObjectRef> input_at(const plan::Spot& spot, const tensor::Operand& bound,
                                        bool moved);
 

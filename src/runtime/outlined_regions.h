@@ -1,7 +1,7 @@
-// OutlinedRegions: parts of loop bodies that are machine code, between instructions that cannot be.
-// It owns the code and, for Runs with regions, a copy of the flat list that has an
-// `outlined_region` instruction over the first instruction of each region that is code; the
-// instruction runs the region and goes on after it.
+// OutlinedRegions: compiled parts of loop bodies, between instructions that cannot be compiled. It
+// owns the code and, for Runs with regions, a copy of the flat list in which an `outlined_region`
+// instruction replaces the first instruction of each compiled region. That instruction runs the
+// region and continues after it.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@
 
 namespace scanloom::runtime {
 
-/// Not thread safe, except that several workers may adopt code of one `main` at once.
+/// Not thread safe, except that several workers may adopt the code of one `main` at once.
 class OutlinedRegions {
  public:
   OutlinedRegions(Values& values, KernelCalls& kernels, RunProgress& progress,
                   std::span<LoopState> loops);
 
-  /// Returns the list to execute: the binding's where the run is profiled or where its limits do
-  /// not allow all steps of the loops inside regions at once.
+  /// Returns the list to execute. It is the binding's if the run is profiled, or if its limits do
+  /// not allow taking all steps of the loops in a region at once.
   [[nodiscard]] const plan::Instruction* list(const Limits& limits) const;
-  /// Compiles the regions of the loop. Error: that of `may_go_on`; what cannot be compiled is
-  /// stepped.
+  /// Compiles the regions of the loop; those that cannot be compiled are stepped. Error: that of
+  /// `may_go_on`.
   Expected<void> compile(std::uint32_t loop, const plan::MayGoOn& may_go_on);
-  /// Takes the code that `main` has and this has not.
+  /// Copies the code of regions that `main` has compiled and this object has not.
   void adopt(const OutlinedRegions& main);
-  /// Runs region `index`, which is code. Errors: those of its calls, and of the limits.
+  /// Runs the compiled region `index`. Errors: those of its calls and of the limits.
   Expected<void> run(std::uint32_t index, Watch& watch);
 
  private:

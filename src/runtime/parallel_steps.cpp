@@ -18,19 +18,19 @@ namespace {
 
 using Workers = std::vector<std::unique_ptr<RunState>>;
 
-/// Estimate of the other steps, by the first one, above which threads are woken.
+/// Threads are woken if the remaining steps, extrapolated from the first, take longer than this.
 constexpr double kMinSeconds = 100e-6;
-/// Estimate of all steps by binding from which they begin in parallel at once.
+/// All steps run in parallel from the start if binding estimates at least this for them.
 constexpr double kMinEstimate = 1e-3;
-/// Rate at which memory is copied, roughly.
+/// Approximate bandwidth of a memory copy.
 constexpr double kBytesPerSecond = 4e9;
-/// Bytes of all arenas of threads: a Run keeps them, and copies its own to each, which neither a
-/// deadline nor a cancellation can end.
+/// Limit for the arenas of all workers together. A Run keeps them and copies its own arena to each;
+/// neither a deadline nor a cancellation can interrupt the copies.
 constexpr std::int64_t kMaxCopied = 64 << 20;
-/// Shares per thread: steps need not be equally long, and progress is reported by shares.
+/// Shares per thread. Several, since steps may differ in length and progress is reported per share.
 constexpr std::int64_t kSharesPerThread = 16;
 
-/// The shares of one loop, and what they made.
+/// The shares of one loop and their results.
 class Shares {
  public:
   Shares(const RunState& main, Workers& workers, std::uint32_t index, int threads,
@@ -50,7 +50,7 @@ class Shares {
       ask();
       return stop_.load(std::memory_order_relaxed);
     };
-    // The caller's function is called in its own thread only.
+    // The caller's function is only called in the caller's thread.
     if (limits_.progress)
       limits_.progress = [this](std::uint32_t loop, std::int64_t, std::int64_t steps) {
         if (std::this_thread::get_id() == caller_)
@@ -63,7 +63,7 @@ class Shares {
   using Results = std::optional<std::vector<StepResults>>;
   Expected<Results> take_all() {
     const auto count = static_cast<std::int64_t>(results_.size());
-    // All before the first step: rows may be written to the memory that is copied.
+    // All workers begin before the first step, since steps may write rows to the copied memory.
     parallel_for(threads_, threads_, [this](std::int64_t i) {
       attempt([&] {
         begin_worker(*workers_[static_cast<std::size_t>(i)], main_, index_,
@@ -79,11 +79,11 @@ class Shares {
     return stop_ ? Results() : Results(std::move(results_));
   }
 
-  /// Returns how many threads took steps at the same time, at most.
+  /// Returns the largest number of threads that took steps at the same time.
   [[nodiscard]] int threads_used() const { return threads_used_; }
 
  private:
-  /// Does work; what it throws must not leave the thread.
+  /// Runs `work` and catches its exceptions, which must not leave the thread.
   template <class Work>
   void attempt(const Work& work) noexcept {
     try {
@@ -95,7 +95,7 @@ class Shares {
     }
   }
 
-  /// Asks the caller's function, which knows nothing of threads, unless another thread does.
+  /// Calls the caller's function, unless another thread is doing so: it need not be thread safe.
   void ask() {
     if (!watch_.limits().cancelled) return;
     const std::unique_lock lock(asking_, std::try_to_lock);
@@ -119,7 +119,7 @@ class Shares {
     }
   }
 
-  /// Holds one of the workers, of which there are as many as threads.
+  /// Borrows one of the workers; there is one for each thread.
   struct Lease {
     explicit Lease(Shares& from) : shares(from) {
       const std::scoped_lock lock(shares.mutex_);
@@ -150,7 +150,7 @@ class Shares {
   std::atomic<bool> stop_ = false, cancelled_ = false;
   std::atomic<std::int64_t> done_ = 0;
   std::mutex asking_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<RunState*> idle_;
   std::vector<StepResults> results_;
   std::optional<Error> error_;  // of a share that was cancelled
@@ -170,7 +170,7 @@ void ParallelSteps::release_workers() {
 
 Expected<bool> ParallelSteps::take_all(std::uint32_t index, const Watch& watch) {
   const plan::BoundLoop& loop = main_.binding->loops[index];
-  // Counters and sequences are handed to threads as the first step leaves them.
+  // Threads receive counters and sequences in their state after the first step.
   if (!loop.parallel || !loop.carried.empty()) return false;
   const double estimated = loop.parallel->nanoseconds * 1e-9;
   const bool pays = estimated * static_cast<double>(main_.loops[index].trip) >= kMinEstimate;
@@ -201,7 +201,7 @@ int ParallelSteps::worthwhile_threads(std::uint32_t index, double step_seconds) 
     return 1;
   const LoopState& state = main_.loops[index];
   const std::int64_t left = state.trip - state.step;
-  if (state.room < state.trip) return 1;  // rows would have to move
+  if (state.room < state.trip) return 1;  // rows would have to be moved
   const auto threads =
       static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
   if (threads * binding.arena_bytes > kMaxCopied) return 1;

@@ -1,8 +1,8 @@
-// ParallelSteps: steps that do not depend on each other, taken by several threads. Every thread
-// takes shares of them with a worker, a RunState of its own. The main RunState took the first step,
-// which tells whether the others are long enough, unless binding could tell it, and combines what
-// the workers have made. Where a step fails, nothing of it is kept and the steps are taken in order
-// instead, so that the first error is found, whatever the number of threads.
+// ParallelSteps: takes independent steps of a loop on several threads. Each thread takes shares of
+// the steps with a worker, a RunState of its own; the main RunState combines the results. Unless
+// binding could decide, the main RunState times the first step to see whether the others are long
+// enough. If a step fails, all results are dropped and the steps are taken in order, so that the
+// reported error is the first one, whatever the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@ namespace scanloom::runtime {
 struct RunState;
 struct StepResults;
 
-/// It owns the workers, which are kept for later runs. Not thread safe. Errors: cancelled.
+/// Owns the workers and keeps them for later runs. Not thread safe. Errors: cancelled.
 class ParallelSteps {
  public:
-  /// `main`: that it is part of, and of whose loops the steps are.
+  /// `main` is the RunState that contains this object and runs the loop.
   explicit ParallelSteps(RunState& main);
   ~ParallelSteps();
   ParallelSteps(const ParallelSteps&) = delete;
   ParallelSteps& operator=(const ParallelSteps&) = delete;
 
-  /// Takes all steps of a loop that has begun, where binding could tell that it pays; whether it
+  /// Takes all steps of a loop that has begun, if binding found that this pays; returns whether it
   /// did. Errors also: limit_reached (the step limit).
   Expected<bool> take_all(std::uint32_t loop, const Watch& watch);
-  /// Takes the steps that are left, if they are long enough, each of about `step_seconds`; whether
-  /// it did. If a step fails, none was taken.
+  /// Takes the remaining steps if they are long enough, at about `step_seconds` each; returns
+  /// whether it did. If a step fails, none counts as taken.
   Expected<bool> take_rest(std::uint32_t loop, double step_seconds, const Watch& watch);
   /// Frees the workers.
   void release_workers();
 
  private:
-  /// Returns how many threads are worth waking; 1: the steps are taken in order.
+  /// Returns how many threads are worth waking; 1 means that the steps are taken in order.
   [[nodiscard]] int worthwhile_threads(std::uint32_t loop, double step_seconds) const;
-  /// Returns false where there is no memory for so many.
+  /// Returns false if there is no memory for that many workers.
   bool make_workers(std::size_t count);
-  /// Adds what the workers have made to what `main` has.
+  /// Merges the results of the workers into `main`.
   Expected<void> adopt(std::uint32_t loop, std::vector<StepResults> results);
 
   RunState& main_;

@@ -1,6 +1,6 @@
-// RunProgress: how far a run has come, and when it polls its limits. It counts steps and estimated
-// time, knows the outermost loop whose steps are running, and measures what such loops take.
-// Invariant: `outermost` is kNoLoop exactly while no step of any loop is running.
+// RunProgress: the progress of a run, and when it polls its limits. It counts steps and estimated
+// time, knows the outermost running loop, and measures the time of such loops. Invariant:
+// `outermost` is kNoLoop exactly while no step of any loop is running.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class RunProgress {
 
   RunProgress(const plan::Binding& binding, std::span<LoopState> loops);
 
-  /// `profile`: where the times of nodes go, or null.
+  /// `profile` receives the times of nodes; may be null.
   void begin_run(Profile* profile);
-  /// Makes this the progress of a worker, which takes steps of `loop` and does nothing else.
+  /// Makes this the progress of a worker, which only takes steps of `loop`.
   void begin_worker(std::uint32_t loop) { outermost_ = only_loop_ = loop; }
-  /// Begins the counting of steps: from none, and with short intervals between polls.
+  /// Resets the step count to zero and the intervals between polls to short ones.
   void begin_steps(const Watch& watch);
 
   [[nodiscard]] Profile* profile() const { return profile_; }
@@ -40,35 +40,36 @@ class RunProgress {
 
   void add_steps(std::int64_t steps) { steps_ += steps; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
-  /// Charges an estimate of the time that something took, see plan::Op::charge.
+  /// Charges an estimated time, see plan::Op::charge.
   void charge(std::int64_t nanoseconds) { time_left_ -= nanoseconds; }
-  /// Whether so much was charged that waiting for the end of the step may be too long.
+  /// Whether the charged time is too long to wait for the end of the step before polling.
   [[nodiscard]] bool is_overdue() const { return time_left_ < 0; }
 
   /// Polls the limits after a step of the loop. Errors: those of Watch::poll, naming the loop.
   Expected<void> poll(std::uint32_t loop, Watch& watch);
-  /// The same within a step, where is_overdue().
+  /// Polls the limits within a step. Precondition: is_overdue().
   Expected<void> poll_in_step(Watch& watch);
-  /// The same after a node that may have taken long. Errors name the node.
+  /// Polls the limits after a node that may have taken long. Errors name the node.
   Expected<void> poll_after(ir::NodeId node, const Watch& watch) const;
-  /// Returns what polls while the loop is compiled; nothing where no limit can stop the run.
+  /// Returns the function that polls while the loop is compiled; empty if no limit can stop the
+  /// run.
   [[nodiscard]] plan::MayGoOn poll_while_compiling(std::uint32_t loop, Watch& watch) const;
 
-  /// Starts the clock where no loop is running.
+  /// Starts the clock if no loop is running.
   void arrive();
-  /// After arrive(): the loop has taken all of its steps at once, or they follow.
+  /// Records, after arrive(), that single steps follow or that the loop has already taken them all.
   void begin_loop(std::uint32_t loop, bool steps_follow);
-  /// The loop's steps have ended.
+  /// Records that the loop's steps have ended.
   void end_loop(std::uint32_t loop);
-  /// Takes time that no step has used out of the times of loops.
+  /// Excludes time that was not spent in steps, such as compiling, from the times of loops.
   void exclude(double seconds) { began_ += seconds; }
   /// Returns the seconds since the outermost loop began.
   [[nodiscard]] double seconds() const { return seconds_now() - began_; }
-  /// Notes an execution whose steps were taken in parallel by at most so many threads.
+  /// Records an execution whose steps ran in parallel on at most `threads` threads.
   void note_parallel(std::uint32_t loop, int threads);
   [[nodiscard]] const std::vector<LoopTime>& times() const { return times_; }
 
-  /// Notes the call at which machine code has failed; kNowhere: instructions know it themselves.
+  /// Records the call at which machine code failed; kNowhere if the failure was at an instruction.
   void set_failed_at(std::uint32_t at) { failed_at_ = at; }
   [[nodiscard]] std::uint32_t failed_at() const { return failed_at_; }
 
@@ -84,7 +85,7 @@ class RunProgress {
   std::uint32_t outermost_ = kNoLoop;
   std::uint32_t only_loop_ = kNoLoop;
   std::uint32_t failed_at_ = kNowhere;
-  double began_ = 0;  // when the outermost loop, or one without instructions, began
+  double began_ = 0;  // when the outermost loop, or a whole-loop function, began
   std::vector<LoopTime> times_;
 };
 

@@ -10,9 +10,9 @@
 namespace scanloom::runtime {
 namespace {
 
-/// Smaller ones come from memory that the allocator keeps itself.
+/// The allocator itself keeps the memory of smaller results.
 constexpr std::int64_t kMinBytes = 256 * 1024;
-/// Of a caller that still holds the results of the run before, two of each come back in turn.
+/// A caller that still holds the results of the previous run uses two blocks per result in turn.
 constexpr std::size_t kMaxBlocks = 8;
 constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
 
@@ -27,7 +27,7 @@ class ResultMemory::Kept {
 
   Kept() { blocks_.reserve(kMaxBlocks); }
 
-  /// Without memory where nothing that is kept fits well.
+  /// Returns a kept block that fits well; a block without memory if there is none.
   Block find(std::int64_t bytes) {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find_if(blocks_, [&](const Block& block) {
@@ -40,7 +40,7 @@ class ResultMemory::Kept {
     return block;
   }
 
-  /// Keeps it in place of older ones.
+  /// Keeps the block, dropping older ones if necessary.
   void give(Block block) {
     if (block.bytes > kMaxBytes) return;
     const std::scoped_lock lock(mutex_);
@@ -54,7 +54,7 @@ class ResultMemory::Kept {
 
  private:
   std::mutex mutex_;
-  std::vector<Block> blocks_;  // the last dropped one last
+  std::vector<Block> blocks_;  // in the order in which they were dropped
   std::int64_t total_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// ResultMemory: memory of large results, used again once nobody holds them: fresh memory costs a
-// page fault for every 4 kB that is written.
+// ResultMemory: memory for large results, reused once the results are dropped. Fresh memory would
+// cost a page fault for every 4 kB written.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ class ResultMemory {
  public:
   ResultMemory();
 
-  /// 64-byte aligned, not zeroed; null when there is no memory. It may be dropped by any thread,
-  /// before or after this object; a bounded part of what was dropped is kept.
+  /// Returns uninitialized memory, 64-byte aligned; null if the allocation fails. Any thread may
+  /// drop it, before or after this object dies. A bounded amount of dropped memory is kept.
   std::shared_ptr<std::byte[]> take(std::int64_t bytes);
 
  private:

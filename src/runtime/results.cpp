@@ -8,11 +8,11 @@
 namespace scanloom::runtime {
 namespace {
 
-/// Bytes of a result below which it is copied, so that its memory serves the next run.
+/// Results below this size are copied, so that the next run can reuse their memory.
 constexpr std::int64_t kMinHandedOver = 16 * 1024;
 
-/// Makes the memory of a dynamic tensor the result's, if nothing else refers to it and little of it
-/// is empty; whether it did.
+/// Hands the memory of a dynamic tensor over to the result, if nothing else refers to it and little
+/// of it is unused; returns whether it did.
 bool hand_over(DynamicTensor& value, DType dtype, const tensor::Operand& source,
                tensor::Tensor& result) {
   const std::int64_t bytes = source.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
@@ -79,7 +79,7 @@ Expected<void> finish_results(Values& values, RunMemory& memory, RunResult& resu
     copied += bytes;
     memory.note_taken(copied);
     SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(spot.dtype, source.shape()));
-    // Results are row-major; scanned slices of dynamic tensors never leave their loop uncopied.
+    // Results are row-major. Scanned slices of dynamic tensors only leave their loop as copies.
     if (copy.bytes() > 0)
       std::memcpy(copy.mutable_data(), source.data<const std::byte>(), copy.bytes());
     result.outputs[i] = std::move(copy);

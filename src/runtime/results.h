@@ -1,5 +1,5 @@
-// Results of a run: memory for those of known sizes before it, and those whose sizes the run has
-// decided after it. Free functions over what a Run holds.
+// Results of a run: allocates those of static sizes before the run, and collects those whose sizes
+// the run decides after it. Free functions over the parts of a Run.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace scanloom::runtime {
 
-/// Returns results with memory where their sizes are known, and points the slots of feeds and
-/// results to their memory. Error: out_of_memory.
+/// Allocates the results of static sizes, and points the slots of feeds and results to their
+/// memory. Error: out_of_memory.
 Expected<RunResult> begin_results(Values& values, ResultMemory& memory,
                                   std::span<const std::byte* const> feeds);
 /// Adds the results that are dynamic tensors or objects. Errors: limit_reached, out_of_memory.

@@ -1,5 +1,5 @@
-// RowBlocks: rows that a loop scans and that are made in blocks of steps, before the first step of
-// each block. Invariant: the rows of the steps [block_first, block_end) of LoopState are made.
+// RowBlocks: computes scanned rows that are blocked over steps, one block before its first step.
+// Invariant: the rows of the steps [block_first, block_end) of LoopState are computed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class RowBlocks {
   RowBlocks(Values& values, Executor& executor, std::span<LoopState> loops)
       : values_(values), executor_(executor), loops_(loops) {}
 
-  /// Makes the block of rows that the present step begins. Errors: those of its instructions.
+  /// Computes the block of rows that begins with the present step. Errors: those of its
+  /// instructions.
   Expected<void> make(std::uint32_t loop, Watch& watch);
 
  private:

@@ -34,16 +34,16 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
                                  std::uint64_t number) {
   RunState& state = *state_;
   const FpEnvironment environment;
-  // Memory that no run has written yet the system has not given yet.
+  // The system commits memory only when a run first writes it.
   const std::int64_t held =
       runs_ == 0 ? 0 : state.binding->arena_bytes + state.binding->scratch_bytes;
   SCANLOOM_CHECK_OK(state.memory.begin_run(limits.max_memory, held));
   state.tensors.begin_run(++runs_);
-  // Within a given budget a run neither fails nor succeeds by what an earlier one left or grew.
+  // With an explicit budget, whether a run fails must not depend on earlier runs.
   const bool is_given = limits.max_memory > 0;
   if (is_given || !state.memory.fits(0)) state.release_kept();
   if (is_given) state.dynamic_calls.forget_growth();
-  state.memory.note_taken();  // what earlier runs left
+  state.memory.note_taken();  // memory kept from earlier runs
   state.progress.begin_run(profile);
   state.kernels.begin_run(number);
   state.objects.begin_run(objects);

@@ -48,7 +48,7 @@ Expected<void> RunMemory::begin_run(std::int64_t max_memory, std::int64_t held) 
 }
 
 void RunMemory::begin_worker(const RunMemory& main, std::int64_t workers) {
-  // What a worker needs beyond its share makes the loop go on in order.
+  // If a worker exceeds its share, the loop continues in order.
   MemoryBudget likely = main.total_;
   likely.measure(main.bytes_elsewhere() + main.account_.held(), /*recent=*/true);
   const std::int64_t left = main.left() + likely.bytes() - main.total_.bytes();

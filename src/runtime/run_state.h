@@ -1,6 +1,5 @@
-// RunState: the parts of one Run, in the order in which they build on each other. Each part owns
-// what its header says and knows those it works on; this only holds them together. A worker of
-// parallel steps is another RunState.
+// RunState: the parts of one Run, in the order of their dependencies. Each part has references to
+// those that it uses. A worker of parallel steps is another RunState.
 #pragma once
 
 #include <memory>
@@ -28,19 +27,19 @@
 namespace scanloom::runtime {
 
 struct RunState {
-  /// `arena`: of the binding's arena_bytes and scratch_bytes.
+  /// `arena` holds the binding's arena_bytes plus scratch_bytes.
   RunState(std::shared_ptr<const plan::Binding> bound, AlignedBytes arena, int max_threads);
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
 
-  /// Drops what a run leaves behind that later runs have no use for.
+  /// Drops the state of a run that later runs do not need.
   void end_run();
-  /// Frees what earlier runs have left for later ones.
+  /// Frees the memory that earlier runs kept for later ones.
   void release_kept();
 
   const std::shared_ptr<const plan::Binding> binding;
   std::vector<LoopState> loops;
-  RunMemory memory;  // outlives the values that count on it
+  RunMemory memory;  // outlives the values, whose storage it counts
   Values values;
   RunProgress progress;
   KernelCalls kernels;

@@ -8,9 +8,9 @@ namespace scanloom::runtime {
 namespace {
 
 constexpr std::size_t kBucket = 8;
-/// A value that grows by a row per step has as many sizes as there are steps.
+/// A value that grows by a row per step has a different size in every step.
 constexpr std::size_t kMaxOfCall = 4096, kMaxOfRun = 32768;
-/// A key of so many words (operands by the thousand) is kept alone.
+/// Of keys with at least this many words (thousands of operands), only one is kept.
 constexpr std::size_t kLongKey = 512;
 
 std::uint64_t hash_of(const plan::CallKey& key) {
@@ -42,8 +42,8 @@ CachedCall* ShapeCache::find(const plan::CallKey& key) {
   return nullptr;
 }
 
-/// Returns a free entry of the bucket, or one to evict. Which one hardly matters, as long as it is
-/// not always the oldest: if too many sizes came in turn, none would ever be found.
+/// Returns a free entry of the bucket, or one to evict. Any choice works except always the oldest:
+/// if more sizes recur in turn than fit, none would ever be found.
 ShapeCache::Entry& ShapeCache::place(std::uint64_t hash) {
   const std::span<Entry> bucket = bucket_of(hash);
   const auto free = std::ranges::find(bucket, false, &Entry::taken);

@@ -21,8 +21,8 @@ using tensor::Tensor;
 
 namespace {
 
-/// Memory that an open stack begins with where the number of rows is unknown: so many rows, and
-/// never more bytes than that.
+/// Initial memory of an open stack with an unknown number of rows: this many rows, and at most this
+/// many bytes.
 constexpr std::int64_t kFirstRows = 16;
 constexpr std::int64_t kMaxFirstBytes = std::int64_t{256} << 20;
 
@@ -38,7 +38,7 @@ Error too_many_rows(const std::string& loop, std::int64_t steps, std::int64_t by
       .note("raise it with the option max_memory");
 }
 
-/// Copies elements of any layout to memory of other strides.
+/// Copies elements between any two strided layouts.
 void copy_strided(DType dtype, const std::byte* from, const tensor::Shape& from_strides,
                   std::byte* to, const tensor::Shape& to_strides, const tensor::Shape& dims) {
   if (dims.elements() == 0) return;
@@ -73,7 +73,7 @@ bool StackedRows::is_counted(std::uint32_t index) const {
   return loops_[index].shown >= 0 && !values_.binding.loops[index].keep_going.present();
 }
 
-/// Returns what is left with what the stacks hold, which is used again or freed.
+/// Returns the bytes left, including those that the stacks hold, which are reused or freed.
 std::int64_t StackedRows::left_for(const plan::BoundLoop& loop) {
   std::int64_t bytes = memory_.left();
   for (const plan::BoundStacked& port : loop.stacked) {
@@ -163,7 +163,7 @@ Expected<void> StackedRows::begin_gathering(const plan::BoundStacked& port, std:
   rows.dims = dims;
   rows.dims.insert(0, 0);
   if (!is_counted(index)) return {};
-  // The size of all is known.
+  // The total size is known.
   const std::int64_t factors[] = {bytes_of(dims, port.result.dtype), loops_[index].trip};
   const std::int64_t all =
       checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
@@ -227,7 +227,7 @@ Expected<void> StackedRows::finish(const plan::BoundStacked& port, std::int64_t 
   dims.erase(0);
   tensor::Shape row_strides = tensor::contiguous_strides(dims);
   const std::int64_t row_elements = dims.elements();
-  // The gathered rows seen with their step axis where the result has it.
+  // View the gathered rows with their step axis at its position in the result.
   tensor::Shape from_dims = dims, from_strides = row_strides, result = dims;
   from_dims.insert(axis, steps);
   from_strides.insert(axis, port.reverse ? -row_elements : row_elements);
@@ -265,11 +265,11 @@ Expected<void> StackedRows::keep(std::uint32_t index, std::size_t port) {
       stacked.axis, stacked.insert);
   if (!fits) return std::move(fits).error().at(values_.describe(loop.node));
   tensor::MemoryAccount& account = memory_.update_account();
-  if (row.owner() == nullptr) {  // lent: it will change
+  if (row.owner() == nullptr) {  // borrowed: its elements will change
     SCANLOOM_CHECK_OK(account.check(bytes_with_text(row)));
     SCANLOOM_TRY(row, Tensor::copy_of(row.dtype(), row.shape(), row.data()));
   }
-  // A row that is the same in all steps takes no new memory, but what describes it does.
+  // A row that is the same in all steps takes no new memory, but its description does.
   Expected<Tensor> counted = account.count(row);
   if (!counted) return std::move(counted).error().at(values_.describe(loop.node));
   rows.push_back(*std::move(counted));

@@ -1,8 +1,8 @@
-// StackedRows: the rows that loops stack whose number or sizes only the run knows. Rows of an open
-// stack have known sizes and are written where they belong, in memory that grows; rows whose sizes
-// the data decide are gathered one by one; strings, and rows of any length that are concatenated,
-// are kept apart until the loop ends. Rows of known number and sizes are slots and none of this.
-// Invariant: LoopState::room steps of a loop have memory for their rows.
+// StackedRows: stacked rows whose number or sizes are known only at run time. Rows of an open stack
+// have known sizes and are written in place, in memory that grows. Rows with data-dependent sizes
+// are gathered one by one. Strings and concatenated rows of any length are kept apart until the
+// loop ends. Rows of known number and sizes are plain slots and not handled here. Invariant:
+// LoopState::room steps of a loop have memory for their rows.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace scanloom::runtime {
 
-/// Not thread safe. Errors: limit_reached, out_of_memory; invalid_argument (rows that do not fit
-/// together). They name the loop.
+/// Not thread safe. Errors: limit_reached, out_of_memory, invalid_argument (mismatched rows); they
+/// name the loop.
 class StackedRows {
  public:
   StackedRows(Values& values, RunMemory& memory, DynamicTensors& tensors, Objects& objects,
@@ -31,39 +31,39 @@ class StackedRows {
   /// Drops the rows that are kept apart.
   void end_run();
 
-  /// Reserves memory for the first rows of open stacks of a loop that was entered: for all of them
-  /// where their number is known.
+  /// Reserves memory for the first rows of the open stacks of a loop that was entered; for all rows
+  /// if their number is known.
   Expected<void> begin(std::uint32_t loop);
-  /// Reserves memory for the next row of open stacks at least. Precondition: step == room.
+  /// Reserves memory for at least one more row of the open stacks. Precondition: step == room.
   Expected<void> grow(std::uint32_t loop);
   /// Gathers the row of the present step.
   Expected<void> append(const plan::BoundStacked& port, std::uint32_t loop);
   /// Keeps the row of the present step apart.
   Expected<void> keep(std::uint32_t loop, std::size_t port);
-  /// Makes the stacked value of the rows of `steps` steps.
+  /// Makes the stacked value from the rows of `steps` steps.
   Expected<void> finish(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
-  /// The same of rows that were kept apart.
+  /// Makes the stacked value from rows that were kept apart.
   Expected<void> join(std::uint32_t loop, std::size_t port);
-  /// Makes the stacked values of a loop that takes no step.
+  /// Makes the empty stacked values of a loop that takes no step.
   Expected<void> make_empty(const plan::BoundLoop& loop);
 
   using Kept = std::vector<std::vector<tensor::Tensor>>;  ///< by stacked value
-  /// Returns the rows kept apart, and forgets them.
+  /// Moves the rows kept apart out of this object.
   [[nodiscard]] Kept take_kept(std::uint32_t loop);
-  /// Appends such rows of other steps.
+  /// Appends kept rows of other steps.
   void append_kept(std::uint32_t loop, Kept rows);
 
  private:
   /// Whether a loop that was entered is known to take all of its steps.
   [[nodiscard]] bool is_counted(std::uint32_t loop) const;
-  /// Error: limit_reached where the rows of all steps of a counted loop are too many.
+  /// Checks that the rows of all steps of a counted loop fit into memory. Error: limit_reached.
   Expected<void> check_all(std::uint32_t loop);
   [[nodiscard]] std::int64_t left_for(const plan::BoundLoop& loop);
   [[nodiscard]] std::int64_t rows_that_fit(const plan::BoundStacked& port);
-  /// Begins to gather with the first row, which decides what sizes rows have.
+  /// Begins to gather with the first row, which sets the sizes of all rows.
   Expected<void> begin_gathering(const plan::BoundStacked& port, std::uint32_t loop,
                                  const tensor::Shape& dims);
-  /// Checks that a row has the sizes of those before.
+  /// Checks that a row has the sizes of the earlier ones.
   Expected<void> check_row(const plan::BoundStacked& port, std::uint32_t loop,
                            const tensor::Shape& dims);
 

@@ -1,8 +1,7 @@
-// Values: where the values of a Run are. A value of known sizes is a slot, an offset and a layout
-// of the binding; a dynamic tensor is a slot and an entry of `dynamic_tensors` with its sizes; an
-// object is a reference in `objects`. Invariant: a slot that has been reached points to the memory
-// of its value as it is in the present step, so kernels read through slots and nothing is patched
-// per use.
+// Values: the locations of the values of a Run. A static value is a slot, an offset and a layout of
+// the binding; a dynamic tensor is a slot and an entry of `dynamic_tensors` with its sizes; an
+// object is a reference in `objects`. Invariant: a slot that execution has reached points to the
+// value of the present step. Kernels read through slots, so that no use needs patching.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,8 @@
 
 namespace scanloom::runtime {
 
-/// A tensor whose sizes only the run knows. Without storage it refers to memory owned by something
-/// else, which `lender`, if set, keeps alive.
+/// A tensor whose sizes are known only at run time. Without storage it borrows memory, which
+/// `lender`, if set, keeps alive.
 struct DynamicTensor {
   std::shared_ptr<Storage> storage;
   std::shared_ptr<const void> lender;
@@ -35,7 +34,7 @@ struct DynamicTensor {
 
 /// Not thread safe, except that several workers may copy one `main` at once.
 struct Values {
-  /// `bytes`: an arena of the binding's arena_bytes and scratch_bytes.
+  /// `bytes` is an arena of the binding's arena_bytes plus scratch_bytes.
   Values(const plan::Binding& bound, AlignedBytes bytes);
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
@@ -50,18 +49,18 @@ struct Values {
   [[nodiscard]] tensor::ObjectRef& object(const plan::Spot& spot) {
     return objects[static_cast<std::size_t>(spot.object)];
   }
-  /// Returns an operand with the sizes that the value has now.
+  /// Returns an operand with the present sizes of the value.
   [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
-  /// Returns the tensor at a spot; not defined where there is none.
+  /// Returns the tensor at a spot; an undefined one if there is none.
   Expected<tensor::Tensor> tensor_at(const plan::Spot& spot);
-  /// Returns the one element of a trip count or condition. Errors: invalid_argument (another number
-  /// of elements).
+  /// Returns the only element of a trip count or condition. Errors: invalid_argument (not exactly
+  /// one element).
   template <class T>
   Expected<T> scalar(const plan::Spot& spot, ir::NodeId node);
   [[nodiscard]] std::string describe(ir::NodeId node) const {
     return plan::describe(*binding.plan, node);
   }
-  /// Makes this, the values of a worker, hold what `main` holds.
+  /// Copies the values of `main` to this worker.
   void copy_from(const Values& main);
 
   const plan::Binding& binding;
@@ -69,7 +68,7 @@ struct Values {
   std::vector<std::byte*> slots;
   std::vector<DynamicTensor> dynamic_tensors;
   std::vector<tensor::ObjectRef> objects;  ///< by ObjectId; empty between runs
-  std::vector<tensor::Operand> operands;   ///< of all calls, which point there
+  std::vector<tensor::Operand> operands;   ///< of all calls, which point into this vector
 };
 
 template <class T>
@@ -80,7 +79,7 @@ Expected<T> Values::scalar(const plan::Spot& spot, ir::NodeId node) {
       return fail(Code::invalid_argument,
                   "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
                   elements);
-  // A byte that is neither 0 nor 1 is no bool.
+  // Reading a byte other than 0 or 1 as a bool is undefined behaviour.
   if constexpr (std::is_same_v<T, bool>) return *address(spot) != std::byte{0};
   T value;
   std::memcpy(&value, address(spot), sizeof value);

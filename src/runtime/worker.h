@@ -1,5 +1,5 @@
-// A worker of parallel steps: a RunState of its own, which begins as a copy of the one that has
-// come to the loop (`main`) and takes some of the loop's steps. Free functions.
+// A worker of parallel steps: a RunState that begins as a copy of the one that reached the loop
+// (`main`) and takes some of the loop's steps. Free functions.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace scanloom::runtime {
 
 struct RunState;
 
-/// What one share of the steps has made, by port of the loop.
+/// The results of one share of the steps, by port of the loop.
 struct StepResults {
   std::vector<tensor::ObjectRef> appended;  ///< by carried value
   StackedRows::Kept rows;                   ///< those kept apart, by stacked value
   std::int64_t steps = 0;                   ///< including those of loops inside
 };
 
-/// Returns `value` after so many steps of that increment; wraps around as the steps do.
+/// Returns `value` after adding `increment` in each of `steps` steps; wraps around as the steps do.
 std::int64_t count_up(std::int64_t value, std::int64_t steps, std::int64_t increment);
 
-/// Makes the worker see all that `main` sees. Thread safe for several workers of one `main`.
-/// `workers`: how many there are.
+/// Copies the state of `main` to one of `workers` workers. Several workers of one `main` may begin
+/// at the same time.
 void begin_worker(RunState& worker, const RunState& main, std::uint32_t loop, std::int64_t workers);
-/// Takes the steps [first, last) of the worker's loop. Errors: those of steps.
+/// Takes the steps [first, last) of the worker's loop. Errors: those of the steps.
 Expected<StepResults> take_steps(RunState& worker, const RunState& main, std::int64_t first,
                                  std::int64_t last, Watch& watch);
-/// Frees all that the worker holds except its arena, which `main` counts.
+/// Frees everything that the worker holds except its arena, which `main` counts.
 void end_worker(RunState& worker);
 
 }  // namespace scanloom::runtime
