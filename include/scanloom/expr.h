@@ -151,7 +151,7 @@ SCANLOOM_API Expr is_inf(const Expr& x);
 // with numpy's values and branch cuts (docs/numbers.md). Operations that need an order do not. A
 // real tensor combined with a complex one becomes complex.
 
-/// re + i im, from reals of any type: c64 if f32 holds both, else c128.
+/// re + i im, from real numbers of any type: c64 if f32 holds both, else c128.
 SCANLOOM_API Expr make_complex(const Expr& re, const Expr& im);
 /// length (cos angle + i sin angle).
 SCANLOOM_API Expr from_polar(const Expr& length, const Expr& angle);
@@ -315,8 +315,8 @@ SCANLOOM_API Expr increment_subtensor(const Expr& part, const Expr& y);
 /// their numbers of axes must agree. A value that both regions read, or that is also read
 /// elsewhere, is computed in any case.
 SCANLOOM_API Expr if_else(const Expr& condition, const Expr& a, const Expr& b);
-/// The same for lists: one branch with many results, so that a value that several of them read is
-/// computed inside the region, too.
+/// Builds one branch with many results. A value that only results of one region read is computed
+/// inside that region, even if several of them read it.
 SCANLOOM_API std::vector<Expr> if_else(const Expr& condition, const std::vector<Expr>& a,
                                        const std::vector<Expr>& b);
 

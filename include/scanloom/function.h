@@ -23,7 +23,7 @@ struct FunctionOptions {
   std::vector<std::pair<Expr, Expr>> givens = {};
   /// Shared variables keep their values even if they have a default update.
   bool no_default_updates = false;
-  /// The same for these variables only.
+  /// Shared variables that keep their values even if they have a default update.
   std::vector<Shared> without_default_update = {};
   std::string name = {};
   /// Names of outputs in exported models. An output without one takes its expression's name.

@@ -1,5 +1,5 @@
-// The C interface, in C99: sessions, values, runs, streams, limits and errors behind opaque
-// handles. It mirrors the C++ interface (session.h). No function throws an exception.
+// The C interface, in C99: sessions, values, runs, streams, limits and errors as opaque handles.
+// It mirrors the C++ interface (session.h). No function throws an exception.
 //
 // Handles. A handle returned by a function named *_new, *_load*, *_view, *_copy or *_push belongs
 // to the caller, who frees it with the *_free of its type; *_free accepts NULL. `const` pointers

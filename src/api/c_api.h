@@ -1,4 +1,4 @@
-// The objects behind the handles of scanloom.h, and the boundary that no exception crosses.
+// The objects that the handles of scanloom.h point to, and the boundary that no exception crosses.
 #pragma once
 
 #include <scanloom/scanloom.h>

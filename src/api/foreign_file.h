@@ -11,7 +11,7 @@ namespace scanloom {
 /// For example "is a zip archive: unpack it"; empty if the format is unknown.
 std::string describe_foreign(std::string_view bytes);
 
-/// The same for a folder, which may contain a model.
+/// Describes a folder, which may contain a model.
 std::string describe_folder(const std::string& path);
 
 }  // namespace scanloom

@@ -177,7 +177,7 @@ struct Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
-  /// What `print` says of the binding for the sizes of the feeds.
+  /// Returns the output of `print` for the binding of the feeds' sizes.
   Expected<std::string> text_of_binding(std::span<const Feed> feeds,
                                         std::string (*print)(const plan::Binding&)) const;
   /// `hidden`: also return what the model's own states produce.

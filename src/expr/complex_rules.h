@@ -65,8 +65,8 @@ struct ComplexRow {
 /// Makes the error of an operation that does not take complex numbers, saying what to write
 /// instead.
 [[nodiscard]] Error complex_refusal(std::string_view operation);
-/// The same as a value, for an operation that consists of several operators; undefined if no
-/// operand is complex.
+/// Returns that error as a value, for an operation that consists of several operators; undefined if
+/// no operand is complex.
 [[nodiscard]] Expr refused_complex(std::string_view operation,
                                    std::initializer_list<Expr> operands);
 

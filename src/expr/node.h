@@ -27,7 +27,7 @@ struct SharedVariable;
 
 enum class Kind : std::uint8_t { input, constant, shared, op, loop, branch, failed };
 
-/// What is known of a value before anything runs. -1: the size is known only at run time.
+/// The type of a value as known before anything runs. -1: the size is known only at run time.
 struct StaticType {
   DType dtype = DType::f32;
   std::vector<std::int64_t> sizes;
@@ -99,7 +99,7 @@ struct Node : std::enable_shared_from_this<Node> {
     return stops_gradient || gradient_limits || gradient_factor || no_gradient;
   }
   std::string location;  ///< the user's name of a loop, "" if there is none
-  /// What it was built from without necessarily reading it: origins() follows these.
+  /// Expressions it was built from, though it may not read them; origins() follows these.
   std::vector<Expr> built_of;
 };
 
@@ -144,7 +144,7 @@ Expr built_of(Expr x, std::span<const Expr> parts);
 [[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs);
 /// The same, including what the stable forms of the nodes reach.
 [[nodiscard]] std::vector<const Node*> reachable_in_any_form(std::span<const Expr> outputs);
-/// The same for what is computed: follows a node's stable form instead of the node if `uses`
+/// Returns the nodes that are computed: follows a node's stable form instead of the node if `uses`
 /// returns true for it.
 [[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs,
                                                  const std::function<bool(const Node&)>& uses);

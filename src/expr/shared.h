@@ -1,4 +1,4 @@
-// The state behind a Shared: its value, and its default update.
+// The state that a Shared points to: its value and its default update.
 #pragma once
 
 #include <functional>

@@ -41,7 +41,7 @@ struct InterpretOptions {
 Expected<std::vector<tensor::ObjectRef>> interpret_objects(const ir::Module& module,
                                                            std::span<const tensor::ObjectRef> feeds,
                                                            const InterpretOptions& options = {});
-/// The same for modules whose inputs and outputs are all tensors; unsupported for others.
+/// Interprets modules whose inputs and outputs are all tensors; unsupported for others.
 Expected<std::vector<tensor::Tensor>> interpret(const ir::Module& module,
                                                 std::span<const tensor::Tensor> feeds,
                                                 const InterpretOptions& options = {});

@@ -38,8 +38,8 @@ class Builder {
                        std::vector<NamedAttr> attrs = {});
   ValueId constant(Tensor value);
 
-  /// What is known of the value at this point: a constant's elements, or integers that are sizes;
-  /// nullptr if nothing is known.
+  /// Returns the facts known about the value at this point: a constant's elements, or integers that
+  /// are sizes; nullptr if there are none.
   [[nodiscard]] std::shared_ptr<const Known> known(ValueId value);
   /// Records what is known of an argument of the region.
   void learn(ValueId argument, std::shared_ptr<const Known> known) {

@@ -14,8 +14,8 @@
 
 namespace scanloom::ir {
 
-/// What is known of a value beyond its type: all of it, or (for integers of rank 0 and 1) its
-/// elements as dim expressions. Sizes flow through Shape, Gather, Concat and Reshape this way.
+/// Facts known about a value beyond its type: all of its elements, or (for integers of rank 0 and
+/// 1) its elements as dim expressions. Sizes flow through Shape, Gather, Concat and Reshape so.
 struct Known {
   std::optional<tensor::Tensor> tensor;
   std::optional<std::vector<tensor::Dim>> integers;
@@ -75,7 +75,7 @@ class InferCtx {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  /// What is known of input i, or nullptr.
+  /// Returns the facts known about input i, or nullptr.
   [[nodiscard]] const Known* ask(int i) const;
 
   std::span<const tensor::Type* const> types_;

@@ -42,7 +42,7 @@ class InlineList {
 enum class Accept : std::uint8_t {
   any,      ///< every type, sequences and optionals too
   tensor,   ///< a tensor of any element type
-  numeric,  ///< reals and integers
+  numeric,  ///< floating point and integers
   real,
   integer,
   boolean,

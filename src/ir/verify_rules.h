@@ -27,7 +27,7 @@ template <class... Args>
   return Error(Code::internal, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// What is wrong with the type; null if it is well formed.
+/// Returns the fault of a malformed type; null if the type is well formed.
 const char* fault_of(const Type& type, const DimTable& dims);
 /// Whether a value of this type can have exactly one element.
 bool may_be_one_element(const Type& type);

@@ -19,7 +19,7 @@ std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::V
                                              llvm::Value* last, llvm::Value* step,
                                              std::vector<llvm::Value*> carried, const Pass& pass);
 
-/// The same with constant counts; emits no loop for a single pass.
+/// Constant counts, for which counted() emits a loop like the above, or none for a single pass.
 struct CountRange {
   std::int64_t first, last, step;
 };

@@ -55,7 +55,7 @@ llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* ad
 void store_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* value, llvm::Value* address,
                  LaneStride stride, unsigned width);
 
-/// The same for a block of lanes; `address` is that of its first lane. Preconditions: the stride is
+/// Loads a block of lanes; `address` is that of its first lane. Preconditions: the stride is
 /// not 0, and it is 1 if the block holds lanes twice.
 llvm::Value* load_block(llvm::IRBuilder<>& builder, const LoopOperand& operand,
                         llvm::Value* address, const LaneBlock& block);

@@ -6,9 +6,9 @@
 
 namespace scanloom::jit {
 
-/// For f32 and f64, scalars and vectors: the remainder with the sign of `a`.
+/// Emits the remainder with the sign of `a`, for scalars and vectors of f32 and f64.
 llvm::Value* emit_remainder(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b);
-/// The same with the sign of `b`, including for zero.
+/// Emits the remainder with the sign of `b`, including for zero.
 llvm::Value* emit_modulo(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b);
 
 }  // namespace scanloom::jit

@@ -126,7 +126,7 @@ struct Plugin {
   /// Thread safe. The same source gives code with the same results. Errors: unsupported (an
   /// instruction or dtype without machine code), internal.
   Expected<CompiledLoop> (*compile)(const LoopSource& source);
-  /// The same for a body.
+  /// Compiles a loop's body; otherwise like `compile`.
   Expected<CompiledBody> (*compile_body)(const loopnest::BodySource& source);
   /// Succeeds if there is machine code for the program. Errors: unsupported, which says what is
   /// missing. Thread safe.

@@ -6,9 +6,10 @@
 
 namespace scanloom::jit {
 
-/// Consecutive lanes in one register of `width` lanes, a power of two. With fewer lanes than that,
-/// but more than half, the second half holds the last lanes; some lanes are then held twice, with
-/// the same value. So whole halves are loaded and stored, and nothing else is ever computed.
+/// Consecutive lanes in one register of `width` lanes, a power of two. If it holds fewer lanes but
+/// more than half, the upper half of the register holds the last lanes, and some lanes occur twice
+/// with the same value. Thus each half of the register is loaded and stored whole, and no lane
+/// outside the block is computed.
 struct LaneBlock {
   std::int64_t first = 0;
   unsigned width = 1;

@@ -29,7 +29,7 @@ struct PairFns {
   /// Writes to[i] = {first[i], second[i]}; returns whether all of them fit in 16 bits.
   bool (*of_rows)(const std::int32_t* first, const std::int32_t* second, std::int64_t count,
                   std::int32_t* to) = nullptr;
-  /// The same for 16-bit numbers.
+  /// Writes to[i] = {first[i], second[i]} from 16-bit numbers, which always fit.
   void (*of_half_rows)(const std::int16_t* first, const std::int16_t* second, std::int64_t count,
                        std::int32_t* to) = nullptr;
   void (*of_runs)(const PairRuns&) = nullptr;

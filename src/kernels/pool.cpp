@@ -134,7 +134,7 @@ void maximum_of_whole(const PoolSchedule<T>& plan, const Operand& x, const Line<
       is_first = false;
     }
   });
-  if (is_first || line.at == nullptr) return;  // is_first: no row lies in x
+  if (is_first || line.at == nullptr) return;  // is_first: no row is inside x
   for (std::int64_t i = 0; i < count; ++i)
     line.at[first + i] = line.number + taps[i] + (first + i) * axis.stride;
 }

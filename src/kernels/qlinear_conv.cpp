@@ -45,8 +45,8 @@ struct QLinearConvSchedule {
   /// The weights less their zero points: rows of pairs, or panels.
   std::shared_ptr<const void> weights;
   std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
-  /// Where each tap of the first window lies in a group of the centred image. Empty if the image is
-  /// stored without its padding, because that is too wide.
+  /// The offset of each tap of the first window in a group of the centred image. Empty if the image
+  /// is stored without its padding, because that is too wide.
   std::vector<std::int64_t> taps;
 
   /// Elements of a slot: pairs, sums, and the 16-bit numbers unfolded before they are paired.
@@ -307,7 +307,7 @@ std::int64_t padded_size(const ConvGeometry& g, std::size_t axis) {
                   g.pad[axis] + g.in[axis]);
 }
 
-// Chooses sizes and strides of the centred image, and computes where the taps lie in it.
+// Chooses sizes and strides of the centred image, and computes the offsets of the taps in it.
 void place_image(QLinearConvSchedule& plan) {
   const ConvGeometry& g = plan.geometry;
   // If padding makes a large image several times larger, unfolding adds it instead.

@@ -21,7 +21,7 @@ struct BodyParts {
   std::vector<std::int64_t> parameters = {};  ///< values of those that passes have made
 };
 
-/// What describes a body asks between two stages how much code it becomes.
+/// The stages of the passes. Between two stages, the caller measures the size of the code.
 enum class Stage : std::uint8_t {
   shrink,  ///< fewer parts, and fewer values in memory
   place,   ///< memory and axes as the code has them

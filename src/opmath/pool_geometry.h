@@ -118,7 +118,7 @@ struct PoolWindow {
   return taps.last - taps.first;
 }
 
-/// The same along all axes; may exceed 64 bits.
+/// How many elements a window averages over along all axes; may exceed 64 bits.
 [[nodiscard]] inline double averaged_elements(const PoolGeometry& geometry, const Shape& position,
                                               bool with_padding) {
   double count = 1;

@@ -76,7 +76,7 @@ ValueId Composer::gelu(ValueId x, bool by_tanh) {
   } else {
     curve = op(erf_op, {div(x, like(std::sqrt(2.0), x))});
   }
-  // Halves x first, since twice the result may overflow.
+  // Divides x by two first, since twice the result may overflow.
   const ValueId half = mul(like(0.5, x), x);
   return mul(half, add(like(1, x), curve));
 }

@@ -59,7 +59,7 @@ struct Spot {
   [[nodiscard]] bool is_object() const { return object != kNone; }
 };
 
-/// What an object refers to when a run begins.
+/// The initial value of an object when a run begins.
 struct ObjectInit {
   enum class Kind : std::uint8_t { nothing, constant, feed };
   Kind kind = Kind::nothing;
@@ -67,7 +67,8 @@ struct ObjectInit {
   std::int32_t feed = 0;
 };
 
-/// What runs a call: a kernel, the operator's reference, or nothing, where no result has elements.
+/// The implementation of a call: a kernel, the operator's reference, or nothing if no result has
+/// elements.
 class CallKernel {
  public:
   CallKernel() = default;
@@ -90,8 +91,8 @@ class CallKernel {
   kernels::KernelId id_ = {};
 };
 
-/// What a product of a step makes of another one, of which it reads and writes parts
-/// (bind/pipelined_projection.h): the operands after its own two, and the second result.
+/// The part of another product that a product of a step computes (bind/pipelined_projection.h). Its
+/// operands follow the two of the step's product, and its rows are the second result.
 struct PipelinedRows {
   double products = 0;  ///< multiplications; 0: it makes none
   std::int64_t bytes = 0;
@@ -112,8 +113,8 @@ struct BoundCall {
   PipelinedRows pipelined;
 };
 
-/// Inputs of a call whose values decide sizes of its results, beside all inputs' own sizes: bits as
-/// of ir::value_bit.
+/// Inputs of a call whose values decide sizes of its results, in addition to the sizes of all
+/// inputs: bits as of ir::value_bit.
 using DecidingValues = std::uint64_t;
 
 struct ResultSizes {
@@ -131,7 +132,7 @@ struct DynamicCall {
   Expected<ResultSizes> (*resolve)(const Plan& plan, ir::NodeId node,
                                    std::span<const tensor::Operand> inputs,
                                    DecidingValues deciding) = nullptr;
-  /// Of a concat to a state that nothing else reads: the axis that grows.
+  /// The axis along which a concat to a state that nothing else reads grows.
   std::int32_t grows_along = kNone;
   bool views_slice = false;  ///< a slice whose result is a view of its first operand
 };
@@ -144,7 +145,7 @@ struct BoundObjectCall {
   std::vector<bool> moved;  ///< by input: nothing reads the object again, so it is handed over
 };
 
-/// What a carried value is to steps that do not depend on each other.
+/// The role of a carried value in a loop with independent steps.
 struct CarriedRole {
   enum class Kind : std::uint8_t { counter, appended };
   Kind kind = Kind::counter;
@@ -203,7 +204,7 @@ struct BoundStacked {
   bool apart = false;
 };
 
-/// What people are told of a loop (explain.cpp). Nothing that runs reads it.
+/// Notes on a loop for people, printed by explain.cpp. Execution does not read them.
 struct LoopNotes {
   std::string strategy;  ///< "compiled" or "stepped", and why
   std::string remarks;   ///< how else its steps are taken
@@ -220,7 +221,7 @@ struct LoopControl {
   Spot trip_operand, condition, keep_going;
 };
 
-/// What passes through a loop.
+/// The values that pass into, through and out of a loop.
 struct BoundPorts {
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;
@@ -243,7 +244,7 @@ struct WholeLoop {
 
 /// The per-step strategy: machine code for the body, or for regions of it, runs each step.
 struct PerStepCode {
-  /// Of the steps after the first, which is stepped; none where the run decides or nothing
+  /// The code of the steps after the first, which is stepped; none if the run decides or nothing
   /// compiles.
   BodyCode code;
   std::optional<Refusal> refusal;  ///< what keeps the body from becoming code
@@ -377,15 +378,16 @@ struct BranchRegions {
   CodeRange then, otherwise;
 };
 
-/// Of the branch that begins at that instruction; between them is the jump over the else side.
+/// Returns the regions of the branch that begins at `at`. Between them is the jump over the else
+/// region.
 inline BranchRegions regions_of(const Binding& binding, std::uint32_t at) {
   const std::uint32_t otherwise = binding.branches[binding.code[at].index].otherwise;
   const std::uint32_t jump = otherwise - 1;
   return {{at + 1, jump}, {otherwise, binding.code[jump].index}};
 }
 
-/// Behind the branch (both sides of it) or loop that begins at that instruction, or behind the
-/// instruction.
+/// Returns the end of the branch (both regions) or loop that begins at `at`; for other
+/// instructions, the next one.
 inline std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
   const Instruction& instruction = binding.code[at];
   if (instruction.op == Op::branch) return regions_of(binding, at).otherwise.last;

@@ -29,8 +29,8 @@ std::int64_t min_steps(const PlanOptions& options);
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
-/// Immutable but for what all bindings share: packed constants, compiled loops and bodies, and how
-/// many steps were stepped.
+/// A compiled plan. Immutable, except for state that all bindings share: packed constants, compiled
+/// loops and bodies, and counts of stepped steps.
 struct Plan {
   ir::Module module;
   PlanOptions options;
@@ -48,7 +48,7 @@ struct Plan {
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source,
                                          const MayGoOn& may_go_on);
 
-/// The same if it is in the cache, code or error.
+/// Returns the cached code or error for the loop; nullopt if it is not in the cache.
 std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
                                                      const jit::LoopSource& source);
 
@@ -68,7 +68,7 @@ struct BodyCode {
 Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                                 const MayGoOn& may_go_on);
 
-/// The same for a part of such steps.
+/// Compiles an outlined region of such steps; otherwise like compile_body().
 Expected<BodyCode> compile_outlined_region(const Plan& plan, const Binding& binding,
                                            const OutlinedRegion& outlined,
                                            const MayGoOn& may_go_on);
@@ -101,9 +101,9 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
 std::string describe(const Plan& plan, ir::NodeId node);
 /// "1 node", "3 nodes".
 std::string counted(std::int64_t count, std::string_view one);
-/// What a loop scans, by its place among the scanned values: its name, or that of its slices.
+/// Describes scanned value `i` of a loop by its name, or by that of its slices.
 std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i);
-/// What would help where a scanned value has fewer slices than steps are to be taken, or more.
+/// Returns advice for a scanned value whose number of slices differs from the number of steps.
 std::string missing_slices(std::int64_t steps, std::int64_t slices);
 /// Module::describe_step.
 std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kBucket = 8;
 /// A value that grows by a row per step has a different size in every step.
 constexpr std::size_t kMaxOfCall = 4096, kMaxOfRun = 32768;
-/// Of keys with at least this many words (thousands of operands), only one is kept.
+/// An entry whose key has this many words or more (thousands of operands) replaces all others.
 constexpr std::size_t kLongKey = 512;
 
 std::uint64_t hash_of(const plan::CallKey& key) {

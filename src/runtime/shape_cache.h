@@ -27,7 +27,7 @@ struct CachedCall {
   std::int64_t scratch_bytes = 0;
 };
 
-/// The entries of one call. Only one entry with a long key is kept. Not thread safe.
+/// The entries of one call. An entry with a long key replaces all others. Not thread safe.
 class ShapeCache {
  public:
   /// Returns the entry, valid until the next add() or clear(); nullptr if there is none.

@@ -13,7 +13,7 @@ constexpr std::size_t kAliasBytes = 4096;
 constexpr std::size_t kPadding = 63;
 
 std::size_t element_alignment(DType dtype) {
-  // Complex numbers are laid out like two reals.
+  // A complex number is stored as two floating-point numbers.
   return dtype_kind(dtype) == DTypeKind::complex ? dtype_bytes(dtype) / 2 : dtype_bytes(dtype);
 }
 

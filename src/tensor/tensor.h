@@ -61,7 +61,8 @@ class Tensor {
   [[nodiscard]] std::span<const T> as() const {
     return {static_cast<const T*>(data_), static_cast<std::size_t>(elements())};
   }
-  /// The same storage with another shape of as many elements.
+  /// Returns a tensor that shares the storage. Precondition: `shape` has the same number of
+  /// elements.
   [[nodiscard]] Tensor reshaped(const Shape& shape) const {
     return Tensor(dtype_, shape, owner_, data_);
   }

@@ -122,8 +122,8 @@ typename M::F paired_terms(const M& m, const typename M::F* powers,
   }
 }
 
-/// The same polynomial by Estrin's rule, combining neighbours, then pairs of pairs: a chain of half
-/// the length for a few more multiplications. `square` is x x.
+/// Evaluates the polynomial by Estrin's rule, combining neighbours, then pairs of pairs: the chain
+/// is half as long as Horner's, for a few more multiplications. `square` is x x.
 template <MathDomain M, std::size_t kCount>
 typename M::F paired_polynomial(const M& m, typename M::F x, typename M::F square,
                                 const double (&coefficients)[kCount]) {

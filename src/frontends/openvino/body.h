@@ -38,7 +38,7 @@ class Body {
   void run_unbound() { reader_.run_unbound(); }
   /// Returns the binding that leads to the Result, known or not. Precondition: run() returned true.
   [[nodiscard]] Binding result(const Layer& layer) { return reader_.result(layer); }
-  /// The same as a value of the region. Error: nothing leads to it.
+  /// Returns the Result as a value of the region. Error: nothing leads to it.
   Expected<ir::ValueId> result_value(const Layer& layer);
 
  private:

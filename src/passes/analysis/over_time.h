@@ -57,7 +57,7 @@ bool may_gain_over_time(const ir::OpDef& op);
 bool gains_over_time(const ir::Module& module, const ir::Node& node,
                      const std::vector<bool>& varies, bool parallel_steps);
 
-/// What each step adds to the carried values, where all of them are counters (ops/loop_counters.h).
+/// Returns the increment of each carried value, if all are counters (ops/loop_counters.h).
 std::optional<std::vector<std::int64_t>> increments_of(const ir::Module& module, ir::NodeId loop);
 /// Whether steps of the loop wait for no other ones and threads may take them as they are: as far
 /// as plan/bind/parallel_steps can see before sizes are known.

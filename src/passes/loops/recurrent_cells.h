@@ -43,13 +43,13 @@ class Writer {
   ir::Builder& builder_;
 };
 
-/// What a cell reads, as values outside its loop or as the loop's arguments. `peepholes` is invalid
-/// if the cell has none. Everything is f32, or everything is f64.
+/// The weights of a cell, as values outside its loop or as the loop's arguments. `peepholes` is
+/// invalid if the cell has none. All are f32, or all are f64.
 struct CellWeights {
   ir::ValueId w, r, w_bias, r_bias, peepholes;
 };
 
-/// What a cell computes apart from its products.
+/// The form of a cell: everything it computes apart from its products.
 struct CellForm {
   std::int64_t hidden = 0;
   double clip = 0;                               ///< 0: none

@@ -1,6 +1,6 @@
-// Removes nodes that nothing reads and ports of loops and branches that lead nowhere, such as
-// states that feed only each other. It is the last of the repeated passes: the others leave behind
-// what they replaced.
+// Removes nodes that nothing reads, and unused ports of loops and branches, such as states that
+// feed only each other. It is the last of the repeated passes, since the others do not remove the
+// nodes that they replace.
 #include <algorithm>
 
 #include "ir/op_def.h"

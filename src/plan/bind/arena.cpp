@@ -156,8 +156,9 @@ std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t
   return best;
 }
 
-/// Places that many buffers of one size take one after the other, so that finding one for the next
-/// does not look at all that live beside it. Buffers come in the order of their births.
+/// Places for many buffers of one size, which reuse them one after the other. Finding a place does
+/// not search all buffers that are live at the same time. Buffers come in the order of their
+/// births.
 class EqualSlots {
  public:
   EqualSlots(std::int64_t bytes, const Levels& larger) : bytes_(bytes), others_(larger) {}

@@ -28,8 +28,8 @@ namespace {
 constexpr std::int64_t kBlockBytes = 256 * 1024;
 /// Rows that a product of a block has, so that its weights are read for many of them.
 constexpr std::int64_t kMinProductRows = 128;
-/// Steps of a block whose rows are made beside these: those of the first 16 are not, which then is
-/// little.
+/// Minimum steps of a block whose rows are computed by a pipelined projection. The first 16 steps
+/// are not pipelined, which is a small share of this many.
 constexpr std::int64_t kMinStepsPipelined = 512;
 /// Where the last steps of a block make the first rows of the next one: little, for L2 holds the
 /// weights of the steps, too.
@@ -170,8 +170,8 @@ class Finder {
            node.op->effects == ir::Effects::pure && is_static(value) && !is_object(value);
   }
 
-  /// Counts a reader. False: the value is read along another axis already, and cannot lie in two
-  /// places.
+  /// Counts a reader. Returns false if the value is already read along another axis, since it has
+  /// only one layout.
   [[nodiscard]] bool count_reader(const RowsOf& rows, WantedByPosition& wanted) const {
     const ir::NodeId producer = module_.value(rows.value).producer;
     const bool is_here = producer.valid() && module_.node(producer).parent == module_.top();
@@ -234,8 +234,8 @@ class Finder {
     makers.min_steps = std::max(makers.min_steps, (kMinProductRows + products - 1) / products);
   }
 
-  /// Whether steps are likely to make the rows beside their own products (pipelined_projection.h),
-  /// but for those of the first steps of a block.
+  /// Whether steps are likely to compute the rows in a pipelined projection
+  /// (pipelined_projection.h), except those of the first steps of a block.
   [[nodiscard]] bool is_pipelining_likely(ir::NodeId loop, const RowMakers& makers) const {
     const auto is_product = [&](ir::NodeId id) {
       return module_.node(id).op == &ops::contract_op && is_static(module_.node(id).outputs[0]);

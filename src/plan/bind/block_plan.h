@@ -36,12 +36,12 @@ struct BlockPlan {
   std::vector<RowMakers> ports;
 };
 
-/// ir::count_uses but for nodes of the top region that ask for sizes which are known.
+/// ir::count_uses, except that nodes of the top region that only ask for known sizes do not count.
 std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
                                             const ir::Inference& inference);
 
-/// Of the loops of the top region that have such values, whose sizes must be known, by NodeId.
-/// `uses`: of uses_of_elements.
+/// Returns the plans of those loops of the top region that have such values, by NodeId. The sizes
+/// of the values must be known. `uses` is the result of uses_of_elements.
 std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
                                                const ir::Inference& inference,
                                                const std::vector<std::uint32_t>& uses);

@@ -67,7 +67,7 @@ BindingBuilder::BindingBuilder(const std::shared_ptr<const Plan>& plan,
     : out_(std::make_shared<Binding>()) {
   out_->plan = plan;
   out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
-  new_slot({.kind = SlotInit::Kind::arena, .index = kNone});  // scratch, behind the buffers
+  new_slot({.kind = SlotInit::Kind::arena, .index = kNone});  // scratch, after the buffers
 }
 
 SlotId BindingBuilder::new_slot(SlotInit init) {

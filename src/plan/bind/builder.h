@@ -103,7 +103,7 @@ class BindingBuilder {
   /// After the body.
   void close_loop();
 
-  /// What is emitted from here to end_block_code() is taken out of the list.
+  /// Begins code that end_block_code() takes out of the list.
   void begin_block_code();
   BlockCode end_block_code();
   void append(const BlockCode& block);
@@ -122,7 +122,7 @@ class BindingBuilder {
   std::shared_ptr<Binding> out_;
   ArenaPlanner arena_;
   std::vector<std::int32_t> moments_;  ///< of each instruction, as the arena counts them
-  /// Of values that are read through a slot that moves: slices, states, what loops end with.
+  /// The buffers that a moving slot may point to: of slices, states and final values of loops.
   std::map<SlotId, std::set<BufferId>> buffers_behind_;
   std::size_t block_begin_ = 0;
   std::optional<std::vector<BufferId>> touched_in_block_;

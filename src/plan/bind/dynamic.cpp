@@ -46,7 +46,7 @@ bool append_values(const tensor::Operand& operand, CallKey& key) {
   return true;
 }
 
-/// Shape inference of one node for actual operands, of which it is told some values.
+/// Shape inference of one node for actual operands; the values of some of them are known.
 class SizeInference {
  public:
   SizeInference(const ir::Node& node, std::span<const tensor::Operand> inputs)

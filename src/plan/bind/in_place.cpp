@@ -193,7 +193,7 @@ class Finder {
     std::vector<NodeId> writers;
     for (const NodeId id : chain)
       if (ops::writes_part(module_.node(id).op)) writers.push_back(id);
-    // By value that may lie where the state does: after how many of the writers it is there.
+    // For each value that may share the state's memory: after how many writers it is there.
     std::unordered_map<std::uint32_t, std::size_t> seen{{argument_of(i).index, 0}};
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (const NodeId id : body_.nodes) {

@@ -8,7 +8,7 @@
 
 namespace scanloom::plan {
 
-/// What a call takes, by its elements and multiplications.
+/// Estimates the time of a call by its elements and multiplications.
 [[nodiscard]] double call_nanoseconds(const Binding& binding, const BoundCall& call);
 /// The same, for operators that take far longer than the elements of their operands say as well.
 [[nodiscard]] double max_nanoseconds(const Binding& binding, const BoundCall& call);

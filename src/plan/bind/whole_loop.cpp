@@ -186,7 +186,7 @@ class WholeLoopSource {
       const std::optional<std::int64_t> stride = lane_stride(rows);
       if (!stride)
         return Refusal("the rows of " + ctx_.module.describe(output) + " have no single stride");
-      // Lanes of rows that no step makes need not lie apart.
+      // Lanes of rows that no step makes need no distinct addresses.
       if (*stride == 0 && rows.dims.elements() > 1) return "it takes no step";
       source_.stacked.push_back(lanes_of_row(row, *stride));
     }

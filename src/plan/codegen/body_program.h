@@ -29,7 +29,7 @@ class BodyProgram {
   /// Returns why the body is not one element program; nullopt when it is.
   std::optional<Refusal> build(const ir::Region& body, std::size_t captured);
 
-  /// What is built, as the compiler wants it; its operands are to be described.
+  /// Returns the program as the compiler's input, with operands that are still to be described.
   [[nodiscard]] jit::LoopSource source(std::string name, bool has_keep_going) &&;
 
  private:

@@ -82,7 +82,7 @@ class BodyMaker {
   }
 
  private:
-  /// Whether a state lies there from step to step, as those do that are updated in place.
+  /// Whether the slot holds a state from step to step, as with states updated in place.
   [[nodiscard]] bool is_state(std::int32_t slot) const {
     return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
       return port.in_place && (port.argument.slot == slot || port.next.slot == slot);

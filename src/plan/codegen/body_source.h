@@ -31,7 +31,7 @@ struct NestTrace {
 
 /// Whether binding knows how many steps the loop takes, one at least.
 [[nodiscard]] bool has_known_trips(const BoundLoop& loop);
-/// Of a value of known sizes.
+/// Returns the number of slices of a value of known sizes.
 [[nodiscard]] std::int64_t slices_of(const Binding& binding, const BoundScanned& port);
 
 /// The body of a loop that is bound to be stepped. The binding's buffers are placed, and those that

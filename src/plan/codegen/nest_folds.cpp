@@ -1,4 +1,4 @@
-// Reductions, indices of extremes and products as nests with reductions.
+// Reductions, arg_min, arg_max and products as nests with reductions.
 #include <algorithm>
 #include <functional>
 
@@ -191,7 +191,7 @@ std::optional<Nest> arg_min_max_nest(const CallView& call) {
 
 namespace {
 
-/// Whether lanes of both operands of the product lie side by side, or are one.
+/// Whether the lanes of each operand of the product are contiguous, or all the same element.
 bool has_neighbouring_lanes(Nest nest) {
   loopnest::order_axes(nest);
   if (nest.sizes.empty()) return true;

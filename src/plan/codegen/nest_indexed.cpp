@@ -107,7 +107,7 @@ std::vector<Nest> gathered_tuples(const CallView& call) {
                   tuple_of(call, from, data.dtype, batch), false)};
 }
 
-/// What a scatter does with what lies there; false: it stays a call.
+/// Sets how a scatter combines updates with the present elements; false: it stays a call.
 bool set_update(const CallView& call, std::size_t reduction, Nest& nest) {
   const std::string& kind = call.node().attrs[reduction].text();
   const DType dtype = call.output().dtype;
@@ -123,7 +123,8 @@ bool set_update(const CallView& call, std::size_t reduction, Nest& nest) {
   return true;
 }
 
-/// The scatter along `axes` behind a copy of what it writes into, unless it lies there.
+/// Returns the scatter along `axes`, after a copy of the data it writes into unless the two share
+/// memory.
 std::vector<Nest> scattered(const CallView& call, const std::vector<Axis>& axes,
                             std::vector<DynamicIndex> indices, std::size_t reduction) {
   const Spot& data = call.spot(0);

@@ -70,14 +70,13 @@ const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpD
   return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
 }
 
-/// Levels of greater ones of two that are looked at: each doubles what there is to see.
+/// Maximum depth of nested maxima to search; each level doubles the number of operands.
 constexpr int kMaxLevels = 4;
 
-/// Whether in x - `greatest` no element is more than 0: what stands beside each element of x is the
-/// greatest of some numbers of which it is one. Both operands of a difference are broadcast alike,
-/// and so are those of the greater of two; a reduction of x that keeps its axes, or that has them
-/// put back where they were, has x's rank, so that lists of axes which are equal mean the same
-/// ones, also those counted from the end.
+/// Whether no element of x - `greatest` is positive, because `greatest` is a maximum over numbers
+/// that include the element of x. Both operands of a difference are broadcast alike, and so are
+/// those of a maximum of two. A reduction of x that keeps its axes, or whose axes are put back, has
+/// x's rank. Equal lists of axes then mean the same axes, even if counted from the end.
 bool is_never_less(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
                    int levels = kMaxLevels) {
   if (const ir::Node* const greater = maker(module, greatest, ops::max_op))
@@ -98,8 +97,8 @@ bool is_never_less(const ir::Module& module, ir::ValueId greatest, ir::ValueId x
   return !keeps && (of_all || (axes.present() && put_back == axes));
 }
 
-/// Whether the value is x - m with m the greatest of elements of x and others, as softmax and
-/// log-sum-exp have it: never more than 0, but maybe NaN.
+/// Whether the value is x - m, where m is the maximum of elements of x and others, as in softmax
+/// and log-sum-exp: never positive, but maybe NaN.
 bool is_difference_from_greatest(const ir::Module& module, ir::ValueId value) {
   const ir::Node* const difference = maker(module, value, ops::sub_op);
   return difference != nullptr &&

@@ -64,20 +64,20 @@ std::vector<loopnest::Nest> gather_nests(const CallView& call);
 std::vector<loopnest::Nest> pad_nests(const CallView& call);
 std::vector<loopnest::Nest> window_nests(const CallView& call);
 
-/// The same for gathers and scatters by any number of indices. `index` is that of the call.
+/// Returns the nests of gathers and scatters by any number of indices. `index` is that of the call.
 std::vector<loopnest::Nest> indexed_nests(const CallView& call, std::int32_t index);
 
-/// What a gather, or a scatter in place, by one index does that only the run knows; nullopt for
-/// other calls.
+/// A gather, or a scatter in place, by one index that is known only at run time. The functions
+/// return nullopt for other calls.
 struct SlicedNest {
   loopnest::DynamicSlice slice;
   loopnest::Nest nest;
 };
 std::optional<SlicedNest> dynamic_slice_nest(const CallView& call);
-/// The same for scatters in place to a window of one index, in a file of its own.
+/// Handles scatters in place to a window of one index, in a file of its own.
 std::optional<SlicedNest> dynamic_window_nest(const CallView& call);
 
-/// What a scatter in place to a window of two indices and more does.
+/// Returns the nests of a scatter in place to a window of two or more indices.
 std::vector<loopnest::Nest> indexed_window(const CallView& call, std::int32_t index);
 
 /// Whether the call writes to a part of its first operand, which is its result, too.

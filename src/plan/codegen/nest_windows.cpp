@@ -71,8 +71,8 @@ ScalarOp combining(const std::string& kind) {
   return kind == "max" ? ScalarOp::max : ScalarOp::min;
 }
 
-/// A copy of the updates to the window, or what the reduction makes of them and what lies there;
-/// nullopt where kernels alone know its elements.
+/// Returns a nest that copies the updates to the window, or reduces them with the present elements;
+/// nullopt if only kernels know its elements.
 std::optional<Nest> written(const CallView& call, const Window& found) {
   const Spot& data = call.spot(window::kData);
   Access from = first_element(call.spot(window::kUpdates)), to = first_element(data);

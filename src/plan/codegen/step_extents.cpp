@@ -5,7 +5,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// What neighbours lie apart on an axis around that of the steps, at least.
+/// Adds the least distance of neighbours along an axis outside that of the steps.
 void add_extent(const Binding& binding, SlotId slot, const Spot& whole, std::int64_t axis,
                 loopnest::StepExtents& extents) {
   if (!whole.present() || whole.is_dynamic() || whole.is_object()) return;

@@ -1,4 +1,4 @@
-// How far apart the slices and rows of a loop's steps lie.
+// The distances between the slices and between the rows of a loop's steps.
 #pragma once
 
 #include "loopnest/passes/parametrize.h"
@@ -6,7 +6,7 @@
 
 namespace scanloom::plan {
 
-/// Of the slices and rows of `loop` and of the loops inside.
+/// Returns the extents of the slices and rows of `loop` and of its inner loops.
 loopnest::StepExtents step_extents(const Binding& binding, const BoundLoop& loop);
 
 }  // namespace scanloom::plan

@@ -20,7 +20,7 @@ NodeWriter::Ints explicit_pads(const NodeWriter& out, int spatial, bool counted)
 
 /// Returns strides, dilations and auto_pad with its pads, as given by the operator.
 Data window_attributes(const NodeWriter& out, int spatial);
-/// The same with the given pads, begins first.
+/// Returns strides, dilations and auto_pad with the given pads, begins first.
 Data window_data(const NodeWriter& out, int spatial, const NodeWriter::Ints& pads);
 
 /// Returns `scaled` rounded to even, plus `zero`, clamped to the range of `to`. Both are of type

@@ -78,7 +78,7 @@ ValueId swish(Composer& c, ValueId x, Parameters parameters) {
 
 ValueId tangent(Composer& c, ValueId x, Parameters) { return c.tan(x); }
 
-// Rounds halves to even, or away from zero.
+// Rounds to nearest, ties to even or away from zero.
 ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
   const std::string mode = c.take(parameters.ctx.attributes.choice(
       "mode", "half_to_even", {"half_to_even", "half_away_from_zero"}));
