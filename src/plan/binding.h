@@ -1,6 +1,6 @@
-// Binding: a plan for one combination of input sizes: a flat list of instructions over slots, with
-// every kernel chosen and every static offset known. Immutable and shared by all runs of those
-// sizes; each Run makes its own slots, operands and arena from it. Printed by `show --plan`.
+// Binding: a plan for one combination of input sizes. It is a flat list of instructions over slots,
+// with every kernel chosen and every static offset known. Immutable, and shared by all runs of
+// those sizes; each Run builds its own slots, operands and arena from it. Printed by `show --plan`.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ using ObjectId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 inline constexpr SlotId kScratchSlot = 0;
 
-/// Where a slot points when a run begins. Moving slots are set by loops, branches and dynamic
-/// tensors.
+/// What a slot points to when a run begins. Moving slots are set later, by loops, branches and
+/// dynamic tensors.
 struct SlotInit {
   enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
   Kind kind = Kind::moving;
-  std::int64_t offset = 0;  ///< arena: from its base, where every buffer has a slot of its own
+  std::int64_t offset = 0;  ///< arena: from its base; every buffer has its own slot
   const std::byte* constant = nullptr;
-  std::int32_t index = 0;  ///< of the feed, the result or the arena's buffer
-  bool of_plan = false;    ///< constant: it lives as long as the plan, not only the binding
+  std::int32_t index = 0;  ///< of the feed, the result or the arena buffer
+  bool of_plan = false;    ///< constant: owned by the plan, not the binding
 };
 
 struct Layout {
@@ -43,15 +43,16 @@ struct Layout {
   bool contiguous = true;
 };
 
-/// Where a value lies: static (slot, offset, layout), dynamic (dynamic >= 0: sizes live in the
-/// Run), or an object (a sequence, an optional or strings: a reference in the Run).
+/// Where a value is stored: a static tensor (slot, offset, layout), a dynamic tensor (dynamic >= 0;
+/// the Run holds its sizes), or an object (a sequence, an optional or strings; the Run holds a
+/// reference).
 struct Spot {
   SlotId slot = kNone;
   std::int64_t offset = 0;
   std::int32_t layout = kNone;
   DynamicId dynamic = kNone;
   ObjectId object = kNone;
-  std::int32_t buffer = kNone;  ///< of the arena, which lives as long as such spots are used
+  std::int32_t buffer = kNone;  ///< in the arena; live while the spot is in use
   DType dtype = DType::f32;
 
   [[nodiscard]] bool present() const { return slot != kNone || object != kNone; }
@@ -59,7 +60,7 @@ struct Spot {
   [[nodiscard]] bool is_object() const { return object != kNone; }
 };
 
-/// The initial value of an object when a run begins.
+/// What an object refers to when a run begins.
 struct ObjectInit {
   enum class Kind : std::uint8_t { nothing, constant, feed };
   Kind kind = Kind::nothing;
@@ -67,8 +68,7 @@ struct ObjectInit {
   std::int32_t feed = 0;
 };
 
-/// The implementation of a call: a kernel, the operator's reference, or nothing if no result has
-/// elements.
+/// What runs a call: a kernel, the operator's reference, or nothing if all results are empty.
 class CallKernel {
  public:
   CallKernel() = default;
@@ -91,12 +91,13 @@ class CallKernel {
   kernels::KernelId id_ = {};
 };
 
-/// The part of another product that a product of a step computes (bind/pipelined_projection.h). Its
-/// operands follow the two of the step's product, and its rows are the second result.
+/// The part of another product that a step's product also computes
+/// (bind/pipelined_projection.h). Its operands follow the product's own two, and its rows are the
+/// second result.
 struct PipelinedRows {
-  double products = 0;  ///< multiplications; 0: it makes none
+  double products = 0;  ///< multiplications; 0: no such part
   std::int64_t bytes = 0;
-  ir::NodeId node;  ///< of that other one
+  ir::NodeId node;  ///< the other product
 };
 
 struct BoundCall {
@@ -107,14 +108,14 @@ struct BoundCall {
   const tensor::Attr* attrs = nullptr;
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
-  bool is_random = false;         ///< it draws by the Call's draws, of which each run has its own
-  std::vector<Refusal> refusals;  ///< of the kernels that were asked before, for people
-  bool is_copy = false;           ///< of the operand to the result, whatever `node` is
+  bool is_random = false;         ///< draws from the Call's draws, which belong to the run
+  std::vector<Refusal> refusals;  ///< by faster kernels, for `explain`
+  bool is_copy = false;           ///< copies the operand to the result, whatever `node` is
   PipelinedRows pipelined;
 };
 
-/// Inputs of a call whose values decide sizes of its results, in addition to the sizes of all
-/// inputs: bits as of ir::value_bit.
+/// The inputs of a call whose values, not only their sizes, determine sizes of its results. Bits
+/// are those of ir::value_bit.
 using DecidingValues = std::uint64_t;
 
 struct ResultSizes {
@@ -122,69 +123,69 @@ struct ResultSizes {
   DecidingValues deciding = 0;
 };
 
-/// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
-/// kernel is chosen for them, of which `call` holds the last resort.
+/// A call whose sizes are only known when it runs. `resolve` infers them from the operands, and the
+/// run then chooses a kernel. `call` holds the fallback.
 struct DynamicCall {
   BoundCall call;
-  std::shared_ptr<const tensor::ScalarProgram> program = nullptr;  ///< of pointwise operators
-  /// Sizes of all outputs from the actual inputs; `deciding`: what calls before have found. Errors
-  /// name the node.
+  std::shared_ptr<const tensor::ScalarProgram> program = nullptr;  ///< pointwise operators only
+  /// Returns the sizes of all outputs for the actual inputs. `deciding` is what earlier calls
+  /// returned. Errors name the node.
   Expected<ResultSizes> (*resolve)(const Plan& plan, ir::NodeId node,
                                    std::span<const tensor::Operand> inputs,
                                    DecidingValues deciding) = nullptr;
-  /// The axis along which a concat to a state that nothing else reads grows.
+  /// The axis along which a concat extends a state that nothing else reads.
   std::int32_t grows_along = kNone;
   bool views_slice = false;  ///< a slice whose result is a view of its first operand
 };
 
-/// A node that reads or makes an object; it may allocate.
+/// A node that reads or produces an object. It may allocate.
 struct BoundObjectCall {
   ir::NodeId node;
   std::uint32_t first_operand = 0;  ///< inputs, then outputs, in Binding::operands
   std::uint16_t inputs = 0, outputs = 0;
-  std::vector<bool> moved;  ///< by input: nothing reads the object again, so it is handed over
+  std::vector<bool> moved;  ///< by input: the last use, so the object is moved in
 };
 
 /// The role of a carried value in a loop with independent steps.
 struct CarriedRole {
   enum class Kind : std::uint8_t { counter, appended };
   Kind kind = Kind::counter;
-  std::int64_t increment = 0;  ///< per step, of a counter: one i64
+  std::int64_t increment = 0;  ///< of a counter (one i64), per step
 };
 
 struct BoundCarried {
   Spot initial, argument, next, final;
-  bool moved = false;     ///< the initial object is handed over
-  bool in_place = false;  ///< steps write to parts of it: all four are one place
-  SlotId buffer_a = kNone, buffer_b = kNone;  ///< slots of two buffers; of static states only
+  bool moved = false;     ///< the initial object is moved in
+  bool in_place = false;  ///< steps write into it: all four spots are the same memory
+  SlotId buffer_a = kNone, buffer_b = kNone;  ///< the two buffers; static states only
 };
 
-/// A value that a loop's steps have rows of, as what makes a block of rows reads it.
+/// A value with one row per step, as read by the code that computes a block of rows.
 struct BlockInput {
-  SlotId slot = kNone;  ///< moves to the first of a block's rows
+  SlotId slot = kNone;  ///< points to the first row of the block
   Spot from;
   std::int64_t row_bytes = 0;
   bool backwards = false;  ///< the last row is the first step's
 };
 
-/// Rows that a loop scans and that are made in blocks of steps. All are made equally long; of the
-/// first no more steps are taken than the others leave over.
+/// Scanned rows that are computed in blocks of steps. All blocks have the same length. The first is
+/// used only for the steps that remain: 10 rows in blocks of 4 are used as 2, 4 and 4.
 struct BoundBlocks {
-  std::int64_t rows = 0, steps = 0;  ///< in all; of a block, 0: there are none
-  std::uint32_t first = 0;           ///< the instruction that making a block begins with, up to end
+  std::int64_t rows = 0, steps = 0;  ///< in total; per block (0: no blocks)
+  std::uint32_t first = 0;  ///< the first instruction of a block's code; it ends at Op::end
   std::vector<BlockInput> inputs;
-  std::vector<bool> ports;            ///< by scanned value: whether it is made so
-  std::vector<std::int32_t> buffers;  ///< of the arena, that it reads and writes
+  std::vector<bool> ports;            ///< by scanned value: whether it is computed in blocks
+  std::vector<std::int32_t> buffers;  ///< arena buffers that the code reads and writes
 };
 
 struct BoundScanned {
   Spot outer, argument;
   ir::ScannedPort slices;
-  /// Static only. Of a dynamic outer value, where the first slice lies is known when running. Where
-  /// rows are made in blocks, the first of a block.
+  /// Static outer values only; for a dynamic one the run finds the first slice. If rows are
+  /// computed in blocks, the first slice is that of a block.
   std::int64_t first_bytes = 0, step_bytes = 0;
 
-  /// The slices of an outer axis of that size.
+  /// Returns the slices of an outer axis of that size.
   [[nodiscard]] ir::ScanWindow window(std::int64_t size) const {
     return ir::scan_window(slices, size);
   }
@@ -195,119 +196,120 @@ struct BoundStacked {
   std::int64_t axis = 0;
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
-  std::int64_t row_bytes = 0;  ///< dynamic only: of a row whose sizes are known and contiguous
-  /// The sizes of rows are known and only their number is not: each is written where it belongs, in
+  std::int64_t row_bytes = 0;  ///< dynamic only: of a contiguous row of known size
+  /// Rows have known sizes but their number is unknown: each is written to its final position, in
   /// memory that grows.
   bool open = false;
-  /// Rows are kept apart and put together when the loop has ended: strings, and rows of any length
-  /// that are concatenated.
+  /// Rows are kept separate and joined after the loop: strings, and concatenated rows of any
+  /// length.
   bool apart = false;
 };
 
-/// Notes on a loop for people, printed by explain.cpp. Execution does not read them.
+/// What `explain` reports about a loop (explain.cpp). Nothing that runs reads it.
 struct LoopNotes {
   std::string strategy;  ///< "compiled" or "stepped", and why
-  std::string remarks;   ///< how else its steps are taken
+  std::string remarks;   ///< other facts about how its steps run
   std::optional<Refusal>
-      why_not_whole_loop;  ///< why no function runs all steps; nullopt: they are few
-  std::string rows_made;   ///< of what it scans: where, if not before the loop
+      why_not_whole_loop;  ///< why no function runs all steps; nullopt: too few steps
+  std::string rows_made;   ///< where scanned rows are computed, if not before the loop
 };
 
-/// How many steps a loop takes. Without trip count as many as there are slices; without these
-/// either it runs on its conditions, up to the step limit.
+/// How many steps a loop takes. Without a trip count, one per slice; without slices, until its
+/// condition is false or the step limit is reached.
 struct LoopControl {
   std::int64_t trip_count = -1;  ///< known when binding
   bool has_trip_count = false;
   Spot trip_operand, condition, keep_going;
 };
 
-/// The values that pass into, through and out of a loop.
+/// What passes through a loop.
 struct BoundPorts {
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
-  /// With stacks that are dynamic or objects: all of the node, to size those of no rows.
+  /// All operands of the node if a stack is dynamic or an object; they size a stack of no rows.
   std::vector<Spot> operands;
 };
 
 /// The whole-loop strategy: one machine-code function runs all steps.
 struct WholeLoop {
-  jit::CompiledLoop code;  ///< compiled when binding; else the run decides
-  /// Set where only the run knows whether it pays: compiled once an execution takes
-  /// `steps_at_once`, or, with those that were stepped before, `steps_to_whole_loop`.
+  jit::CompiledLoop code;  ///< compiled when binding; otherwise the run decides
+  /// Set if only the run knows whether compiling pays. The loop is compiled once an execution takes
+  /// `steps_at_once` steps, or once earlier executions and this one take `steps_to_whole_loop`.
   std::shared_ptr<const jit::LoopSource> source;
   std::int64_t steps_at_once = 0, steps_to_whole_loop = 0;
   std::vector<Spot> captured;
-  std::int64_t operations = 0;  ///< on elements, per step
-  std::string work;             ///< for people: "5 nodes, each of 40 elements"
+  std::int64_t operations = 0;  ///< element operations per step
+  std::string work;             ///< for `explain`: "5 nodes, each of 40 elements"
 };
 
 /// The per-step strategy: machine code for the body, or for regions of it, runs each step.
 struct PerStepCode {
-  /// The code of the steps after the first, which is stepped; none if the run decides or nothing
+  /// Runs the steps after the first, which is stepped. Empty if the run decides or nothing
   /// compiles.
   BodyCode code;
-  std::optional<Refusal> refusal;  ///< what keeps the body from becoming code
+  std::optional<Refusal> refusal;  ///< why the body cannot be compiled
   std::vector<std::uint32_t>
-      outlined_regions;          ///< that may become code then, in Binding::outlined_regions
-  std::int64_t inner_steps = 0;  ///< of counted loops inside, per step
-  /// Those and, of other loops inside, what a step of each holds: no limit is polled meanwhile.
+      outlined_regions;          ///< compilable regions then, in Binding::outlined_regions
+  std::int64_t inner_steps = 0;  ///< of counted inner loops, per step
+  /// `inner_steps`, plus the inner steps within one step of each other inner loop. No limit is
+  /// polled during these steps.
   std::int64_t steps_between_polls = 0;
-  std::int64_t max_inner_trips = 0;  ///< of one that is counted
-  /// A loop inside may become code of its own, with its states in registers: what it takes shows
-  /// which is better.
+  std::int64_t max_inner_trips = 0;  ///< of one counted inner loop
+  /// An inner loop may be compiled separately, with its states in registers. The trip counts of the
+  /// first steps show which is better.
   bool decides_late = false;
-  std::int64_t steps_to_compile = 0;  ///< stepped ones of the session, which show that code pays
+  std::int64_t steps_to_compile = 0;  ///< steps of the session after which compiling pays
 };
 
-/// Steps that do not depend on each other: threads may take them in parallel.
+/// Independent steps, which threads may run in parallel.
 struct ParallelSteps {
   std::vector<CarriedRole> carried;  ///< by carried value
-  double nanoseconds = 0;            ///< of a step, about, with all loops inside
+  double nanoseconds = 0;            ///< estimate for a step with all inner loops
 };
 
-/// One loop: its controls, its ports, and by strategy how its steps are run. A body that is stepped
-/// may become code of the first two strategies while it runs.
+/// One loop: its controls, its ports, and its strategies. A stepped body may become whole-loop or
+/// per-step code while it runs.
 struct BoundLoop : LoopControl, BoundPorts {
   ir::NodeId node;
   std::uint32_t body = 0, exit = 0;  ///< instruction indices
   BoundBlocks blocks;
-  std::optional<WholeLoop> whole;  ///< where the body is one element program, and that may pay
+  std::optional<WholeLoop> whole;  ///< set if the body is one element program and that may pay
   PerStepCode per_step;
   std::optional<ParallelSteps> parallel;
   std::shared_ptr<StepCounts::Count> stepped;  ///< steps of earlier runs of the session
   LoopNotes notes;
 
-  /// Whether the loop was compiled as one function when binding.
+  /// Whether binding compiled the loop as one function.
   [[nodiscard]] bool is_compiled_whole() const { return whole && whole->code.run != nullptr; }
-  /// Whether the run may compile it so.
+  /// Whether the run may still compile it as one function.
   [[nodiscard]] bool may_become_whole() const { return whole && whole->source != nullptr; }
 };
 
-/// A part of a loop's body between instructions that cannot be machine code: [first, last), a run
-/// of whole blocks.
+/// A part of a loop's body between instructions that cannot be machine code: [first, last), made of
+/// complete blocks.
 struct OutlinedRegion {
   std::uint32_t loop = 0;
   std::uint32_t first = 0, last = 0;
-  std::int64_t inner_steps = 0;      ///< of the loops inside
-  std::int64_t max_inner_trips = 0;  ///< of one of them
-  std::int64_t charged = 0;          ///< ns that Op::charge counts in it, at most
-  BodyCode code;                     ///< none where the run decides or nothing compiles
+  std::int64_t inner_steps = 0;      ///< of counted inner loops
+  std::int64_t max_inner_trips = 0;  ///< of one counted inner loop
+  std::int64_t charged = 0;          ///< ns that its Op::charge count, at most
+  BodyCode code;                     ///< empty if the run decides or nothing compiles
 };
 
 struct BoundBranch {
   ir::NodeId node;
   Spot condition;
-  std::uint32_t otherwise = 0;  ///< instruction index of the else side
+  std::uint32_t otherwise = 0;  ///< instruction index of the else region
 };
 
-/// Makes `to` mean `from`: copies a pointer (and, for dynamic tensors, sizes and a reference).
+/// Makes `to` refer to `from`: copies a pointer (and, for dynamic tensors, sizes and a reference).
 struct Alias {
   Spot from, to;
-  bool moved = false;  ///< the object, or the storage of the dynamic tensor, is handed over
+  bool moved = false;  ///< the object, or the storage of the dynamic tensor, is moved
 };
 
-/// The sizes of a carried value, which must not change and which binding cannot tell.
+/// A run-time check that the sizes of a carried value, unknown to binding, stay the same.
 struct SizeCheck {
   std::uint32_t loop = 0, carried = 0;
   Spot argument, next;
@@ -320,16 +322,16 @@ enum class Op : std::uint8_t {
   loop_begin,       ///< loops[index]; jumps to its body, or to its exit when no step runs
   loop_end,         ///< loops[index]; jumps to its body for another step
   compiled_loop,    ///< loops[index]; jumps to its exit
-  branch,           ///< branches[index]; falls through to the then side
+  branch,           ///< branches[index]; falls through to the then region
   jump,             ///< to instruction `index`
   alias,            ///< aliases[index]
   check_sizes,      ///< size_checks[index]
-  trap,             ///< traps[index]: what binding found wrong where the run may never come
-  poll,             ///< at limits, after node `index`, which may have taken long
-  charge,           ///< counts that what came before took about `index` ns, see cost.h
-  outlined_region,  ///< outlined_regions[index] as code; in the list of a Run, over its first
-                    ///< instruction
-  end,              ///< of all, or of what makes a block
+  trap,             ///< traps[index]: an error found by binding in code that may not run
+  poll,             ///< checks limits after node `index`, which may have taken long
+  charge,           ///< charges about `index` ns for the instructions before it, see cost.h
+  outlined_region,  ///< outlined_regions[index] as code; a Run replaces the region's first
+                    ///< instruction with it
+  end,              ///< of all code, or of a block's
 };
 
 struct Instruction {
@@ -338,7 +340,7 @@ struct Instruction {
 };
 
 struct BoundResult {
-  Spot source;  ///< dynamic results and objects are taken from there at the end
+  Spot source;  ///< where a dynamic result or an object is at the end
   tensor::Shape shape;
   DType dtype = DType::f32;
 };
@@ -361,12 +363,12 @@ struct Binding {
   std::vector<Error> traps;
   std::vector<Instruction> code;
   std::vector<BoundResult> results;
-  std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide
+  std::vector<tensor::Tensor> constants;  ///< values that follow from sizes alone
   std::int32_t dynamic_count = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t result_bytes = 0;
-  ir::NodeId largest;  ///< makes the largest value of the arena and the results, for people
+  ir::NodeId largest;  ///< produces the largest value, for messages
   std::int64_t largest_bytes = 0;
 };
 
@@ -378,7 +380,7 @@ struct BranchRegions {
   CodeRange then, otherwise;
 };
 
-/// Returns the regions of the branch that begins at `at`. Between them is the jump over the else
+/// Returns the regions of the branch at instruction `at`. Between them is the jump over the else
 /// region.
 inline BranchRegions regions_of(const Binding& binding, std::uint32_t at) {
   const std::uint32_t otherwise = binding.branches[binding.code[at].index].otherwise;
@@ -386,8 +388,8 @@ inline BranchRegions regions_of(const Binding& binding, std::uint32_t at) {
   return {{at + 1, jump}, {otherwise, binding.code[jump].index}};
 }
 
-/// Returns the end of the branch (both regions) or loop that begins at `at`; for other
-/// instructions, the next one.
+/// Returns the index after the branch (both regions) or loop that begins at instruction `at`, or
+/// after the instruction itself.
 inline std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
   const Instruction& instruction = binding.code[at];
   if (instruction.op == Op::branch) return regions_of(binding, at).otherwise.last;

@@ -1,4 +1,5 @@
-// Plan: a module after passes with what the planner knows of it before any input is seen.
+// Plan: an optimized module and what all bindings of it share. Immutable except for its caches.
+// A session makes one plan and binds it to each combination of input sizes.
 #pragma once
 
 #include <memory>
@@ -17,38 +18,40 @@ namespace scanloom::plan {
 
 struct PlanOptions {
   int threads = 1;
-  const jit::Plugin* compiler = nullptr;  ///< null: every loop is stepped
-  bool always_compile = false;            ///< whether it pays or not
-  bool always_parallel_steps = false;     ///< independent steps, however short: for tests
+  const jit::Plugin* compiler = nullptr;  ///< null: no loop is compiled
+  bool always_compile = false;            ///< even where it does not pay
+  bool always_parallel_steps = false;     ///< even for short steps; for tests
   std::string why_no_compiler = "machine code is switched off";
 };
 
-/// Steps of one execution from which on a loop that is one element program is compiled.
+/// Returns the minimum number of steps of one execution for which a loop that is one element
+/// program is compiled.
 std::int64_t min_steps(const PlanOptions& options);
 
-/// Kernels that may run a node, fastest first; the reference kernel always comes after them.
+/// Returns the kernels that may run a node, fastest first. The reference kernel, which always
+/// comes last, is not listed.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
-/// A compiled plan. Immutable, except for state that all bindings share: packed constants, compiled
-/// loops and bodies, and counts of stepped steps.
+/// Immutable except for what all bindings share: packed constants, compiled loops and bodies, and
+/// the counts of steps that ran without code.
 struct Plan {
   ir::Module module;
   PlanOptions options;
   mutable kernels::PackCache packs;
   mutable CodeCache<std::string, jit::CompiledLoop> loops;
-  /// By whole sources, compared to the last operand: where a shorter key left something out, or two
-  /// had the same fingerprint, one body's steps would run in another's code. Most comparisons end
-  /// at the first statement, and none is made per step.
+  /// Keyed by the complete source, compared to the last operand: with an incomplete key, or two
+  /// equal fingerprints, one body's steps would run in another's code. Most comparisons end at the
+  /// first statement, and none is made per step.
   mutable CodeCache<loopnest::BodySource, jit::CompiledBody> bodies;
   mutable StepCounts steps;
 };
 
-/// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of
-/// the compiler and of `may_go_on`, after which it may be asked for again.
+/// Returns the loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors:
+/// those of the compiler, and those of `may_go_on`, after which the call may be repeated.
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source,
                                          const MayGoOn& may_go_on);
 
-/// Returns the cached code or error for the loop; nullopt if it is not in the cache.
+/// Returns the cached result of `compile_loop`, code or error; nullopt if there is none.
 std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
                                                      const jit::LoopSource& source);
 
@@ -56,24 +59,25 @@ struct Binding;
 struct BoundLoop;
 struct OutlinedRegion;
 
-/// Code that bindings share, and the parameters that one of them passes (loopnest::parameter).
+/// Code that bindings share, and the parameters that one binding passes to it
+/// (loopnest::parameter).
 struct BodyCode {
   jit::CompiledBody code;
   std::vector<std::int64_t> parameters;
 };
 
-/// Machine code for the steps of a stepped loop, compiled or taken from the plan's cache. Thread
-/// safe. Errors: unsupported (what cannot be part of machine code), those of the compiler and of
-/// `may_go_on`, after which it may be asked for again.
+/// Returns machine code for the steps of a stepped loop, compiled or taken from the plan's cache.
+/// Thread safe. Errors: unsupported (a node that cannot be part of machine code), those of the
+/// compiler, and those of `may_go_on`, after which the call may be repeated.
 Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                                 const MayGoOn& may_go_on);
 
-/// Compiles an outlined region of such steps; otherwise like compile_body().
+/// Returns machine code for an outlined region of such steps.
 Expected<BodyCode> compile_outlined_region(const Plan& plan, const Binding& binding,
                                            const OutlinedRegion& outlined,
                                            const MayGoOn& may_go_on);
 
-/// Code that adds up what each of its statements takes, and the nodes that each computes.
+/// Code that sums the time of each of its statements, and the nodes that each statement computes.
 struct TimedBody {
   BodyCode body;
   std::vector<std::vector<ir::NodeId>> nodes;
@@ -83,37 +87,37 @@ Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
 
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options);
 
-/// Errors: invalid_argument (sizes that do not fit the module's, naming inputs and numbers), and
-/// whatever inference finds; invalid_model, unsupported; those of `may_go_on`, which is asked while
-/// loops are compiled. Thread safe.
+/// Binds the plan to feeds of these shapes. Thread safe. Errors: invalid_argument (sizes that do
+/// not match the module's, naming inputs and both numbers), invalid_model, unsupported, any error
+/// of shape inference, and those of `may_go_on`, which is polled while loops are compiled.
 Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
                                               std::span<const tensor::Shape> feed_shapes,
                                               const MayGoOn& may_go_on = {});
 
-/// For people: how the loop is executed, and why not better. What runs have compiled since binding
-/// counts.
+/// Returns a readable text: how the loop is executed, and why no faster strategy applies. Includes
+/// code that runs have compiled since binding.
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 
-/// For people: where the loop keeps each carried value from step to step.
+/// Returns a readable text for each carried value: where the loop keeps it between steps.
 std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop);
 
-/// The user's node in the words of messages.
+/// Returns how messages name the user's node.
 std::string describe(const Plan& plan, ir::NodeId node);
-/// "1 node", "3 nodes".
+/// Returns the count with its noun, pluralized: "1 node", "3 nodes".
 std::string counted(std::int64_t count, std::string_view one);
-/// Describes scanned value `i` of a loop by its name, or by that of its slices.
+/// Returns the name of the loop's i-th scanned value, or that of its slices.
 std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i);
-/// Returns advice for a scanned value whose number of slices differs from the number of steps.
+/// Returns the advice for a scanned value whose number of slices differs from the number of steps.
 std::string missing_slices(std::int64_t steps, std::int64_t slices);
-/// Module::describe_step.
+/// Same as Module::describe_step.
 std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step);
 
-/// For people: candidates of each node and what is known of each loop.
+/// Returns a readable text: the candidate kernels of each node, and the strategies of each loop.
 std::string print(const Plan& plan);
-/// For people: code, kernels, buffers with offsets, strategies with reasons.
+/// Returns a readable text: instructions, kernels, buffer offsets, and strategies with reasons.
 std::string print(const Binding& binding);
-/// For people: the loop nests of each body that is compiled step by step, and of outlined regions,
-/// before their passes and after each pass that changed something (loopnest/print.h).
+/// Returns a readable text: the loop nests of each body that is compiled per step, and of outlined
+/// regions, before the passes and after each pass that changed something (loopnest/print.h).
 std::string print_nests(const Binding& binding);
 
 }  // namespace scanloom::plan
