@@ -1,4 +1,4 @@
-// Whether feeds have the sizes that the inputs of a module need, whoever runs it.
+// Checks that feeds have the sizes that a module's inputs declare. Used wherever a module is run.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace scanloom::plan {
 
-/// Checks `shapes`, by input of the module; shapes of inputs that are no tensors are ignored.
-/// Errors: invalid_argument (sizes that do not fit the module's, naming inputs and both numbers).
+/// Checks `shapes`, one per input of the module. Shapes of inputs that are not tensors are ignored.
+/// Errors: invalid_argument (sizes that do not match the module's, naming inputs and both numbers).
 Expected<void> check_feeds(const ir::Module& module, std::span<const tensor::Shape> shapes);
 
 }  // namespace scanloom::plan

@@ -1,4 +1,5 @@
-// Machine code that bindings of one plan share.
+// CodeCache: machine code that the bindings of one plan share, keyed by its source. Code that may
+// be cancelled is compiled in a background thread. Used by Plan.
 #pragma once
 
 #include <algorithm>
@@ -17,22 +18,22 @@
 
 namespace scanloom::plan {
 
-/// Asked every millisecond while something takes long: its error ends the waiting. Empty: nobody
-/// will end it.
+/// Polled every millisecond during a long wait; an error ends the wait. Empty: the wait cannot be
+/// cancelled.
 using MayGoOn = std::function<Expected<void>()>;
 
-/// Whether an error is that of a MayGoOn, and tells nothing of what was waited for.
+/// Whether the error comes from a MayGoOn, and so says nothing about the compilation.
 inline bool is_of_limits(const Error& error) {
   return error.code() == Code::cancelled || error.code() == Code::limit_reached;
 }
 
-/// The last kCodes codes, or why there is none, by what they were made of. Thread safe.
+/// The kCodes most recently used results, code or error, keyed by source. Thread safe.
 template <class Source, class Code>
 class CodeCache {
  public:
   static constexpr std::size_t kCodes = 64;
 
-  /// nullopt: it was not made, or too long ago.
+  /// Returns the cached result; nullopt if there is none, or if it was evicted.
   std::optional<Expected<Code>> find(const Source& source) {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, source, &Entry::first);
@@ -41,9 +42,10 @@ class CodeCache {
     return entries_.front().second;
   }
 
-  /// The code of `source`; make() is called where it is not known, while other threads go on, which
-  /// may make the same. Where somebody may end the waiting, it is called in another thread, and who
-  /// asks for the same later gets what came of it: it must need nothing but what it holds.
+  /// Returns the code of `source`, calling make() if it is not cached. The cache is not locked
+  /// meanwhile, so other threads may make the same code. With a non-empty `may_go_on`, make() runs
+  /// in another thread, may outlive this call, and its result goes to whoever asks next. So it must
+  /// own everything it uses.
   template <class Make>
   Expected<Code> get(const Source& source, const MayGoOn& may_go_on, const Make& make) {
     if (std::optional<Expected<Code>> known = find(source)) return *std::move(known);
@@ -74,14 +76,14 @@ class CodeCache {
       made = std::move(result);
       changed.notify_all();
     }
-    /// Whether it is done; then nobody changes `made` any longer.
+    /// Whether the job is done; then `made` no longer changes.
     bool wait_a_little() {
       std::unique_lock lock(mutex);
       return changed.wait_for(lock, std::chrono::milliseconds(1), [&] { return made.has_value(); });
     }
   };
 
-  /// The one that makes the code of `source`, begun now or before.
+  /// Returns the job that makes the code of `source`, starting it if needed.
   template <class Make>
   std::shared_ptr<Job> job_of(const Source& source, const Make& make) {
     const auto job = std::make_shared<Job>();
@@ -90,7 +92,7 @@ class CodeCache {
       const std::scoped_lock lock(mutex_);
       for (const auto& [of, begun] : jobs_)
         if (of == source) return begun;
-      // Of those that nobody has waited for, the first is forgotten.
+      // Drop the oldest job: its result was never collected.
       if (jobs_.size() == kCodes) jobs_.erase(jobs_.begin());
       jobs_.emplace_back(source, job);
     }
@@ -98,7 +100,7 @@ class CodeCache {
     return job;
   }
 
-  /// But for what may go better another time: there may be more memory then.
+  /// Caches the result, except an internal error: a retry may succeed, with more memory available.
   Expected<Code> keep(const Source& source, Expected<Code> made) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(jobs_, [&](const auto& entry) { return entry.first == source; });
@@ -110,7 +112,7 @@ class CodeCache {
   }
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the last used first
+  std::vector<Entry> entries_;  // most recently used first
   std::vector<std::pair<Source, std::shared_ptr<Job>>> jobs_;
 };
 

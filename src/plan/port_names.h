@@ -1,4 +1,4 @@
-// What messages call the ports of a loop; see ir/port_names.h.
+// The names of a loop's ports in messages; see ir/port_names.h.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace scanloom::plan {
 
-/// "state 'h'".
+/// Returns the name of the i-th carried value: "state 'h'".
 [[nodiscard]] std::string describe_carried(const Plan& plan, ir::NodeId loop, std::size_t i);
-/// "output 'rows'".
+/// Returns the name of the i-th stacked value: "output 'rows'".
 [[nodiscard]] std::string describe_stacked(const Plan& plan, ir::NodeId loop, std::size_t i);
 
 }  // namespace scanloom::plan

@@ -1,5 +1,5 @@
-// Steps that the runs of a session took one by one, by loop: what shows that code would pay,
-// however few of them each run takes.
+// StepCounts: per loop, how many steps the runs of a session have stepped. The sum shows that
+// compiling pays even if each run takes few steps.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class StepCounts {
   using Count = std::atomic<std::int64_t>;
   static constexpr std::size_t kLoops = 256;
 
-  /// The count of a loop by what tells it apart; of the kLoops last asked for. Thread safe.
+  /// Returns the count of the loop with that key. Keeps the kLoops most recently used. Thread safe.
   std::shared_ptr<Count> of(const std::string& loop) {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, loop, &Entry::first);
@@ -34,7 +34,7 @@ class StepCounts {
  private:
   using Entry = std::pair<std::string, std::shared_ptr<Count>>;
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the last used first
+  std::vector<Entry> entries_;  // most recently used first
 };
 
 }  // namespace scanloom::plan

@@ -1,6 +1,6 @@
-// ArenaPlanner: offsets of buffers in one block of memory, from when each is first written and last
-// read. Time goes with the flat list of instructions; inside a loop, time comes again, so a buffer
-// of outside that is used in a loop lives to the loop's end.
+// ArenaPlanner: assigns each buffer an offset in one block of memory, given when it is first
+// written and last read. Time follows the flat list of instructions. A loop repeats its part of it,
+// so a buffer that was born before a loop and is used inside lives to the loop's end.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ using BufferId = std::int32_t;
 
 class ArenaPlanner {
  public:
-  /// A buffer that is born now, at the innermost open loop's depth.
+  /// Adds a buffer that is born now, inside the innermost open loop.
   BufferId add(std::int64_t bytes);
-  /// The buffer is read or written now.
+  /// Marks the buffer as read or written now.
   void use(BufferId buffer);
-  /// Nobody reads or writes the buffer after all.
+  /// Marks the buffer as unused after all.
   void drop(BufferId buffer);
-  /// It was born before, and is kept to the end of that moment, at least.
+  /// Extends the life of a buffer, born earlier, to at least the end of `moment`.
   void keep_until(BufferId buffer, std::int32_t moment);
-  /// One instruction further. Loops take moments of their own, so that these are no places in the
-  /// list.
+  /// Advances by one instruction. Opening and closing a loop takes moments too, so a moment is not
+  /// an index into the list.
   void tick() { ++now_; }
   [[nodiscard]] std::int32_t now() const { return now_; }
 
   void open_loop();
-  /// Buffers that were used inside but born outside live until here.
+  /// Buffers that were born outside the loop and used inside live until here.
   void close_loop();
 
   /// Assigns offsets (multiples of 64), best fit in order of size; call once, at the end.

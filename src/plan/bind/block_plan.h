@@ -1,7 +1,7 @@
-// Which values that a loop scans are made in blocks of steps: those that exist only to be scanned
-// by this loop, or for such (who asks for sizes alone is no reader), and each of whose rows is made
-// of the same row of others. Rows do not depend on how many are made at a time, so neither do bits.
-// Used by blocks.cpp.
+// Finds the scanned values that can be computed in blocks of steps. Only the loop may read such a
+// value, directly or through other such values (a node that only asks for its sizes is no reader),
+// and each of its rows must be computed from the same row of others. A row does not depend on how
+// many are computed together, so results are the same bits. Used by blocks.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,35 @@
 
 namespace scanloom::plan {
 
-/// A value that has the steps along an axis.
+/// A value with one row per step, along an axis.
 struct RowsOf {
   ir::ValueId value;
   int axis = 0;
 };
 
-/// The nodes that make the rows of one port.
+/// The nodes that compute the rows of one port.
 struct RowMakers {
   std::size_t port = 0;
   bool backwards = false;         ///< the last row is the first step's
-  std::vector<ir::NodeId> nodes;  ///< in their order
-  std::vector<RowsOf> made;       ///< the scanned value first
-  std::vector<RowsOf> read;       ///< made by others
-  std::int64_t row_bytes = 0;     ///< of what is made
+  std::vector<ir::NodeId> nodes;  ///< in execution order
+  std::vector<RowsOf> made;       ///< results, the scanned value first
+  std::vector<RowsOf> read;       ///< inputs made by other nodes
+  std::int64_t row_bytes = 0;     ///< of all results
   std::int64_t min_steps = 1;     ///< of a block
 };
 
-/// All of one loop.
+/// All such ports of one loop.
 struct BlockPlan {
-  std::int64_t rows = 0, steps = 0;  ///< in all, of a block
+  std::int64_t rows = 0, steps = 0;  ///< in total, per block
   std::vector<RowMakers> ports;
 };
 
-/// ir::count_uses, except that nodes of the top region that only ask for known sizes do not count.
+/// Returns ir::count_uses without nodes of the top region that only ask for known sizes.
 std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
                                             const ir::Inference& inference);
 
-/// Returns the plans of those loops of the top region that have such values, by NodeId. The sizes
-/// of the values must be known. `uses` is the result of uses_of_elements.
+/// Returns the plans of the top region's loops that scan such values, by NodeId. The values must
+/// have known sizes. `uses` comes from uses_of_elements.
 std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
                                                const ir::Inference& inference,
                                                const std::vector<std::uint32_t>& uses);

@@ -1,4 +1,4 @@
-// What a view operator makes of operands whose sizes and strides are known.
+// The result of a view operator on an operand of known sizes and strides.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace scanloom::plan {
 
-/// Returns the view of an operand of these sizes and strides that is the node's result; nullopt
-/// where strides cannot express it, or a number that it is made from is not known. Precondition:
-/// the operator is a view, and its result has known sizes.
+/// Returns the node's result as a view of an operand of these sizes and strides; nullopt if strides
+/// cannot express it, or if a number it depends on is unknown. Precondition: the operator is a
+/// view, and its result has known sizes.
 std::optional<ir::ViewOf> bound_view(const ir::Node& node, const ir::Inference& inference,
                                      const tensor::Shape& dims, const tensor::Shape& strides);
 

@@ -1,13 +1,12 @@
-// Machine code for bodies and regions of them that is made when binding, because steps that are
-// known or were stepped before pay for it. The other code is made when runs have taken enough
-// steps.
+// Compiles bodies and outlined regions when binding, if known steps or those of earlier runs pay
+// for it. Other code is compiled once runs have taken enough steps.
 #pragma once
 
 #include "plan/bind/context.h"
 
 namespace scanloom::plan {
 
-/// Precondition: the buffers are placed. Sets ctx.stopped where compiling was to end.
+/// Precondition: the buffers are placed. Sets ctx.stopped if compiling was cancelled.
 void compile_bodies(BindContext& ctx);
 
 }  // namespace scanloom::plan

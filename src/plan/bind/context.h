@@ -1,6 +1,6 @@
-// BindContext: what the functions of binding share, one for each bind(): the module with the types
-// and numbers that the feeds' sizes decide, the Binding that is being made, where values are, and
-// the regions that are being walked.
+// BindContext: the state that the functions of binding share, one per bind(). It holds the module
+// with the types and numbers inferred from the feeds' sizes, the Binding under construction, the
+// locations of values, and the regions being walked.
 #pragma once
 
 #include <map>
@@ -21,16 +21,16 @@ struct RegionFrame {
   enum class Kind : std::uint8_t { top, loop_body, then_region, else_region, only_region };
 
   ir::RegionId region;
-  std::size_t next = 0;  ///< the node that is bound next
+  std::size_t next = 0;  ///< the next node to bind
   Kind kind = Kind::top;
   ir::NodeId node;                     ///< the loop or branch
-  std::uint32_t index = 0;             ///< of that, in Binding::loops or ::branches
+  std::uint32_t index = 0;             ///< its index in Binding::loops or ::branches
   std::uint32_t jump = 0;              ///< else_region: the jump over it
   std::uint32_t first = 0;             ///< the first instruction of a branch's region
-  std::vector<Location> results;       ///< where the results of a branch go
-  bool certain = true;                 ///< it runs whenever the whole does
-  bool trapped = false;                ///< what follows a node that cannot be bound is left out
-  std::vector<ir::NodeId> order = {};  ///< of the nodes, where it is not the region's own
+  std::vector<Location> results;       ///< locations of a branch's results
+  bool certain = true;                 ///< it runs in every run of the binding
+  bool trapped = false;                ///< a node cannot be bound; the rest is left out
+  std::vector<ir::NodeId> order = {};  ///< order of the nodes, if not that of the region
 };
 
 struct BindContext {
@@ -52,10 +52,10 @@ struct BindContext {
   ValueLocations values;
   std::vector<RegionFrame> frames;                 ///< outermost first
   std::vector<std::uint32_t> uses_of_elements;     ///< by ValueId, see block_plan.h
-  std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops that are to be bound
+  std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops not bound yet
   std::vector<bool> is_made_in_blocks;             ///< by NodeId: bound with the loop that reads it
   const MayGoOn& may_go_on;
-  std::optional<Error> stopped;  ///< by that, while a loop was compiled
+  std::optional<Error> stopped;  ///< error of may_go_on while compiling
 };
 
 }  // namespace scanloom::plan

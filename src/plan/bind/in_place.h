@@ -1,6 +1,7 @@
-// States that steps update in place: a ring of rows, a table that fills up, a matrix of which a
-// step changes a column. Their next value is the one before with some elements written; what reads
-// it as it was comes before that, what reads it as it is then comes after.
+// Finds states that steps can update in place, such as a ring buffer of rows, a table that fills
+// up, or a matrix of which a step changes one column. The next value is the previous one with some
+// elements overwritten. Readers of the old value run before the write, readers of the new one
+// after.
 #pragma once
 
 #include <optional>
@@ -12,15 +13,14 @@
 namespace scanloom::plan {
 
 struct InPlaceStates {
-  /// By carried value: the values that a step makes of it, each by a scatter from the one before or
-  /// from a view of that; none: its next value is made elsewhere.
+  /// By carried value: its successive values in a step, each a scatter into the previous one or
+  /// into a view of that. Empty: the state is not updated in place.
   std::vector<std::vector<ir::ValueId>> values;
-  /// The body's nodes in an order in which these scatters come after all that reads what they write
-  /// over.
+  /// The body's nodes in an order in which each scatter follows all readers of what it overwrites.
   std::vector<ir::NodeId> order;
 };
 
-/// nullopt where no state of the loop is updated in place.
+/// Returns the loop's in-place states; nullopt if it has none.
 std::optional<InPlaceStates> in_place_states(const ir::Module& module, ir::NodeId loop,
                                              const ir::Inference& inference);
 

@@ -1,19 +1,20 @@
-// Ordinary nodes: views become offsets and strides, everything else one call of the first kernel
-// that accepts the operands as they are; one whose sizes only the run knows is a dynamic call.
+// Binds ordinary nodes. Views become offsets and strides. Any other node becomes one call of the
+// first kernel that accepts the operands as they are, or a dynamic call if only the run knows
+// sizes.
 #pragma once
 
 #include "plan/bind/context.h"
 
 namespace scanloom::plan {
 
-/// Makes the result a view of the first operand. False where strides cannot express it.
+/// Makes the result a view of the first operand. Returns false if strides cannot express it.
 /// Precondition: all sizes are known, and the operator is a view.
 bool bind_view(BindContext& ctx, ir::NodeId id);
 
-/// A call. Precondition: all sizes are known. Errors: unsupported (there is no kernel).
+/// Binds the node as a call. Precondition: all sizes are known. Errors: unsupported (no kernel).
 Expected<void> bind_kernel(BindContext& ctx, ir::NodeId id);
 
-/// A call whose sizes are known when it runs. Errors: unsupported (there is no kernel).
+/// Binds the node as a call whose sizes are known when it runs. Errors: unsupported (no kernel).
 Expected<void> bind_dynamic(BindContext& ctx, ir::NodeId id);
 
 }  // namespace scanloom::plan

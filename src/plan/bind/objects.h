@@ -1,19 +1,19 @@
-// Objects: sequences, optionals and strings, which are stored outside the arena. A node that
-// touches one is a call that may allocate; an object that nothing reads again is handed over, so
-// that it can be changed in place.
+// Binds nodes on objects: sequences, optionals and strings, which are stored outside the arena.
+// Such a node is a call that may allocate. An object that nothing reads again is moved into the
+// call, which can then change it in place.
 #pragma once
 
 #include "plan/bind/context.h"
 
 namespace scanloom::plan {
 
-/// Whether the node reads or makes an object.
+/// Whether the node reads or produces an object.
 [[nodiscard]] bool touches_objects(const BindContext& ctx, const ir::Node& node);
 
-/// A call on objects. Errors: unsupported (there is no kernel).
+/// Binds a call on objects. Errors: unsupported (no kernel).
 Expected<void> bind_object(BindContext& ctx, ir::NodeId id);
 
-/// The carried value of a loop at that port, an object.
+/// Binds the carried object at that port of the loop.
 BoundCarried bind_carried_object(BindContext& ctx, ir::NodeId loop, std::uint32_t port);
 
 }  // namespace scanloom::plan

@@ -1,4 +1,4 @@
-// Loops whose steps do not depend on each other, so that a run may take them in parallel.
+// Finds loops whose steps do not depend on each other, so that a run may take them in parallel.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,10 @@
 
 namespace scanloom::plan {
 
-/// Returns what each carried value is to such steps, where all steps are: no condition ends the
-/// loop, no step draws random numbers, and every carried value is a counter or a sequence that
-/// grows by an item per step and is not read otherwise. `uses`: of ir::count_uses.
+/// Returns the role of each carried value if the steps are independent; otherwise nullopt. They are
+/// if no condition ends the loop, no step draws random numbers, and every carried value is a
+/// counter or a sequence that grows by one item per step and is not read otherwise. `uses` comes
+/// from ir::count_uses.
 std::optional<std::vector<CarriedRole>> parallel_steps(const ir::Module& module, ir::NodeId loop,
                                                        const ir::Inference& inference,
                                                        const std::vector<std::uint32_t>& uses);

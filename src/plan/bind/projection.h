@@ -1,6 +1,5 @@
-// The input projection of a recurrent loop: a product that makes the rows that it scans, and
-// perhaps the sum of that with a bias. What is made in blocks and what is pipelined both ask for
-// it.
+// Recognizes the input projection of a recurrent loop: a product that computes the scanned rows,
+// and optionally its sum with a bias. Used by block_plan.cpp and pipelined_projection.cpp.
 #pragma once
 
 #include <optional>
@@ -12,13 +11,13 @@ namespace scanloom::plan {
 
 struct Projection {
   ir::NodeId product;     ///< a contract
-  ir::NodeId sum;         ///< of its result and the bias; none where there is no bias
+  ir::NodeId sum;         ///< of its result and the bias; invalid without bias
   ir::ValueId rows;       ///< the product's result
   ir::ValueId bias = {};  ///< the other term
 };
 
-/// Returns what makes the value; nullopt where that is no projection. Whether nothing else reads
-/// the rows, and whether the bias is a constant, is left to ask.
+/// Returns the projection that computes the value; nullopt if none does. The caller checks whether
+/// anything else reads the rows, and whether the bias is a constant.
 std::optional<Projection> projection_of(const ir::Module& module, const ir::Inference& inference,
                                         ir::ValueId value);
 

@@ -1,5 +1,5 @@
-// About how long calls and steps take, from which follows whether machine code pays, and what is
-// charged where it runs.
+// Estimates how long calls and steps take. The estimates decide whether machine code pays and what
+// is charged at run time.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,20 @@
 
 namespace scanloom::plan {
 
-/// Estimates the time of a call by its elements and multiplications.
+/// Returns the estimate for a call, from its elements and multiplications.
 [[nodiscard]] double call_nanoseconds(const Binding& binding, const BoundCall& call);
-/// The same, for operators that take far longer than the elements of their operands say as well.
+/// Same as call_nanoseconds, also right for operators that take far longer than the elements of
+/// their operands suggest.
 [[nodiscard]] double max_nanoseconds(const Binding& binding, const BoundCall& call);
-/// The calls in instructions [first, last), each once.
+/// Returns the estimate for the calls in instructions [first, last), each counted once.
 [[nodiscard]] double nanoseconds_of(const Binding& binding, std::uint32_t first,
                                     std::uint32_t last);
-/// The calls from that instruction on that are not charged where they run, outside of the loops and
-/// branches that follow it.
+/// Returns the estimate for the calls from instruction `first` on that do not charge themselves.
+/// Excludes calls inside later loops and branches.
 [[nodiscard]] double uncharged_nanoseconds(const Binding& binding, std::uint32_t first);
-/// A step of a loop that is stepped.
+/// Returns the estimate for one step of a stepped loop.
 [[nodiscard]] double step_nanoseconds(const Binding& binding, const BoundLoop& loop);
-/// The same, every loop inside with its own number of steps, as far as they are known.
+/// Same as step_nanoseconds, but each inner loop counts with its trip count, as far as known.
 [[nodiscard]] double whole_step_nanoseconds(const Binding& binding, const BoundLoop& loop);
 
 }  // namespace scanloom::plan

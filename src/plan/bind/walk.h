@@ -1,16 +1,16 @@
-// The walk over a module that is being bound: region by region, in order, with an explicit stack,
-// for bodies may nest a thousand deep.
+// Walks the module that is being bound, region by region in order. Uses an explicit stack, because
+// bodies may nest a thousand deep.
 #pragma once
 
 #include "plan/bind/context.h"
 
 namespace scanloom::plan {
 
-/// Binds all regions. Errors: those of the nodes that surely run; what may not be reached becomes a
-/// trap instead.
+/// Binds all regions. Errors: those of nodes that certainly run. The error of a node that may not
+/// run becomes a trap instead.
 Expected<void> bind_regions(BindContext& ctx);
 
-/// The region is bound next. A region in one that may not run may not run either.
+/// Makes the region the next to be bound. It is not certain to run if the region around it is not.
 void push_region(BindContext& ctx, RegionFrame frame);
 
 /// Binds a node of the region that is being bound.

@@ -1,6 +1,6 @@
-// The form of a loop: one call of machine code that runs all steps, where the whole body is one
-// element program over equal lanes, or a body that is stepped. Chosen here, once, before anything
-// of the loop is emitted.
+// Chooses the form of a loop: one call of machine code that runs all steps, if the body is one
+// element program over equal lanes, or a stepped body. Chosen once, before anything of the loop is
+// emitted.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@
 namespace scanloom::plan {
 
 struct LoopForm {
-  /// Set where machine code runs all steps: at once, if it has been compiled, or once the run finds
-  /// that it pays.
+  /// Set if machine code runs all steps, either compiled already or once the run finds that it
+  /// pays.
   std::optional<WholeLoop> whole;
-  std::vector<ir::ValueId> captured;  ///< what that code reads besides states and slices
-  std::optional<Refusal> refusal;     ///< why no code runs all steps; nullopt: they are few
-  std::string strategy;               ///< in the words of `explain`
+  std::vector<ir::ValueId> captured;  ///< what that code reads except states and slices
+  std::optional<Refusal> refusal;     ///< why no code runs all steps; nullopt: too few steps
+  std::string strategy;               ///< as `explain` prints it
 };
 
-/// Chooses the form, and has the code made where it pays at once; sets ctx.stopped where that was
-/// to end. Emits nothing. `loop`: its controls and blocks are bound.
+/// Chooses the form, and compiles the code if that pays immediately; sets ctx.stopped if compiling
+/// was cancelled. Emits nothing. Precondition: the controls and blocks of `loop` are bound.
 LoopForm choose_form(BindContext& ctx, const BoundLoop& loop, const std::vector<Location>& initial,
                      const std::vector<PortSlices>& slices);
 

@@ -1,4 +1,4 @@
-// The body of a loop as one element program over equal lanes, where it is that.
+// BodyProgram: a loop body as one element program over equal lanes, or why it is not one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace scanloom::plan {
 
-/// Built node by node.
+/// Builds the program node by node.
 class BodyProgram {
  public:
   BodyProgram(const ir::Module& module, const ir::Inference& inference)
@@ -24,12 +24,12 @@ class BodyProgram {
 
   tensor::ScalarProgram program;
   std::int64_t lanes = 1;
-  std::vector<ir::ValueId> constants;  ///< of several elements: inputs after the captured ones
+  std::vector<ir::ValueId> constants;  ///< of several elements; inputs after the captured ones
 
   /// Returns why the body is not one element program; nullopt when it is.
   std::optional<Refusal> build(const ir::Region& body, std::size_t captured);
 
-  /// Returns the program as the compiler's input, with operands that are still to be described.
+  /// Returns the program as source for the compiler. The caller fills in its operands.
   [[nodiscard]] jit::LoopSource source(std::string name, bool has_keep_going) &&;
 
  private:

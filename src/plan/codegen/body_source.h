@@ -1,5 +1,5 @@
-// A bound loop's instructions as the compiler takes them: calls of element programs, of reductions
-// and of small products become nests, every other call stays a call.
+// Describes a bound loop's instructions to the compiler. Calls of element programs, reductions and
+// small products become nests; every other call stays a call.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace scanloom::plan {
 
 struct Body {
   loopnest::BodySource source;
-  std::vector<std::int64_t> parameters;        ///< that the run passes to the code
-  std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
+  std::vector<std::int64_t> parameters;        ///< passed by the run to the code
+  std::vector<std::vector<ir::NodeId>> nodes;  ///< computed by each statement
 };
 
-/// The text of a body before and after each pass over its nests. Blocks inside of the body are
-/// described with their own passes done.
+/// The text of a body before and after each pass over its nests. Blocks inside the body are printed
+/// after their own passes.
 struct NestTrace {
   struct Step {
     std::string_view pass;
@@ -29,18 +29,18 @@ struct NestTrace {
   std::vector<Step> steps;
 };
 
-/// Whether binding knows how many steps the loop takes, one at least.
+/// Whether binding knows how many steps the loop takes, and it is at least one.
 [[nodiscard]] bool has_known_trips(const BoundLoop& loop);
-/// Returns the number of slices of a value of known sizes.
+/// Returns the number of slices. Precondition: the scanned value has known sizes.
 [[nodiscard]] std::int64_t slices_of(const Binding& binding, const BoundScanned& port);
 
-/// The body of a loop that is bound to be stepped. The binding's buffers are placed, and those that
-/// the body makes share no memory. Errors: unsupported (what cannot be part of machine code, naming
-/// the node). `trace`, where there is one, is filled in.
+/// Returns the body of a stepped loop. Precondition: the binding's buffers are placed, and those
+/// that the body writes share no memory. Errors: unsupported (an instruction that cannot be machine
+/// code, naming the node). Fills in `trace` unless it is null.
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                              NestTrace* trace = nullptr);
 
-/// A part of such a body, as the body of a loop that takes one step.
+/// Returns an outlined region of such a body, as the body of a loop that takes one step.
 Expected<Body> describe_outlined_region(const Plan& plan, const Binding& binding,
                                         const OutlinedRegion& outlined, NestTrace* trace = nullptr);
 

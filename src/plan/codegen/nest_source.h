@@ -1,4 +1,5 @@
-// What a bound call does, as nests of loops that the compiler takes.
+// Turns a bound call into loop nests for the compiler. Used by body_source.cpp; the nest_*.cpp
+// files each handle some operators.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace scanloom::plan {
 
-/// A call with what its operands are. It refers to all that it is made of.
+/// A call with access to its node and operands. Keeps references to its arguments.
 class CallView {
  public:
   CallView(const Plan& plan, const Binding& binding, const BoundCall& call)
@@ -22,12 +23,12 @@ class CallView {
   [[nodiscard]] bool is_copy() const { return call_.is_copy; }
   [[nodiscard]] std::size_t inputs() const { return call_.inputs; }
   [[nodiscard]] std::size_t outputs() const { return call_.outputs; }
-  /// Operand i of the node, which may be absent (of an element program: the i-th that is there);
-  /// outputs follow the inputs.
+  /// Returns operand i of the node, which may be absent; outputs follow the inputs. For an element
+  /// program, absent operands are not counted.
   [[nodiscard]] const Spot& spot(std::size_t i) const {
     return binding_.operands[call_.first_operand + i];
   }
-  /// An input that may be absent; nullptr then. Not of element programs.
+  /// Returns an optional input, nullptr if it is absent. Not for element programs.
   [[nodiscard]] const Spot* optional_input(std::size_t i) const {
     return i < inputs() && spot(i).present() ? &spot(i) : nullptr;
   }
@@ -35,12 +36,12 @@ class CallView {
   [[nodiscard]] const Layout& layout(const Spot& spot) const {
     return binding_.layouts[static_cast<std::size_t>(spot.layout)];
   }
-  /// The first element of a constant; nullptr where the operand is none.
+  /// Returns the first element of a constant; nullptr if the operand is not a constant.
   [[nodiscard]] const std::byte* constant(const Spot& spot) const {
     const SlotInit& init = binding_.slots[static_cast<std::size_t>(spot.slot)];
     return init.constant == nullptr ? nullptr : init.constant + spot.offset;
   }
-  /// An operand that shape inference and kernels of operators take.
+  /// Returns the spot as an operand without address, for shape inference and kernels.
   [[nodiscard]] tensor::Operand without_address(const Spot& spot) const;
 
  private:
@@ -49,12 +50,12 @@ class CallView {
   const BoundCall& call_;
 };
 
-/// Nests that do, in their order, what the call does; none where it stays a call: kernels are
-/// better at it, or it has no such form. Preconditions: sizes are known, one output of one element
-/// or more.
+/// Returns nests that together, in order, do what the call does. Empty if it stays a call: a kernel
+/// is faster, or no such form exists. Preconditions: sizes are known, and there is one output with
+/// at least one element.
 std::vector<loopnest::Nest> nests_of(const CallView& call);
 
-// The same for single operators, in files of their own.
+// Same as nests_of, for single operators.
 std::optional<loopnest::Nest> reduction_nest(const CallView& call);
 std::optional<loopnest::Nest> arg_min_max_nest(const CallView& call);
 std::optional<loopnest::Nest> product_nest(const CallView& call);
@@ -64,32 +65,32 @@ std::vector<loopnest::Nest> gather_nests(const CallView& call);
 std::vector<loopnest::Nest> pad_nests(const CallView& call);
 std::vector<loopnest::Nest> window_nests(const CallView& call);
 
-/// Returns the nests of gathers and scatters by any number of indices. `index` is that of the call.
+/// Same as nests_of, for gathers and scatters by any number of indices. `index` is the call's.
 std::vector<loopnest::Nest> indexed_nests(const CallView& call, std::int32_t index);
 
-/// A gather, or a scatter in place, by one index that is known only at run time. The functions
-/// return nullopt for other calls.
+/// Returns the nest of a gather, or an in-place scatter, by one index that only the run knows;
+/// nullopt for other calls.
 struct SlicedNest {
   loopnest::DynamicSlice slice;
   loopnest::Nest nest;
 };
 std::optional<SlicedNest> dynamic_slice_nest(const CallView& call);
-/// Handles scatters in place to a window of one index, in a file of its own.
+/// Same as dynamic_slice_nest, for in-place scatters to a window at one index.
 std::optional<SlicedNest> dynamic_window_nest(const CallView& call);
 
-/// Returns the nests of a scatter in place to a window of two or more indices.
+/// Returns the nests of an in-place scatter to a window at two or more indices.
 std::vector<loopnest::Nest> indexed_window(const CallView& call, std::int32_t index);
 
-/// Whether the call writes to a part of its first operand, which is its result, too.
+/// Whether the call writes a part of its first operand, which is also its result.
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);
 
-/// The bytes that `elements` elements take.
+/// Returns the size of `elements` elements in bytes.
 inline std::int64_t bytes_of(DType dtype, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
-/// The element of the operand that lies first.
+/// Returns an access to the operand's first element.
 loopnest::Access first_element(const Spot& spot);
-/// A nest that gives what it reads.
+/// Returns a nest that copies `from` to `to`.
 loopnest::Nest copying(std::vector<std::int64_t> sizes, loopnest::Access from, loopnest::Access to);
 
 }  // namespace scanloom::plan

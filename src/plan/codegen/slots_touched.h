@@ -1,4 +1,4 @@
-// Which slots instructions touch, those of a part of a body and all others apart.
+// Finds the slots that instructions touch, for the code of a part of a body.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace scanloom::plan {
 
-/// By SlotId: whether an instruction outside of [first, last), a port of a loop that begins there,
-/// or a result touches it by name. (What is reached through a slot that was set to another one's
-/// place is not told: setting it touches that one.)
+/// Returns, by SlotId, whether an instruction outside [first, last), a port of a loop that begins
+/// there, or a result names the slot. Accesses through an alias are not reported; setting the alias
+/// already touches the slot.
 std::vector<bool> slots_touched_outside(const Binding& binding, std::uint32_t first,
                                         std::uint32_t last);
 

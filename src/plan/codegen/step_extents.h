@@ -1,4 +1,4 @@
-// The distances between the slices and between the rows of a loop's steps.
+// The distances in memory between the slices and rows of a loop's steps.
 #pragma once
 
 #include "loopnest/passes/parametrize.h"
@@ -6,7 +6,7 @@
 
 namespace scanloom::plan {
 
-/// Returns the extents of the slices and rows of `loop` and of its inner loops.
+/// Returns the distances for the slices and rows of `loop` and its inner loops.
 loopnest::StepExtents step_extents(const Binding& binding, const BoundLoop& loop);
 
 }  // namespace scanloom::plan
