@@ -22,7 +22,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Buffers by when they live, so that placing one looks at few that live at other times.
+/// Buffers indexed by lifetime, so that placing one visits few that live at other times.
 class Timeline {
  public:
   explicit Timeline(std::int32_t end) : width_(end / kSpans + 1) {}
@@ -32,13 +32,13 @@ class Timeline {
       spans_[static_cast<std::size_t>(span)].push_back({buffer, born, dies});
   }
 
-  /// Calls `found` once with each buffer that lives at some moment in between.
+  /// Calls `found` once for each buffer that is alive at some moment in [born, dies].
   template <class Found>
   void collect(std::int32_t born, std::int32_t dies, const Found& found) const {
     for (std::int32_t span = born / width_; span <= dies / width_; ++span)
       for (const Life& life : spans_[static_cast<std::size_t>(span)]) {
         if (life.dies < born || life.born > dies) continue;
-        // It stands in every span of its life: the first that both share is the one that counts.
+        // A buffer is listed in every span of its life; report it in the first shared one only.
         if (std::max(life.born, born) / width_ == span) found(life.buffer);
       }
   }
@@ -53,8 +53,8 @@ class Timeline {
   std::array<std::vector<Life>, kSpans> spans_;
 };
 
-/// At each moment, how many bytes are given away and where the highest of them ends. A tree over
-/// time: a change or question takes logarithmic time.
+/// For each moment, how many bytes are allocated and where the highest buffer ends. A segment tree
+/// over time: updates and queries take logarithmic time.
 class Levels {
  public:
   explicit Levels(std::int32_t end) : count_(end + 1) {
@@ -67,11 +67,11 @@ class Levels {
   void add(std::int32_t born, std::int32_t dies, std::int64_t bytes, std::int64_t end) {
     add({1, 0, count_ - 1}, born, dies, bytes, end);
   }
-  /// The most that is given away at one moment in between.
+  /// Returns the most bytes allocated at any moment in [born, dies].
   [[nodiscard]] std::int64_t most_used(std::int32_t born, std::int32_t dies) const {
     return most_used({1, 0, count_ - 1}, born, dies);
   }
-  /// Where the highest buffer of that time ends.
+  /// Returns where the highest buffer alive in [born, dies] ends.
   [[nodiscard]] std::int64_t end(std::int32_t born, std::int32_t dies) const {
     return end({1, 0, count_ - 1}, born, dies);
   }
@@ -96,7 +96,7 @@ class Levels {
     }
   };
 
-  // These three recurse as deep as the tree is high: 31 at most.
+  // These three recurse to the height of the tree: at most 31.
   void add(TreeNode at, std::int32_t born, std::int32_t dies, std::int64_t bytes,
            std::int64_t end) {
     if (at.outside(born, dies)) return;
@@ -130,16 +130,16 @@ class Levels {
   std::vector<Node> nodes_;
 };
 
-/// Memory that is given away while a buffer is to live.
+/// Memory that is allocated during a buffer's life.
 struct Taken {
   std::int64_t begin = 0, end = 0;
-  /// For heaps whose top is the lowest.
+  /// Reversed, so that the top of a heap is the lowest.
   bool operator<(const Taken& other) const { return begin > other.begin; }
 };
 
-/// The smallest gap of at least `bytes` below what is taken; nullopt: there is none. The list
-/// becomes a heap, so that finding a gap of exactly that size, as equal buffers leave it, need not
-/// sort all of it.
+/// Returns the start of the smallest gap of at least `bytes` below the end of `taken`; nullopt if
+/// there is none. Uses a heap, because a gap of exactly that size, as equal buffers leave, is often
+/// found before everything is sorted.
 std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t bytes) {
   std::make_heap(taken.begin(), taken.end());
   std::optional<std::int64_t> best;
@@ -156,14 +156,13 @@ std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t
   return best;
 }
 
-/// Places for many buffers of one size, which reuse them one after the other. Finding a place does
-/// not search all buffers that are live at the same time. Buffers come in the order of their
-/// births.
+/// Offsets that buffers of one size reuse, so that placing the next one does not visit all buffers
+/// alive with it. Buffers are added in order of birth.
 class EqualSlots {
  public:
   EqualSlots(std::int64_t bytes, const Levels& larger) : bytes_(bytes), others_(larger) {}
 
-  /// The lowest place that is free by then and that nothing but its own buffers comes near.
+  /// Returns the lowest offset that is free by `born` and lies above all other buffers.
   std::optional<std::int64_t> take(std::int32_t born, std::int32_t dies) {
     while (!busy_.empty() && busy_.top().first < born) {
       free_.insert(busy_.top().second);
@@ -178,7 +177,7 @@ class EqualSlots {
     return offset;
   }
 
-  /// A buffer has found its offset by itself: it makes a place, unless that would touch others.
+  /// Adds the offset of a buffer that was placed otherwise, for reuse unless it overlaps others.
   void add(std::int32_t born, std::int32_t dies, std::int64_t offset) {
     const auto above = all_.lower_bound(offset);
     const bool touches = (above != all_.end() && *above < offset + bytes_) ||
@@ -192,14 +191,14 @@ class EqualSlots {
   }
 
  private:
-  using Busy = std::pair<std::int32_t, std::int64_t>;  // when it ends, and the place
+  using Busy = std::pair<std::int32_t, std::int64_t>;  // when it ends, and the offset
   std::int64_t bytes_;
-  Levels others_;  // of the larger buffers, and of those that made no place
+  Levels others_;  // larger buffers, and those whose offset is not reused
   std::set<std::int64_t> all_, free_;
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy_;
 };
 
-/// Of so many equal buffers, places are kept.
+/// From this many buffers of one size on, their offsets are reused through EqualSlots.
 constexpr std::ptrdiff_t kManyEqual = 512;
 
 }  // namespace
@@ -243,8 +242,8 @@ Expected<void> ArenaPlanner::place() {
   const auto find_offset = [this](const Buffer& buffer, const Levels& levels,
                                   const Timeline& placed, std::vector<Taken>& taken) {
     const std::int64_t top = levels.end(buffer.born, buffer.dies);
-    // A gap that is free all the time would be free in the moment when most is used. Where many
-    // live at once there is mostly none, and nothing to look for.
+    // A gap that is free all the time is also free at the moment of highest use. With many live
+    // buffers there is usually none, so skip the search.
     if (top - levels.most_used(buffer.born, buffer.dies) < buffer.bytes) return top;
     taken.clear();
     placed.collect(buffer.born, buffer.dies, [&](BufferId other) {

@@ -1,5 +1,5 @@
-// The door of binding: infers the module for the feeds' sizes, walks it, places the buffers, and
-// has the machine code made that pays at once.
+// The entry point of binding: infers the module for the feeds' sizes, walks it, places the buffers,
+// and compiles the machine code that pays immediately.
 #include "base/checked.h"
 #include "plan/bind/blocks.h"
 #include "plan/bind/compile_bodies.h"
@@ -10,7 +10,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// The type of a sequence or optional: what is in it decides all sizes that are no numbers.
+/// Returns the type of a sequence or optional, in which every symbolic size becomes a fresh one.
 tensor::Type any_sizes(tensor::Type type, tensor::DimTable& dims) {
   for (tensor::Dim& dim : type.dims)
     if (!dim.is_constant()) dim = dims.fresh();

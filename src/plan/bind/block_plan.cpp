@@ -23,20 +23,20 @@
 namespace scanloom::plan {
 namespace {
 
-/// Bytes of a block's values: they stay in L2 until its steps read them. Blocks have less than
-/// twice as much.
+/// Bytes of a block's values, which stay in L2 until its steps read them. The actual size is less
+/// than twice this.
 constexpr std::int64_t kBlockBytes = 256 * 1024;
-/// Rows that a product of a block has, so that its weights are read for many of them.
+/// Minimum rows of a product in a block, so that each read of its weights serves many rows.
 constexpr std::int64_t kMinProductRows = 128;
-/// Minimum steps of a block whose rows are computed by a pipelined projection. The first 16 steps
-/// are not pipelined, which is a small share of this many.
+/// Minimum steps of a block whose rows are pipelined with its steps. The rows of the first 16 steps
+/// are not pipelined, so that share stays small.
 constexpr std::int64_t kMinStepsPipelined = 512;
-/// Where the last steps of a block make the first rows of the next one: little, for L2 holds the
-/// weights of the steps, too.
+/// Bytes of a block whose last steps compute the first rows of the next one. Smaller, because L2
+/// also holds the weights of the steps.
 constexpr std::int64_t kBlockBytesPipelined = 128 * 1024;
 
-/// The axes of a contract's operands that the axis of its result walks along; -1: none. nullopt:
-/// not row by row.
+/// Returns, for each operand of a contract, the axis that matches `axis` of its result, or -1;
+/// nullopt if the result is not computed row by row.
 std::optional<std::array<int, 2>> operand_axes(const ir::Node& node, int rank_a, int rank_b,
                                                int axis) {
   const std::string_view spec = node.attrs[0].present() ? node.attrs[0].text() : std::string_view();
@@ -48,7 +48,7 @@ std::optional<std::array<int, 2>> operand_axes(const ir::Node& node, int rank_a,
   return std::array{einsum->a.find(label), einsum->b.find(label)};
 }
 
-/// The axis of a reduce's operand that the axis of its result walks along; -1: none is.
+/// Returns the axis of a reduce's operand that matches `axis` of its result; -1 if none does.
 int reduced_axis(const ir::Node& node, int rank, int axis) {
   const tensor::Attr& axes = node.attrs[tensor::kReduceAxes];
   const bool keeps = node.attrs[tensor::kReduceKeepdims].integer() != 0;
@@ -60,7 +60,7 @@ int reduced_axis(const ir::Node& node, int rank, int axis) {
   return -1;
 }
 
-/// What a node reads that makes its result row by row.
+/// The operands of a node that computes its result row by row.
 struct Operands {
   std::vector<RowsOf> rows;
   std::vector<ir::ValueId> whole;  ///< the same for all rows
@@ -76,7 +76,7 @@ class Finder {
     for (std::size_t i = 0; i < nodes.size(); ++i) position_[nodes[i].index] = i;
   }
 
-  /// The loop's rows that are made in blocks; no ports: none are.
+  /// Returns the loop's rows that are computed in blocks; without ports if there are none.
   [[nodiscard]] BlockPlan plan_of(ir::NodeId loop) const {
     const ir::Node& node = module_.node(loop);
     BlockPlan plan;
@@ -112,7 +112,7 @@ class Finder {
   }
 
  private:
-  /// Values whose rows are read, and how often, by where they are made: the last ones first.
+  /// Values whose rows are read, and how often, by position of their producer, last first.
   struct Wanted {
     RowsOf rows;
     std::uint32_t readers = 1;
@@ -127,8 +127,8 @@ class Finder {
     return !type(id).is_tensor() || type(id).dtype == DType::string;
   }
 
-  /// The operands of a node that have rows, given that its result has; nullopt: the node does not
-  /// make it row by row.
+  /// Returns the operands of a node whose result has rows on `axis`; nullopt if the node does not
+  /// compute it row by row.
   [[nodiscard]] std::optional<Operands> operands_of(ir::NodeId id, int axis,
                                                     std::int64_t rows) const {
     const ir::Node& node = module_.node(id);
@@ -160,7 +160,7 @@ class Finder {
     return found;
   }
 
-  /// Whether nothing needs the value as a whole but these readers of its rows.
+  /// Whether the value has no readers except these readers of its rows.
   [[nodiscard]] bool is_made_for(ir::ValueId value, std::uint32_t readers) const {
     const ir::NodeId producer = module_.value(value).producer;
     if (!producer.valid() || uses_[value.index] != readers || inference_.is_constant(value))
@@ -170,8 +170,7 @@ class Finder {
            node.op->effects == ir::Effects::pure && is_static(value) && !is_object(value);
   }
 
-  /// Counts a reader. Returns false if the value is already read along another axis, since it has
-  /// only one layout.
+  /// Counts a reader. Returns false if the value is already read along another axis.
   [[nodiscard]] bool count_reader(const RowsOf& rows, WantedByPosition& wanted) const {
     const ir::NodeId producer = module_.value(rows.value).producer;
     const bool is_here = producer.valid() && module_.node(producer).parent == module_.top();
@@ -216,7 +215,7 @@ class Finder {
     const bool in_both_ways = std::ranges::any_of(makers.read, [&](const RowsOf& read) {
       return std::ranges::find(whole, read.value) != whole.end();
     });
-    // Or views alone, or nothing in them.
+    // row_bytes is 0 for views alone and for empty rows.
     if (!agree || in_both_ways || makers.row_bytes == 0) return std::nullopt;
     std::ranges::reverse(makers.nodes);
     return makers;
@@ -234,8 +233,8 @@ class Finder {
     makers.min_steps = std::max(makers.min_steps, (kMinProductRows + products - 1) / products);
   }
 
-  /// Whether steps are likely to compute the rows in a pipelined projection
-  /// (pipelined_projection.h), except those of the first steps of a block.
+  /// Whether steps are likely to compute the rows, except those of a block's first steps, pipelined
+  /// with their own products (pipelined_projection.h).
   [[nodiscard]] bool is_pipelining_likely(ir::NodeId loop, const RowMakers& makers) const {
     const auto is_product = [&](ir::NodeId id) {
       return module_.node(id).op == &ops::contract_op && is_static(module_.node(id).outputs[0]);
@@ -253,8 +252,8 @@ class Finder {
     });
   }
 
-  /// Whether the steps of a block can make the first rows of the next one, too: a product by
-  /// constants makes them, and perhaps a sum with constants, of rows that are there for all steps.
+  /// Whether the steps of a block can also compute the first rows of the next one: a product by
+  /// constants, optionally plus a constant bias, of rows that exist before the loop.
   [[nodiscard]] bool can_make_next(const RowMakers& makers) const {
     const auto projection = projection_of(module_, inference_, makers.made[0].value);
     if (!projection) return false;

@@ -7,7 +7,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// Whether all that the nodes read is memory whose place binding knows.
+/// Whether everything that the nodes read is in memory that binding knows.
 bool reads_are_bound(BindContext& ctx, const RowMakers& makers) {
   const auto is_bound = [&](ir::ValueId value) {
     if (!value.valid()) return true;
@@ -19,7 +19,7 @@ bool reads_are_bound(BindContext& ctx, const RowMakers& makers) {
   });
 }
 
-/// The rows of one block that the nodes read instead of the whole value.
+/// Returns the rows of one block, which the nodes read instead of the whole value.
 Location rows_of_block(BindContext& ctx, const RowsOf& rows, bool backwards, BoundBlocks& blocks) {
   Location block = ctx.values.at(rows.value);
   const Spot whole = block.spot;
@@ -35,7 +35,7 @@ Location rows_of_block(BindContext& ctx, const RowsOf& rows, bool backwards, Bou
   return block;
 }
 
-/// The nodes see types and places of one block.
+/// Binds the nodes with the types and locations of one block.
 Expected<void> bind_block(BindContext& ctx, const RowMakers& makers, BoundLoop& loop) {
   std::vector<Location> whole;
   for (const RowsOf& rows : makers.read) {
@@ -54,7 +54,7 @@ Expected<void> bind_block(BindContext& ctx, const RowMakers& makers, BoundLoop& 
   for (std::size_t i = 0; i < types.size(); ++i)
     ctx.inference.types[makers.made[i].value.index] = types[i];
   for (std::size_t i = 0; i < whole.size(); ++i) ctx.values.set(makers.read[i].value, whole[i]);
-  // The loop walks over a value with all its rows.
+  // The loop scans the value with all its rows.
   const ir::ValueId scanned = makers.made[0].value;
   Location rows = ctx.values.at(scanned);
   const tensor::Shape strides = ctx.builder.layout(rows.spot).strides;

@@ -12,7 +12,7 @@ namespace {
 
 bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
 
-/// Whether all that the loop walks over has as many slices.
+/// Whether all scanned values of the loop have the same number of slices.
 bool slices_agree(const Binding& binding, const BoundLoop& loop) {
   std::optional<std::int64_t> count;
   return std::ranges::all_of(loop.scanned, [&](const BoundScanned& port) {
@@ -21,7 +21,7 @@ bool slices_agree(const Binding& binding, const BoundLoop& loop) {
   });
 }
 
-/// What keeps a loop from being part of the code of the loop around it.
+/// Returns why a loop cannot be part of the code of the loop around it.
 std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& loop) {
   const auto holds = [&](const char* what) {
     return Refusal(fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what),
@@ -49,7 +49,7 @@ std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& l
   return std::nullopt;
 }
 
-/// What of a loop's own values keeps its body from becoming code.
+/// Returns which of a loop's own values keeps its body from becoming code.
 std::optional<Refusal> why_not_over_values(const Plan& plan, const BoundLoop& loop) {
   const ir::Module& module = plan.module;
   const ir::Node& node = module.node(loop.node);
@@ -70,23 +70,23 @@ std::optional<Refusal> why_not_over_values(const Plan& plan, const BoundLoop& lo
   return std::nullopt;
 }
 
-/// The instructions of a loop's body, looked through for what machine code cannot be.
+/// Checks the instructions of a loop's body for any that cannot be machine code.
 class BodyCheck {
  public:
   explicit BodyCheck(const Binding& binding) : binding_(binding) {}
 
-  std::vector<Spot> spots;           ///< all that it reads and makes
-  std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
+  std::vector<Spot> spots;           ///< read or written
+  std::vector<Spot> spots_in_parts;  ///< of these a step touches only a small part
   std::vector<SlotId> state_buffers;
   std::int64_t inner_steps = 0, steps_between_polls = 0, max_inner_trips = 0;
   bool decides_late = false;
   bool polls = false;  ///< holds loops that poll limits themselves
   std::size_t calls = 0;
-  std::int64_t charged = 0;  ///< ns that are counted, by both sides of branches
+  std::int64_t charged = 0;  ///< ns of all Op::charge, in both regions of branches
 
   [[nodiscard]] bool has_loops() const { return steps_between_polls > 0; }
 
-  /// Returns what keeps instructions [first, last) from becoming code.
+  /// Returns why instructions [first, last) cannot become code; nullopt if they can.
   std::optional<Refusal> look_through(std::uint32_t first, std::uint32_t last) {
     int blocks = 0;
     for (std::uint32_t at = first; at < last; ++at) {
@@ -160,7 +160,7 @@ class BodyCheck {
   std::optional<Refusal> enter(std::uint32_t at, const BoundLoop& loop) {
     if (auto why = why_not_inside(binding_, loop)) return why;
     const bool counted = has_known_trips(loop) && at >= end_of_branches_;
-    // Of others, each step is followed by a poll when it is time.
+    // Other loops can poll after each step.
     std::int64_t times = counted ? std::min(loop.trip_count, kMaxInnerSteps + 1) : 1;
     for (const Repeat& repeat : repeats_)
       times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
@@ -183,7 +183,7 @@ class BodyCheck {
     return std::nullopt;
   }
 
-  /// A loop whose body the instructions at hand are in.
+  /// A loop around the current instruction.
   struct Repeat {
     std::uint32_t end;
     std::int64_t trips;  ///< 1 where the run decides
@@ -195,8 +195,8 @@ class BodyCheck {
   std::uint32_t end_of_branches_ = 0;
 };
 
-/// Whether it is in the arena, and no state that is updated in place: steps touch a few elements of
-/// such a one.
+/// Whether the spot is in the arena and not a state updated in place, of which steps touch only a
+/// few elements.
 bool is_touched(const Spot& spot, const BoundLoop& loop) {
   return spot.buffer != kNone && std::ranges::none_of(loop.carried, [&](const BoundCarried& port) {
            return port.in_place && port.argument.buffer == spot.buffer;
@@ -207,7 +207,7 @@ std::int64_t bytes_of_spot(const BindingBuilder& builder, const Spot& spot) {
   return builder.layout(spot).dims.elements() * bytes_of(spot.dtype);
 }
 
-/// All that is read and made, as often as it is.
+/// Returns the bytes that are read and written, with repetitions.
 std::int64_t bytes_touched(const BindingBuilder& builder, const std::vector<Spot>& spots,
                            const BoundLoop& loop) {
   std::int64_t bytes = 0;
@@ -216,8 +216,8 @@ std::int64_t bytes_touched(const BindingBuilder& builder, const std::vector<Spot
   return bytes;
 }
 
-/// The memory that values take, each once, however many nodes read it, and each state that is read
-/// or made twice.
+/// Returns the memory of all values. Each value counts once, however many nodes read it; each state
+/// counts twice, for its two buffers.
 std::int64_t bytes_of_values(const BindingBuilder& builder, const std::vector<Spot>& spots,
                              const BoundLoop& loop) {
   std::map<std::int32_t, std::int64_t> by_buffer;
@@ -238,7 +238,7 @@ std::int64_t bytes_of_values(const BindingBuilder& builder, const std::vector<Sp
   return sum;
 }
 
-/// What code would read and make, and how much of that it may.
+/// The bytes that code would read and write, and their limit.
 struct BytesOfCode {
   std::int64_t all, max;
 };
@@ -249,7 +249,7 @@ BytesOfCode bytes_of_code(const BindingBuilder& builder, const BodyCheck& check,
   return {bytes_of_values(builder, check.spots, loop), kMaxBytesOfBody};
 }
 
-/// All are alive together at the last instruction before `last`, so that none shares memory.
+/// Keeps all buffers alive up to the last instruction before `last`, so that none share memory.
 void keep_buffers(BindingBuilder& builder, const BodyCheck& check, std::uint32_t last) {
   for (const auto* spots : {&check.spots, &check.spots_in_parts})
     for (const Spot& spot : *spots)
@@ -258,7 +258,7 @@ void keep_buffers(BindingBuilder& builder, const BodyCheck& check, std::uint32_t
     builder.keep_until(builder.buffer_of(slot), last - 1);
 }
 
-/// Instructions [first, last) of the body as a region, where that may become code and pays.
+/// Adds instructions [first, last) of the body as a region, if it can become code and that pays.
 void add_outlined_region(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index,
                          std::uint32_t first, std::uint32_t last) {
   BodyCheck check(builder.binding());
@@ -277,8 +277,8 @@ void add_outlined_region(BindingBuilder& builder, BoundLoop& loop, std::uint32_t
                               .charged = check.charged});
 }
 
-/// The longest runs of instructions that may become code, between those that may not. A branch that
-/// may not is one of these, except for what its regions hold; a loop looks after itself.
+/// Adds the longest runs of instructions that can become code. A branch that cannot ends a run, but
+/// its regions are searched too; an inner loop finds its own regions.
 void find_outlined_regions(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index) {
   const Binding& binding = builder.binding();
   std::vector<CodeRange> ranges{{loop.body, builder.next()}};

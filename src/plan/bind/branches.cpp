@@ -10,7 +10,7 @@ namespace {
 
 using RegionKind = RegionFrame::Kind;
 
-/// Where a result of a branch goes that only the run decides.
+/// Returns the location of a result of a branch that only the run decides.
 Location place_of_result(BindContext& ctx, ir::ValueId output) {
   const tensor::Type& type = ctx.values.type(output);
   if (ctx.values.is_object(output)) {
@@ -42,7 +42,7 @@ void enter_region(BindContext& ctx, ir::NodeId id, int taken, RegionFrame frame)
   push_region(ctx, std::move(frame));
 }
 
-/// What follows the only region of a branch reads the result where that has made it.
+/// Sets a result of a branch with only one region: later nodes read it where the region put it.
 void yield_of_only_region(BindContext& ctx, ir::ValueId output, const Location& source,
                           bool moved) {
   if (!ctx.values.is_object(output)) return ctx.values.set(output, source);
@@ -88,7 +88,7 @@ void finish_region_of_branch(BindContext& ctx, RegionFrame& frame) {
   const ir::Node& node = ctx.module.node(frame.node);
   const ir::Region& region = ctx.module.region(frame.region);
   const bool is_only = frame.kind == RegionKind::only_region;
-  // What follows the only region is never reached either.
+  // Nodes after the only region are not reached either.
   if (frame.trapped && is_only) ctx.frames.back().trapped = true;
   for (std::size_t i = 0; i < region.yields.size() && !frame.trapped; ++i) {
     const ir::ValueId output = node.outputs[i];

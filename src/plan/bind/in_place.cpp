@@ -15,10 +15,10 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// An order is looked for as often, once for each state whose readers must be moved.
+/// Maximum attempts to find an order, one for each state whose readers must move.
 constexpr int kMaxOrders = 64;
 
-/// The body's nodes by their place in the region, and what must come before what.
+/// The body's nodes by position in the region, and the constraints on their order.
 class Order {
  public:
   Order(const ir::Module& module, const ir::Region& body, const ir::Inference& inference)
@@ -40,8 +40,8 @@ class Order {
 
   [[nodiscard]] std::size_t position_of(NodeId id) const { return position_.at(id.index); }
 
-  /// Adds that each first one comes before its second; false, and nothing added, where no order
-  /// has that.
+  /// Adds the constraint that the first node of each pair comes before the second. Returns false,
+  /// and adds nothing, if no order satisfies it.
   bool add(const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
     for (const auto& [first, second] : pairs) after_[first].push_back(second);
     const bool moves =
@@ -55,11 +55,12 @@ class Order {
     return false;
   }
 
-  /// All nodes, as close to the order of the region as can be.
+  /// Returns all nodes, as close as possible to the order of the region.
   [[nodiscard]] std::vector<NodeId> nodes() const { return moved_ ? *sorted() : nodes_; }
 
  private:
-  /// Objects are handed over to their last reader, as the region has it.
+  /// Whether the node must keep its order among such nodes. Objects are moved to their last reader
+  /// in the order of the region.
   static bool keeps_memory(const Node& node, const ir::Inference& inference) {
     const auto is_object = [&](ValueId id) {
       if (!id.valid()) return false;
@@ -134,8 +135,8 @@ class Finder {
     return node_.loop->first_carried_yield() + i;
   }
 
-  /// Scatters and views that make the state's next value of the one before, in their order; none
-  /// where something else makes it, or nothing does.
+  /// Returns the scatters and views, in order, that turn the state into its next value; empty if
+  /// another node produces it, or none does.
   [[nodiscard]] std::vector<NodeId> chain_of(std::uint32_t i) const {
     const ValueId argument = argument_of(i);
     const tensor::Type& own = type(argument);
@@ -159,7 +160,7 @@ class Finder {
     return chain;
   }
 
-  /// Whether the views among the chain, one after the other, leave every element in its place.
+  /// Whether the views of the chain together leave every element at its position.
   [[nodiscard]] bool ends_where_it_began(const tensor::Shape& dims,
                                          const std::vector<NodeId>& chain) const {
     const tensor::Shape strides = tensor::contiguous_strides(dims);
@@ -177,8 +178,8 @@ class Finder {
     return true;
   }
 
-  /// Whether the results are surely other memory than the operands. Views are not, and values of
-  /// loops, branches and sequences may still be what they were made of.
+  /// Whether the results certainly do not alias the operands. Views alias them, and results of
+  /// loops, branches and sequences may.
   [[nodiscard]] bool copies(const Node& node) const {
     return node.op->view == nullptr && node.op->reference != nullptr &&
            std::ranges::all_of(node.outputs, [&](ValueId output) {
@@ -186,14 +187,14 @@ class Finder {
            });
   }
 
-  /// Whether the chain may write where the state lies: adds to the order that what reads the state
-  /// before one of its scatters comes before that scatter.
+  /// Whether the chain may overwrite the state. Adds to the order that readers of a value come
+  /// before the scatter that overwrites it.
   [[nodiscard]] bool can_write_over(std::uint32_t i, const std::vector<NodeId>& chain,
                                     Order& order) const {
     std::vector<NodeId> writers;
     for (const NodeId id : chain)
       if (ops::writes_part(module_.node(id).op)) writers.push_back(id);
-    // For each value that may share the state's memory: after how many writers it is there.
+    // By value that may alias the state: the number of writers before it.
     std::unordered_map<std::uint32_t, std::size_t> seen{{argument_of(i).index, 0}};
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (const NodeId id : body_.nodes) {
@@ -214,7 +215,7 @@ class Finder {
           for (const ValueId output : node.outputs) seen.emplace(output.index, *earliest);
         continue;
       }
-      // It reads what it writes over; anything older is gone by then.
+      // A writer reads the value that it overwrites; older ones are gone by then.
       const auto own = static_cast<std::size_t>(writer - writers.begin());
       if (*earliest < own) return false;
       seen.emplace(node.outputs[0].index, own + 1);
@@ -222,8 +223,8 @@ class Finder {
     return yields_fit(i, writers.size(), seen) && order.add(pairs);
   }
 
-  /// Whether nothing else that a step hands on is what was written over. A row that is the state
-  /// itself is made where rows lie.
+  /// Whether no other yield of the body is an overwritten value. A row that is the state itself is
+  /// copied to the stacked result.
   [[nodiscard]] bool yields_fit(std::uint32_t i, std::size_t writers,
                                 const std::unordered_map<std::uint32_t, std::size_t>& seen) const {
     for (std::size_t k = 0; k < body_.yields.size(); ++k) {

@@ -5,7 +5,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// Adds the least distance of neighbours along an axis outside that of the steps.
+/// Adds the extent of the step axis: neighbours on an outer axis are at least that far apart.
 void add_extent(const Binding& binding, SlotId slot, const Spot& whole, std::int64_t axis,
                 loopnest::StepExtents& extents) {
   if (!whole.present() || whole.is_dynamic() || whole.is_object()) return;

@@ -1,4 +1,4 @@
-// The distances in memory between the slices and rows of a loop's steps.
+// How much memory the slices and rows of all steps of a loop span.
 #pragma once
 
 #include "loopnest/passes/parametrize.h"
@@ -6,7 +6,7 @@
 
 namespace scanloom::plan {
 
-/// Returns the distances for the slices and rows of `loop` and its inner loops.
+/// Returns the extents of the scanned and stacked values of `loop` and its inner loops, by slot.
 loopnest::StepExtents step_extents(const Binding& binding, const BoundLoop& loop);
 
 }  // namespace scanloom::plan
