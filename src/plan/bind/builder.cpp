@@ -10,7 +10,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// Nodes outside of loops that touch as many elements take long enough for a look at the clock.
+/// Nodes outside loops that touch at least this many elements take long enough to poll.
 constexpr std::int64_t kMinElementsToPoll = 1 << 15;
 
 }  // namespace

@@ -10,12 +10,12 @@
 namespace scanloom::plan {
 namespace {
 
-/// Whether its steps, with those that were stepped before, show that code of its body pays.
+/// Whether the loop's steps, with those stepped by earlier runs, pay for compiling its body.
 bool pays_now(const BoundLoop& loop) {
   return loop.trip_count > loop.per_step.steps_to_compile - loop.stepped->load();
 }
 
-/// Whether its steps run in code of a part of a loop around it.
+/// Whether the loop's steps run in the code of an outlined region of a loop around it.
 bool is_in_outlined_region(const Binding& binding, const BoundLoop& loop) {
   return std::ranges::any_of(binding.outlined_regions, [&](const OutlinedRegion& outlined) {
     return outlined.code.code.run != nullptr && outlined.first < loop.body &&
@@ -23,7 +23,7 @@ bool is_in_outlined_region(const Binding& binding, const BoundLoop& loop) {
   });
 }
 
-/// Has the regions of a body compiled where its steps are known to pay for that.
+/// Compiles the outlined regions of a body if its steps are known to pay for that.
 void compile_outlined_regions(BindContext& ctx, BoundLoop& loop) {
   Binding& binding = ctx.builder.binding();
   double nanoseconds = 0;

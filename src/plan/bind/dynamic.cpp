@@ -30,7 +30,7 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
 
 namespace {
 
-/// Words of one input's elements in a key: sizes, axes, beginnings and ends fit.
+/// Maximum words of one input's elements in a key: enough for sizes, axes, starts and ends.
 constexpr std::int64_t kMaxValueWords = 32;
 
 bool append_values(const tensor::Operand& operand, CallKey& key) {
@@ -46,7 +46,7 @@ bool append_values(const tensor::Operand& operand, CallKey& key) {
   return true;
 }
 
-/// Shape inference of one node for actual operands; the values of some of them are known.
+/// Shape inference of one node for actual operands and the values of some of them.
 class SizeInference {
  public:
   SizeInference(const ir::Node& node, std::span<const tensor::Operand> inputs)
@@ -76,7 +76,7 @@ class SizeInference {
     return ir::infer_node(*node_.op, type_pointers_, known_pointers_, node_.attrs,
                           node_.outputs.size(), dims_);
   }
-  /// The same, where that is enough for all sizes.
+  /// Same as infer, but nullopt unless that determines all sizes.
   std::optional<ir::NodeTypes> infer_all_sizes(DecidingValues told) {
     auto inferred = infer(told);
     if (!inferred || !std::ranges::all_of(inferred->types, &tensor::Type::is_static))
@@ -110,14 +110,14 @@ Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId id,
                                      std::span<const tensor::Operand> inputs,
                                      DecidingValues deciding) {
   SizeInference inference(plan.module.node(id), inputs);
-  // Sizes that follow from some values are the same whatever the others are.
+  // Sizes that follow from some values do not depend on the others.
   if (const auto inferred = inference.infer_all_sizes(deciding))
     return sizes_of(*inferred, deciding);
   auto inferred = inference.infer(~DecidingValues{0});
   if (!inferred) return std::move(inferred).error().at(plan.module.describe_call(id));
   if (auto told = inference.check_reported_sizes(*inferred); !told)
     return std::move(told).error().at(plan.module.describe_call(id));
-  // Inference also asks for values that it only hands on.
+  // Inference also asks for values that it only forwards.
   DecidingValues needed = inferred->values_asked;
   for (std::size_t i = 0; i < std::numeric_limits<DecidingValues>::digits; ++i)
     if ((needed & ir::value_bit(i)) != 0 && inference.infer_all_sizes(needed & ~ir::value_bit(i)))
@@ -141,7 +141,7 @@ bool describe_inputs(std::span<const tensor::Operand> inputs, DecidingValues dec
 
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
                    std::span<const tensor::Operand> outputs) {
-  // A call that copies what a loop or branch hands on belongs to a node that is no copy itself.
+  // A copy for a loop or branch names that node, whose operator is not a copy.
   if (dynamic.call.is_copy) return outputs[0].empty();
   return ir::makes_nothing(*plan.module.node(dynamic.call.node).op, outputs);
 }

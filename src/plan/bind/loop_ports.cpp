@@ -7,7 +7,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// The state is in one place, before, in and after the loop.
+/// Binds a state that stays in the same memory before, during and after the loop.
 BoundCarried bind_in_place(BindContext& ctx, InstructionScope& instruction, const ir::Node& node,
                            std::uint32_t port, const std::vector<ir::ValueId>& values,
                            const Location& state) {
@@ -37,7 +37,7 @@ BoundCarried bind_dynamic_state(BindContext& ctx, InstructionScope& instruction,
   return carried;
 }
 
-/// The state and its successor take turns in two buffers.
+/// Binds a double-buffered state.
 BoundCarried bind_swapped_state(BindContext& ctx, InstructionScope& instruction,
                                 const ir::Node& node, std::uint32_t port, const Location& initial) {
   const ir::LoopPorts& ports = *node.loop;
@@ -69,7 +69,7 @@ BoundCarried bind_swapped_state(BindContext& ctx, InstructionScope& instruction,
   return carried;
 }
 
-/// Whether there are slices for all steps. Sizes that only the run knows are checked there.
+/// Checks that there are slices for all steps. The run checks sizes that only it knows.
 Expected<void> check_slices(const BindContext& ctx, const BoundLoop& loop, std::size_t i,
                             const tensor::Shape& dims) {
   const ir::Node& node = ctx.module.node(loop.node);
@@ -89,8 +89,8 @@ Expected<void> check_slices(const BindContext& ctx, const BoundLoop& loop, std::
       .note(missing_slices(loop.trip_count, count));
 }
 
-/// Slices of a dynamic value. Where nothing is open but how many there are, a slot moves over them,
-/// too: the run sees to it that they are stored one after the other.
+/// Lays out slices of a dynamic value. If only their number is unknown, they are read through a
+/// moving slot too; the run ensures that they are stored one after the other.
 void lay_out_dynamic(const tensor::Type& slice, const ir::ScannedPort& port, PortSlices& slices) {
   if (!slice.is_static() || port.axis != 0) return;
   const tensor::Shape dims = slice.shape();
@@ -100,7 +100,7 @@ void lay_out_dynamic(const tensor::Type& slice, const ir::ScannedPort& port, Por
   slices.slice = Layout{dims, tensor::contiguous_strides(dims)};
 }
 
-/// Slices of a value of known sizes: a slot that moves.
+/// Lays out slices of a value of known sizes, read through a moving slot.
 void lay_out_static(const Layout& whole, const ir::ScannedPort& port, const BoundBlocks& blocks,
                     bool in_blocks, PortSlices& slices) {
   const int axis = static_cast<int>(port.axis);
@@ -248,7 +248,7 @@ void finish_carried(BindContext& ctx, std::uint32_t index, const BoundLoop& loop
       InstructionScope instruction(ctx.builder, Op::check_sizes, checks.size());
       instruction.read(source);
       checks.push_back({index, i, port.argument, source.spot});
-      // Sizes that are known and differ never get past the check.
+      // Known sizes that differ always fail the check.
       if (ctx.values.is_static(yield) && is_static_tensor(port.argument)) continue;
     }
     const ir::NodeId producer = ctx.module.value(yield).producer;

@@ -48,7 +48,8 @@ Expected<BoundLoop> bind_controls(BindContext& ctx, ir::NodeId id) {
   return loop;
 }
 
-/// Steps are counted together where a step computes the same: of the same sizes, however many.
+/// Returns the loop's step count, shared by bindings whose steps have the same sizes, however many
+/// steps they take.
 std::shared_ptr<StepCounts::Count> count_of(const BindContext& ctx, ir::NodeId id) {
   std::string key = std::to_string(id.index);
   for (const ir::ValueId argument : ctx.module.region(ctx.module.node(id).regions[0]).args) {
@@ -58,7 +59,7 @@ std::shared_ptr<StepCounts::Count> count_of(const BindContext& ctx, ir::NodeId i
   return ctx.plan->steps.of(key);
 }
 
-/// What a loop's instruction reads before any step: its controls, and what is made in blocks.
+/// Declares what a loop's instruction reads before any step: its controls and the block buffers.
 void read_operands(BindContext& ctx, InstructionScope& instruction, const BoundLoop& loop) {
   const ir::Node& node = ctx.module.node(loop.node);
   for (const BufferId buffer : loop.blocks.buffers) instruction.use(buffer);
@@ -118,8 +119,8 @@ std::uint32_t emit_begin(BindContext& ctx, BoundLoop loop, const std::vector<ir:
   return static_cast<std::uint32_t>(index);
 }
 
-/// From how many stepped steps on code of the body pays; none is made of one whose step takes too
-/// long.
+/// Sets after how many stepped steps compiling the body pays. A body whose step takes too long is
+/// not compiled.
 void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
   PerStepCode& code = loop.per_step;
   const double step = step_nanoseconds(ctx.builder.binding(), loop);
@@ -131,8 +132,8 @@ void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
       ctx.plan->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
 }
 
-/// Threads may take the steps of a loop in no other one: they have more to do the further out they
-/// are used.
+/// Only an outermost loop can have parallel steps: the further out threads are used, the more work
+/// each has.
 void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
   const bool rows_have_a_place = std::ranges::all_of(loop.stacked, [](const BoundStacked& port) {
     return port.apart || port.open || is_static_tensor(port.result);
@@ -187,7 +188,7 @@ Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
 
 Expected<void> finish_loop(BindContext& ctx, RegionFrame& frame) {
   const ir::Node& node = ctx.module.node(frame.node);
-  // Bound anew below: copies append operands, and nested loops have grown the list.
+  // Moved out and stored again below: nested loops have grown the list.
   BoundLoop loop = std::move(ctx.builder.binding().loops[frame.index]);
   std::vector<Location> read;
   if (!frame.trapped) {

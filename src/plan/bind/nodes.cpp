@@ -19,8 +19,8 @@ std::vector<std::optional<DType>> input_dtypes(const std::vector<Location>& inpu
   return dtypes;
 }
 
-/// Copies operands that alias the state that the node updates in place: a row that becomes the next
-/// one.
+/// Copies operands that alias the state that the node updates in place, such as a row that becomes
+/// the next one.
 void copy_overlapping(BindContext& ctx, const ir::Node& node, std::vector<Location>& inputs) {
   if (!ctx.values.is_in_place(node.outputs[0])) return;
   const std::vector<BufferId> state = inputs[0].buffers;
@@ -115,7 +115,8 @@ class KernelChoice {
                                            operands_of(ctx_.builder.binding(), spots_of(outputs_));
     bool of_plan = true;
     const std::vector<const void*> constants = constants_of(ctx_.builder.binding(), spots, of_plan);
-    // Packs are kept by address for as long as the plan lives: only of constants that do so too.
+    // The pack cache is keyed by address and lives as long as the plan, so it may only hold
+    // constants that the plan owns.
     kernels::PrepareCtx asked{in,          out,     constants,
                               node_.attrs, nullptr, of_plan ? &ctx_.plan->packs : nullptr};
     tensor::ScalarProgram program;
@@ -136,7 +137,7 @@ class KernelChoice {
     return std::nullopt;
   }
 
-  /// Copies operands that are not row-major. Returns whether there are such.
+  /// Copies operands that are not row-major. Returns whether there were any.
   bool copy_strided() {
     bool copied = false;
     if (kernels_.empty()) return false;
@@ -157,7 +158,7 @@ class KernelChoice {
   bool leaves_out_ = false;
 };
 
-/// The axis of a concat to a state that nothing else reads.
+/// Returns the axis along which a concat extends a state that nothing else reads; kNone for others.
 std::int32_t growing_axis(const BindContext& ctx, const ir::Node& node) {
   if (node.op != &ops::concat_op || ctx.values.is_static(node.outputs[0])) return kNone;
   const ir::ValueId state = node.inputs[0];
@@ -168,8 +169,7 @@ std::int32_t growing_axis(const BindContext& ctx, const ir::Node& node) {
   return tensor::normalise_axis(node.attrs[0].integer(), type.rank()).value_or(kNone);
 }
 
-/// Whether the slice of a value that is there need not be copied: all its readers take elements as
-/// they lie.
+/// Whether the slice of a static value need not be copied, because all its readers accept strides.
 bool views_when_run(BindContext& ctx, const ir::Node& node) {
   if (node.op != &ops::slice_op || ctx.values.is_static(node.outputs[0]) ||
       !is_static_tensor(ctx.values.at(node.inputs[0]).spot))

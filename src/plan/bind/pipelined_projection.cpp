@@ -10,14 +10,14 @@
 namespace scanloom::plan {
 namespace {
 
-/// The calls that make all rows that a loop walks over, by their index in Binding::calls.
+/// The calls that compute all rows that a loop scans, by index in Binding::calls.
 struct ProjectionCalls {
   std::uint32_t product = 0;
   std::optional<std::uint32_t> sum;
   const float* bias = nullptr;  ///< of the sum
 };
 
-/// A call as kernels are asked about it.
+/// A call in the form in which kernels are asked about it.
 struct KernelQuestion {
   std::vector<tensor::Operand> inputs, outputs;
   std::vector<const void*> constants;
@@ -40,7 +40,7 @@ void run_by(BoundCall& call, const kernels::PipelinedCall& with) {
   call.pipelined.bytes = with.bytes;
 }
 
-/// Looks at one loop.
+/// Pipelines the projections of one loop.
 class ProjectionPipeline {
  public:
   ProjectionPipeline(BindContext& ctx, InstructionScope& end, BoundLoop& loop)
@@ -50,7 +50,7 @@ class ProjectionPipeline {
         node_(ctx.module.node(loop.node)),
         binding_(ctx.builder.binding()) {}
 
-  /// Whether the steps make the rows of that scanned port.
+  /// Makes the steps compute the rows of that scanned port. Returns false if they cannot.
   bool pipeline(std::size_t port) {
     const auto projection = calls_of_port(port);
     return projection && pipeline(port, *projection);
@@ -61,7 +61,7 @@ class ProjectionPipeline {
     return std::span<const Spot>(binding_.operands).subspan(call.first_operand);
   }
 
-  /// The calls of the products that every step makes.
+  /// Returns the calls of products that every step executes.
   [[nodiscard]] std::vector<std::uint32_t> products_of_step() const {
     std::vector<std::uint32_t> found;
     for (std::uint32_t at = loop_.body; at < ctx_.builder.next(); at = end_of_block(binding_, at)) {
@@ -73,7 +73,7 @@ class ProjectionPipeline {
     return found;
   }
 
-  /// The one call that was bound for a node, if that kernel runs it.
+  /// Returns the call that was bound for a node, if that kernel runs it.
   [[nodiscard]] std::optional<std::uint32_t> call_of(ir::NodeId node,
                                                      kernels::KernelId kernel) const {
     for (std::size_t call = binding_.calls.size(); call-- > 0;)
@@ -90,7 +90,7 @@ class ProjectionPipeline {
            ctx_.uses_of_elements[value.index] == 1;
   }
 
-  /// The data of a constant that has one element for each column of the rows; else null.
+  /// Returns the data of a constant with one element per column of the rows; otherwise null.
   const float* bias_of(ir::ValueId value, ir::ValueId rows) {
     if (!ctx_.values.is_static(value) || ctx_.values.is_object(value)) return nullptr;
     const Spot spot = ctx_.values.at(value).spot;
@@ -122,7 +122,7 @@ class ProjectionPipeline {
     return node_.inputs[node_.loop->first_scanned_input() + port];
   }
 
-  /// What makes the rows that the port walks over, where nothing else reads them.
+  /// Returns the calls that compute the port's rows, if nothing else reads them.
   std::optional<ProjectionCalls> calls_of_port(std::size_t i) {
     const BoundScanned& port = loop_.scanned[i];
     if (port.slices.part != 1 || !is_static_tensor(port.outer)) return std::nullopt;
@@ -150,7 +150,7 @@ class ProjectionPipeline {
     return asked;
   }
 
-  /// The rows that a product of a block reads, where others have made them for all steps.
+  /// Returns the rows that a block's product reads, if other nodes computed them for all steps.
   [[nodiscard]] const BlockInput* input_of_block(std::uint32_t product) const {
     const BoundCall& call = binding_.calls[product];
     for (const BlockInput& input : loop_.blocks.inputs)

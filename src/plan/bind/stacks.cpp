@@ -12,7 +12,7 @@ ir::ValueId yield_of_stack(const BindContext& ctx, const ir::Node& node, std::si
   return ctx.module.region(node.regions[0]).yields[node.loop->first_stacked_yield() + i];
 }
 
-/// Rows of known sizes in memory that grows.
+/// Stores rows of known sizes in memory that grows.
 void open_rows(BindContext& ctx, ir::RegionId body, ir::ValueId yield, BoundStacked& stacked) {
   const tensor::Type& type = ctx.values.type(yield);
   const tensor::Shape dims = type.shape();
@@ -41,7 +41,7 @@ void place_rows(BindContext& ctx, ir::RegionId body, ir::ValueId yield, const Lo
   }
   step *= bytes_of(result.spot.dtype);
   stacked.result = result.spot;
-  // Not by the trip count: a condition that is known to be false leaves one row.
+  // Not from the trip count: a condition that is known to be false leaves one row.
   stacked.first_bytes = stacked.reverse ? (rows - 1) * step : 0;
   stacked.step_bytes = stacked.reverse ? -step : step;
   Location row = result;

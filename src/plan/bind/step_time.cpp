@@ -17,7 +17,7 @@ const Layout& layout_of_spot(const Binding& binding, const Spot& spot) {
   return binding.layouts[static_cast<std::size_t>(spot.layout)];
 }
 
-/// The most elements of x that a window sees.
+/// Returns the maximum number of elements of x in a window.
 double taps_of_pool(const ir::Node& node, const tensor::Shape& x) {
   double taps = 1;
   const auto kernel = node.attrs[static_cast<std::size_t>(tensor::PoolAttr::kernel)].integers();

@@ -95,7 +95,7 @@ void ValueLocations::want_source(ir::RegionId region, ir::ValueId value, Locatio
   }
 }
 
-/// An operand that stands several times is kept: another argument may share its spot.
+/// An operand that is listed twice is not moved: another argument may share its spot.
 bool ValueLocations::hands_over(ir::NodeId node, std::size_t operand) const {
   const std::vector<ir::ValueId>& inputs = module_.node(node).inputs;
   return last_uses_.of_operand(node, operand) && owned_[inputs[operand].index] &&

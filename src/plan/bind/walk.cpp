@@ -11,7 +11,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// Reaching this point of the region is the error.
+/// Makes reaching this point of the region an error.
 void trap_region(BindContext& ctx, Error error) {
   std::vector<Error>& traps = ctx.builder.binding().traps;
   traps.push_back(std::move(error));

@@ -11,7 +11,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// The one stride that walks all elements of a layout in row-major order; nullopt if there is none.
+/// Returns the single stride that visits all elements in row-major order; nullopt if none does.
 std::optional<std::int64_t> lane_stride(const Layout& layout) {
   std::int64_t stride = 0, next = 0;
   bool found = false;
@@ -52,7 +52,7 @@ std::string key_of(const jit::LoopSource& source) {
   return key;
 }
 
-/// What kernels take, on average over the program's instructions.
+/// Returns the average time of kernels per element, over the program's instructions.
 double nanoseconds_of(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
   const auto halves = static_cast<double>(std::ranges::count_if(
@@ -61,8 +61,8 @@ double nanoseconds_of(const tensor::ScalarProgram& program) {
   return nanoseconds_per_element(halves / count);
 }
 
-/// From how many steps on compiling the body, of so many nodes, pays: of each of many executions,
-/// and, however few each takes, in all. `least`: below them an execution is short.
+/// From how many steps on compiling the body pays: `at_once` in each of many executions, `in_all`
+/// summed over executions. An execution of fewer than `least` steps is short.
 struct StepsThatPay {
   std::int64_t at_once, in_all;
 
@@ -89,7 +89,7 @@ double step_nanoseconds_of(const BodyProgram& body) {
   return one * static_cast<double>(body.lanes);
 }
 
-/// What keeps a body from being one function, however many steps that takes.
+/// Returns why a body is too large to be one function, whatever the number of steps.
 std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states) {
   if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
     return Refusal(fmt::format("{} operations, {} are the most that are compiled at once", size,
@@ -224,7 +224,7 @@ std::string when_compiled(const PlanOptions& options, const BoundLoop& loop, con
                            counted(whole.steps_at_once, "step"), work);
 }
 
-/// Has the code made now.
+/// Compiles the code now.
 std::optional<Refusal> compile_whole_loop(BindContext& ctx, const BoundLoop& loop,
                                           WholeLoop& whole) {
   if (ctx.stopped) return Refusal(ctx.stopped->text());
@@ -252,7 +252,7 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
   const StepsThatPay pay(built, body.nodes.size(), ports.carried, min_steps(options));
   const bool always = options.always_compile, is_inner = ctx.builder.loop_depth() > 0;
   WholeLoop whole;
-  // A loop inside of others is run again and again; else one execution has to win it back.
+  // An inner loop runs repeatedly; for any other, one execution has to recover the cost.
   whole.steps_at_once = always ? 1 : is_inner ? pay.at_once : pay.in_all;
   whole.steps_to_whole_loop = always ? 1 : pay.in_all;
   const bool pays = always || loop.trip_count >= whole.steps_at_once ||

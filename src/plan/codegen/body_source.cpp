@@ -68,7 +68,7 @@ class BodyMaker {
     return body;
   }
 
-  /// Of instructions [first, last) alone. What others touch, too, stays in memory.
+  /// Describes only instructions [first, last). Values that others touch too stay in memory.
   Expected<Body> make_outlined_region(std::uint32_t first, std::uint32_t last) {
     const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
     const auto is_buffer = [&](std::int32_t slot) {
@@ -82,7 +82,7 @@ class BodyMaker {
   }
 
  private:
-  /// Whether the slot holds a state from step to step, as with states updated in place.
+  /// Whether the slot holds a state that is updated in place.
   [[nodiscard]] bool is_state(std::int32_t slot) const {
     return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
       return port.in_place && (port.argument.slot == slot || port.next.slot == slot);
@@ -132,7 +132,7 @@ class BodyMaker {
     return body;
   }
 
-  /// Traces the last attempt alone.
+  /// Keeps only the trace of the last attempt.
   Expected<void> shrink(BodyParts& body) const {
     if (trace_ != nullptr) trace_->steps.clear();
     SCANLOOM_CHECK_OK(run(body, Stage::shrink, options_));
@@ -268,7 +268,7 @@ class BodyMaker {
     uses.push_back(use_of(all, {where.dims.begin(), where.dims.end()}));
   }
 
-  /// All that a slot may point to: it changes itself.
+  /// A use of everything that a slot may point to, for a statement that sets the slot.
   static Use all_of(std::int32_t slot) {
     constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
     return {slot, -kFar, kFar};
@@ -326,7 +326,7 @@ class BodyMaker {
     parts.push_back(std::move(block));
   }
 
-  /// What decides at run time how many steps there are.
+  /// Adds the controls that decide at run time how many steps the loop takes.
   void add_control(const BoundLoop& inner, Part& block) const {
     loopnest::InnerLoop& loop = block.statement.loop;
     const auto operand = [&](const Spot& spot) {
