@@ -1,6 +1,6 @@
-// What the caller's thread is set to, as libraries that were built with -ffast-math leave it,
-// changes no result: neither what is computed when a model is loaded or bound nor what a run
-// computes.
+// The floating-point settings of the caller's thread, such as those that libraries built with
+// -ffast-math leave, change no result. This holds for what is computed when a model is loaded or
+// bound and for what a run computes.
 #include <gmock/gmock.h>
 #include <scanloom/expr.h>
 #include <scanloom/function.h>
@@ -59,8 +59,8 @@ std::vector<std::uint32_t> bits_of(std::span<const float> values) {
   return bits;
 }
 
-/// Of results that are made when loading (folded), when binding (sized), in a run (fed) and in the
-/// steps of a loop (looped), each a denormal and a third.
+/// A model whose results are computed when it is loaded (folded), bound (sized), run (fed), and in
+/// the steps of a loop (looped). Each result holds a denormal and a third.
 std::string products() {
   GraphBytes body;
   body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),

@@ -101,7 +101,7 @@ TEST(Limits, CountTheStepsOfLoopsInsideOfACompiledBody) {
 }
 
 TEST(Limits, OfLoopsWithoutEndHoldInsideOfACompiledBody) {
-  // 2^53 and above mean that there is no end.
+  // A count of 2^53 or more means a loop without end.
   const std::int64_t counts[] = {1, 1, std::numeric_limits<std::int64_t>::max(), 1};
   for (const Execution execution : {Execution::stepped, Execution::compiled}) {
     RunOptions options;

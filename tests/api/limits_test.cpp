@@ -347,7 +347,7 @@ TEST(Limits, HoldInTheStepsOfALayer) {
       });
       EXPECT_LT(seconds_to_stop(session, feeds, cancelled, "'layer'", Code::cancelled), kStopped);
       canceller.join();
-      // What was stopped leaves nothing behind.
+      // A stopped run leaves the session usable.
       const std::vector<Feed> few{{"x", view(x.data(), {5, 2, 1})}};
       EXPECT_TRUE(session.run(few));
     }

@@ -63,7 +63,8 @@ TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
       {"{\"a\": 1}", "it looks like JSON"},
   };
   for (const auto& [bytes, part] : files) expect_refused(bytes, "m.onnx", part);
-  // What only begins alike is none of them; nor is what is no UTF-8 a text.
+  // Bytes that only begin like one of these formats are not recognized, and bytes that are not
+  // UTF-8 are not a text.
   EXPECT_EQ(*format_of(std::string(1000, '\xff'), ""), ModelFormat::onnx);
   expect_refused("(dp0\nno pickle", "", "is a text");
   for (const std::string& text :

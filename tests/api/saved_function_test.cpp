@@ -47,7 +47,7 @@ Function counting_function() {
       .value_or_throw();
 }
 
-/// As earlier versions wrote it: without a checksum.
+/// Rewrites a saved function in format 1, which earlier versions wrote without a checksum.
 std::string of_format_1(std::string bytes) {
   bytes.resize(bytes.rfind("checksum "));
   bytes.replace(bytes.find("format 3"), 8, "format 1");
@@ -300,7 +300,7 @@ TEST_F(SavedFunctions, ThatAreDamagedAreErrorsOfSessions) {
   EXPECT_EQ(report.errors[0].code(), Code::invalid_model);
   EXPECT_THAT(report.errors[0].text(), testing::HasSubstr("damaged saved function"));
   EXPECT_EQ(Session::load(path_).error().code(), Code::invalid_model);
-  // Without a checksum nothing but the reader stands between the bytes and the session.
+  // Without a checksum, only the reader protects the session from broken bytes.
   const std::string old = of_format_1(whole);
   std::mt19937 random(17);
   const std::vector<double> xs{2, 3, 5};

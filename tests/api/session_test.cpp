@@ -174,7 +174,7 @@ TEST(Session, ShowsProgramPlanAndLoops) {
   EXPECT_TRUE(has_loop);
 }
 
-/// Of how often `part` occurs.
+/// Returns how often `part` occurs in `text`.
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;

@@ -27,7 +27,7 @@ std::string message(int field, const std::string& bytes) {
   return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
 
-/// int4[3] of -1, 2, -8 in raw data; the elements stand before their type.
+/// An int4[3] of -1, 2, -8 in raw data; the elements come before their type.
 std::string narrow() { return message(9, "\x2f\x08") + std::string("\x08\x03\x10\x16", 4); }
 
 TEST(StoredValue, ATensorOwnsItsElements) {

@@ -31,7 +31,7 @@ Value of_floats(std::vector<float> elements) {
   return {DType::f32, {size}, std::shared_ptr<const void>(owner, owner->data())};
 }
 
-/// What the failure says; "" where there is none.
+/// Returns the message that `read` throws, or "" if it throws nothing.
 template <class Read>
 std::string thrown(Read read) {
   try {

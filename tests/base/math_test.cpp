@@ -62,7 +62,7 @@ long double exact_softplus(long double x) {
 
 constexpr float kMax32 = std::numeric_limits<float>::max();
 
-/// Of either kind of machine, as far as this one can do both: with fused multiply-add and without.
+/// Runs each test with and without fused multiply-add, as far as this machine supports both.
 class Math : public testing::TestWithParam<bool> {
  protected:
   Math() {
@@ -209,7 +209,7 @@ TEST_P(Math, TrigonometryF64AllOverTheRange) {
     for (const double y : {std::nextafter(x, 0), x, std::nextafter(x, 1e9)}) expect_near_angle(y);
 }
 
-// Every multiple of pi / 2 that the quick reduction knows, and the numbers beside it.
+// Every multiple of pi / 2 that the quick reduction covers, and both neighbouring numbers.
 TEST_P(Math, TrigonometryF64NearItsZeros) {
   constexpr long double kHalfPi = 1.570796326794896619231321691639751442L;
   for (int n = 1; n < 83'500; ++n) {
@@ -263,7 +263,7 @@ TEST_P(Math, TrigonometryOfTheHardestAngles) {
     EXPECT_LE(ulps(sin(static_cast<float>(-x)), -sine), 1) << x;
     EXPECT_LE(ulps(cos(static_cast<float>(x)), cosine), 1) << x;
   }
-  // What the reduction of Cody and Waite alone got wrong by many ulp.
+  // Arguments for which the Cody-Waite reduction alone is wrong by many ulp.
   for (const float x : {146161.812f, 9849526.0f, 1e6f, -3e7f, 1e20f, kMax32})
     EXPECT_LE(ulps(sin(x), std::sin(static_cast<long double>(x))), 1) << x;
 }

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running it, and small models to run."""
+"""Runs the command line for its tests, and builds the small models that they run."""
 
 import os
 import pathlib

@@ -57,7 +57,7 @@ def test_show_gives_the_interface_to_programs(sums):
 
 
 def test_show_lists_the_states(sums, tmp_path):
-    """Those of ReadValue and Assign: a sum that goes on from run to run."""
+    """The states of ReadValue and Assign are listed: a sum that continues from run to run."""
     layers = (
         ("x", "Parameter", 'shape="?,2" element_type="f32"', 0),
         ("total", "ReadValue", 'variable_id="total" variable_type="f32" variable_shape="?,2"', 0),

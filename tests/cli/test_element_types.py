@@ -68,7 +68,8 @@ def test_small_types_go_through_numpys_files(small):
 
 
 def low_bits(array):
-    """As the program writes it: signed integers in full, other bits as they are."""
+    """Returns the bytes that the program writes: signed integers in full, other types bit by
+    bit."""
     if array.dtype.name in ("int4", "int2"):
         return array.astype(np.int8).tobytes()
     return array.tobytes()

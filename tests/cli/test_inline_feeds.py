@@ -178,7 +178,7 @@ def test_every_command_with_feeds_takes_lists(tmp_path, command):
 
 
 def test_sizes_of_lists_are_those_of_the_model(tmp_path):
-    """One symbol is one size, and a size that does not fit is told with both numbers."""
+    """One symbol is one size, and a mismatch is reported with both numbers."""
     sums = sums_model(tmp_path / "sums.onnx")
     fine = ["--feed", "start=[0, 0]"]
     for text, numbers in (("[1, 2, 3]", ("2", "1")), ("[[1, 2, 3]]", ("2", "3")), ("[[[1, 2]]]", ("2", "3"))):

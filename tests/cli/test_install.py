@@ -66,7 +66,7 @@ def pkg_config(folder, *arguments):
 
 
 def build_with_pkg_config(language, pc_folder, folder):
-    """As docs/c-api.md says; what the program prints."""
+    """Builds a program the way docs/c-api.md describes and returns what it prints."""
     name, text, compiler, printed = PROGRAMS[language]
     (folder / name).write_text(text)
     flags = pkg_config(pc_folder, "--cflags", "--libs")

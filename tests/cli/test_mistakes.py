@@ -297,7 +297,8 @@ def test_results_that_cannot_be_written(sums, redirection, why, arguments):
 
 @pytest.mark.parametrize("arguments", [["run", "--random", "--json"], ["show", "--ir"]], ids=" ".join)
 def test_a_pipe_that_is_closed_ends_the_program_quietly(sums, arguments):
-    """As other filters do it: by SIGPIPE, or with an error where the signal is ignored."""
+    """The program ends like other filters: by SIGPIPE, or with an error if the signal is
+    ignored."""
     command, *options = arguments
     shell = [str(PROGRAM), command, str(sums), *options, "--dim", "T=100000"]
     for prepare, status, words in (("", -signal.SIGPIPE, ""), ("trap '' PIPE; ", BAD, "Broken pipe")):

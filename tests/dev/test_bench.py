@@ -19,7 +19,7 @@ import native  # noqa: E402
 import picture  # noqa: E402
 import selection  # noqa: E402
 
-# What stands at the end of a copy of the package, to make it slower and wrong.
+# Is appended to a copy of the package to make it slower and wrong.
 SLOWER = """
 import time
 _run = InferenceSession.run

@@ -90,7 +90,7 @@ constexpr const char* kSolving = R"(module "solving" {
   }
 })";
 
-// A part of the body is code, behind a size that depends on data.
+// Part of the body is compiled: the part after a size that depends on data.
 constexpr const char* kInParts = R"(module "in_parts" {
   graph(%0 "x": f32[3], %1 "at": i64[T,2]) {
     %2 = dim(%1) {axis = 0} : i64[]
@@ -115,7 +115,7 @@ constexpr const char* kInParts = R"(module "in_parts" {
   }
 })";
 
-// What is gathered, scaled and added up is one statement; both nodes may be at fault.
+// Gather, scale and add are fused into one statement, and either indexing node may fail.
 constexpr const char* kHandedOn = R"(module "handed_on" {
   graph(%0 "x": f32[4], %1 "from": i64[T,3], %2 "to": i64[T,3]) {
     %3 = dim(%1) {axis = 0} : i64[]
@@ -137,7 +137,7 @@ Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// What every way to run the module says, which must be the same.
+/// Returns the error message, which must be the same for every way to run the module.
 std::string message_of(const std::string& text, const std::vector<Tensor>& feeds) {
   Expected<ir::Module> module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();

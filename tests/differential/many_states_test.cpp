@@ -21,7 +21,7 @@ using tensor::Shape;
 using tensor::Tensor;
 using testing::HasSubstr;
 
-/// s_i <- tanh(s_j * x) with j = i + 1, or 0 behind the last: each state is read by another one.
+/// s_i <- tanh(s_j * x) with j = i + 1, or 0 after the last: each state is read by another one.
 std::string ring(std::size_t states, std::int64_t lanes, std::int64_t steps) {
   const std::string type = "f32[" + std::to_string(lanes) + "]";
   const auto value = [](std::size_t index) { return "%" + std::to_string(index); };
@@ -64,7 +64,7 @@ std::string sums(std::size_t count, std::int64_t size) {
          "\nyield " + value(5 + count) + " } }\nyield %2 \"last\" } }";
 }
 
-/// Of each state of 64 lanes at most: with vectors of 32 bytes, 62 in four blocks.
+/// Limit per state of 64 lanes: with 32-byte vectors, 62 instructions in four blocks.
 constexpr std::size_t kInstructionsOfState = 80;
 
 class ManyStates : public testing::Test {
@@ -123,7 +123,7 @@ TEST_F(ManyStates, OfMoreThanAreCompiledTheNumberIsTold) {
   EXPECT_THAT(strategy(1000, 1000, 3, true), HasSubstr("are the most of a compiled body"));
 }
 
-// Of 32 values of 64 KiB each is made once and read twice: together 6 MiB are read and made.
+// Each of 32 values of 64 KiB is made once and read twice: 6 MiB of reads and writes together.
 TEST_F(ManyStates, ValuesCountOnceHoweverManyReadThem) {
   const Expected<ir::Module> module = ir::parse(sums(32, 16384), ops::find_op);
   ASSERT_TRUE(module) << module.error().message();

@@ -1,5 +1,5 @@
-// What random modules are made of: values are picked at random, and nodes are added to them where
-// they fit. Its functions are split by what they add.
+// Builds random modules: picks values at random and adds nodes to them where they fit. The member
+// functions are split into files by what they add.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace scanloom::differential {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Of a value that others are made from; of a state that grows.
+/// Limits on the elements of a value that others are made from, and of a state that grows.
 inline constexpr std::int64_t kMaxElements = 1024;
 inline constexpr std::int64_t kMaxGrowing = 64;
 inline constexpr int kDeepest = 3;
@@ -85,7 +85,7 @@ class Maker {
   std::optional<ir::ValueId> partner(const Scope& scope, ir::ValueId a);
   /// Some values of the scope, different ones, now and then such as have sizes of a run.
   std::vector<ir::ValueId> some(const Scope& scope, int count);
-  /// Whether `part` fits into `whole` but for one axis.
+  /// Whether `part` fits into `whole` on every axis except `axis`.
   static bool fits_beside(const ir::Type& part, const ir::Type& whole, int axis);
 
   // Nodes.
@@ -124,7 +124,7 @@ class Maker {
   void add_number(Scope& scope);
   void add_concat(Scope& scope);
   void add_slice(Scope& scope);
-  /// By constants, or by the place of an extreme.
+  /// Adds a gather whose indices are constants or the position of a maximum or minimum.
   void add_gather(Scope& scope);
   void add_view(Scope& scope);
   void add_scatter(Scope& scope);
@@ -148,7 +148,7 @@ class Maker {
   ir::ValueId condition(Scope& scope);
   /// A trip count that data decide, perhaps below 0.
   ir::ValueId decided_count(Scope& scope);
-  /// The state with something behind it, or before it, if anything fits.
+  /// Returns the state with a value appended or prepended, if one fits.
   ir::ValueId grown(Scope& scope, ir::ValueId state, int axis);
 
   // Regions.

@@ -139,7 +139,7 @@ std::optional<ValueId> Maker::scattered_slice(Scope& scope, ValueId x) {
     }
     bounds = {list(sliced, chance(70) ? 2 : 4), integers(scope, ends), integers(scope, steps)};
   }
-  // What lies there, or a little further on, or something else: mostly none of a size that fits.
+  // The elements at that position, those slightly further on, or others, which rarely fit in size.
   std::vector<ValueId> read{x};
   if (!sliced.empty())
     read.insert(read.end(), {bounds[0], bounds[1], integers(scope, sliced), bounds[2]});

@@ -144,7 +144,7 @@ TEST_F(RandomModules, GiveTheSameBitsInEveryWay) {
               static_cast<unsigned long long>(first));
 }
 
-// What is refused when it is made would be missing without a word.
+// An operator whose nodes are all refused when added would be missing without notice.
 TEST_F(RandomModules, HoldOperatorsOfEveryKind) {
   std::map<std::string, int> counts;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

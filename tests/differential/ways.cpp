@@ -60,7 +60,7 @@ void add_special_values(Tensor& tensor) {
   }
 }
 
-/// Of floats of any width.
+/// Compares floats of any width.
 template <class T, class Bits>
 void expect_identical_floats(const Tensor& got, const Tensor& wanted, const std::string& where) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.elements()); ++i) {

@@ -75,7 +75,7 @@ void expect_near(const Tensor& got, const Tensor& wanted, const Tensor& magnitud
         << where << ", element " << i;
 }
 
-/// As check_passes.
+/// Like check_passes, for sums.
 void check_sums(const ir::Module& before, const ir::Module& after, const std::string& where) {
   for (const std::int64_t length : kLengths) {
     const std::vector<Tensor> feeds = feeds_of(before, length);

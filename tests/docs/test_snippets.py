@@ -1,4 +1,5 @@
-"""What README.md and docs/ show is run: Python, C++, commands with what they print, and paths."""
+"""Runs the snippets of README.md and docs/: Python, C++, and commands, whose printed output is
+compared. Paths are checked to exist."""
 
 import os
 import pathlib
@@ -112,7 +113,7 @@ def save_function(path):
 
 
 def save_broken(path):
-    """One operator that nobody has, and one input too few."""
+    """Writes a model with an unknown operator and a node that lacks an input."""
     graph = helper.make_graph(
         [helper.make_node("Frobnicate", ["x"], ["y"]),
          helper.make_node("Add", ["x"], ["z"], name="lonely")],
@@ -302,8 +303,8 @@ def words(text):
 
 
 def shows(output, printed):
-    """Whether a document shows what was printed; a line `...` stands for any lines, and ` ...` at
-    the end of a line for what follows."""
+    """Whether a document shows what was printed. A line `...` matches any lines, and ` ...` at the
+    end of a line matches the rest of that line."""
     parts = [words(part) for part in re.split(r"(?:^| )\.\.\.$", output, flags=re.M)]
     pattern = " ?.*? ?".join(re.escape(" ".join(part)) for part in parts)
     return re.fullmatch(pattern, " ".join(words(printed)), re.S) is not None

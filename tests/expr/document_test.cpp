@@ -147,7 +147,7 @@ ScanResult gibbs_chain(const Machine& rbm, const Expr& sample, RandomStreams& st
   });
 }
 
-/// What the draws make of the units, in plain C++.
+/// Computes in plain C++ the units that the random samples select.
 Doubles sampled(const Machine& rbm, Doubles v, const Doubles& by_hidden,
                 const Doubles& by_visible) {
   const auto chosen = [](Doubles mean, const Doubles& bias, const double* draws) {
@@ -320,7 +320,7 @@ TEST(Document, OrderOfWhatAStepReads) {
       .initial = {{firsts[0], {{-3, -5}}}, {}, firsts[1]},
       .captured = arguments};
   const ScanResult made = scan(options, [](const StepInputs& step) {
-    std::vector<Expr> all;  // told apart by their places
+    std::vector<Expr> all;  // identified by their positions
     for (const Expr& x : step.all()) all.push_back(reshape(x, std::vector<Expr>{1}));
     return Step{step.all()[5] + step.all()[0], concatenate(all), step.all()[7] + 1};
   });

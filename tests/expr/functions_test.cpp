@@ -195,7 +195,7 @@ TEST(Functions, NamesLeaves) {
   const Expr x = input("x", DType::f64), y = input("y", DType::f64);
   const Shared w("w", 2.0);
   EXPECT_THAT(leaves({y * w.variable() + x * y}), ElementsAre(x, y, w.variable()));
-  // What a gradient, or a size that is known, has left out.
+  // A gradient, or a known size, no longer reads some of its inputs.
   const Expr slope = grad(sum(x * y), x);
   EXPECT_THAT(leaves({slope}), ElementsAre(y));
   EXPECT_THAT(origins({slope * 2.0}), ElementsAre(x, y));

@@ -1,4 +1,5 @@
-// What is missing or fits nowhere is an error that the result holds, at every door of the library.
+// Missing and mismatched operands give an error that the result holds, at every entry point of the
+// library.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>

@@ -84,7 +84,7 @@ TEST(SharedTest, OtherVariablesOfAFunctionMustFit) {
   const auto same = twice.with_shared({b, b});
   ASSERT_FALSE(same);
   EXPECT_THAT(same.error().message(), HasSubstr("'b' is given for two shared variables"));
-  // What its type leaves open the calls check.
+  // Calls check what the type of a shared variable leaves open.
   const Function made = f.with_shared({open, b}).value_or_throw();
   EXPECT_TRUE(made({}));
   ASSERT_TRUE(open.set(view(values.data(), {2, 1})));
@@ -194,7 +194,7 @@ Shared table_of_eight() {
   return Shared("table", view(elements.data(), {4, 2}));
 }
 
-/// Where the elements lie; asked in a way that does not keep them.
+/// Returns the address of the elements without keeping them alive.
 const void* place_of(const Shared& variable) {
   return variable.variable().node()->shared->value.data();
 }

@@ -1,5 +1,5 @@
-// What the fuzzers of the readers ask of a module: it keeps every rule of the IR, and its text is
-// read back as the same text.
+// Checks that the fuzzers of the readers make of a module: it keeps every rule of the IR, and its
+// text is read back as the same text.
 #pragma once
 
 #include <cstdio>

@@ -52,7 +52,7 @@ def models() -> dict[str, bytes]:
 def dictionary() -> str:
     schemas = [schema for schema in onnx.defs.get_all_schemas() if schema.domain in ("", "ai.onnx.ml")]
     attributes = sorted({name for schema in schemas for name in schema.attributes})
-    # A tag and a length stand before each: NodeProto.op_type, AttributeProto.name.
+    # A tag and a length precede each word: NodeProto.op_type, AttributeProto.name.
     words = [(0x22, schema.name) for schema in schemas] + [(0x0A, name) for name in attributes]
     return "".join(f'"\\x{tag:02x}\\x{len(name):02x}{name}"\n' for tag, name in sorted(set(words)))
 

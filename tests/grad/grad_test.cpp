@@ -38,7 +38,7 @@ class Point {
       values_.push_back(values);
       shapes_.push_back(variable.shape);
       std::vector<std::int64_t> sizes = variable.shape;
-      // What is of size 1 in its type is broadcast, what is open is not.
+      // Only an axis of known size 1 is broadcast; an open size is not.
       for (std::int64_t& size : sizes)
         if (!known_sizes && size != 1) size = -1;
       inputs_.push_back(input("x" + std::to_string(inputs_.size()), DType::f64, sizes));
@@ -115,7 +115,7 @@ TEST(Grad, OfStableForms) {
   });
 }
 
-/// What a cost is and its gradient, at a vector.
+/// Returns the cost and its gradient at a vector.
 std::vector<std::vector<double>> at(const std::function<Expr(const Expr&)>& cost,
                                     const std::vector<double>& values) {
   const Expr x = input("x", DType::f64, {-1});
@@ -340,7 +340,7 @@ TEST(Grad, OfPartsAsLongAsTheStepSays) {
   });
 }
 
-/// No step is left over behind the chunks, so nothing computes how long parts of a state are.
+/// The chunks leave no remaining steps, so nothing computes how long parts of a state are.
 TEST(Grad, OfGradientsOfPartsInChunks) {
   check({{{3}}, {{}, 1.2, 1.8}}, [](Xs x) {
     std::vector<Expr> costs;

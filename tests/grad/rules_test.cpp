@@ -10,7 +10,7 @@
 namespace scanloom::autodiff {
 namespace {
 
-/// Operators whose results are never reals: no gradient is asked of them.
+/// Operators whose results are never floating point, so that no gradient is expected of them.
 const std::set<std::string_view>& without_real_results() {
   static const std::set<std::string_view> names{
       // Integers and booleans.

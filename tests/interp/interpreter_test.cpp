@@ -107,7 +107,8 @@ TEST(Interpreter, SizesOfNoRowsComeFromOperands) {
   EXPECT_EQ(results[1].shape()[1], 1);
 }
 
-/// What a loop sees of [0, 1, ..., size - 1] through a scanned port, and with which step.
+/// Returns the slices of [0, 1, ..., size - 1] that a loop reads through the scanned `port`, and
+/// the step numbers.
 std::vector<Tensor> windows(std::string_view port, std::int64_t size) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < size; ++i) values.push_back(static_cast<float>(i));
@@ -255,7 +256,7 @@ TEST(Interpreter, ValuesMeetTheLimitOfMemory) {
   EXPECT_THAT(message, HasSubstr("in step 14 of node 'loop'"));
 }
 
-// What is overwritten counts no more: many steps of the same size are as good as two.
+// Overwritten values are freed: many steps of the same size need no more memory than two.
 TEST(Interpreter, MemoryIsGivenBack) {
   constexpr std::string_view text = R"(module {
     graph(%0 "n": i64[], %1 "x": f32[1000]) {

@@ -207,8 +207,8 @@ ScalarProgram cast_program(DType from, DType to) {
   return program;
 }
 
-/// Every value of the format widens to the very bits, and what lies at, or next to, the middle
-/// between two neighbours rounds as the definition says.
+/// Every value of the format widens exactly. Values at and next to the middle between two
+/// neighbours round as the definition says.
 template <class Half>
 void check_f16() {
   std::vector<std::uint16_t> all(0x10000);
@@ -254,7 +254,7 @@ TEST_P(Compile, EveryCastEqualsTheEvaluator) {
 /// A recurrence of every kind of operand: each one per lane, and one element for all lanes.
 struct Recurrence {
   Recurrence(DType type, std::int64_t count, bool apart) : dtype(type), lanes(count) {
-    // Per lane, or not: captured, carried, scanned, stacked. Lanes may lie apart in slices.
+    // Per lane, or not: captured, carried, scanned, stacked. Lanes of a slice may be strided.
     const std::int64_t per_lane = lanes > 1 ? 1 : 0;
     const LoopOperand lane{dtype, per_lane}, uniform{dtype, 0};
     source.name = "recurrence";

@@ -44,7 +44,7 @@ TEST(InnerLoop, IsRefusedWhereBlocksNestTooDeep) {
   EXPECT_NE(refused.error().message().find("more than 32 deep"), std::string::npos);
 }
 
-/// What the code asks of the run, which grants four steps at a time.
+/// Answers the polls of the compiled code, and grants four steps at a time.
 struct Polls : BodyFrame {
   std::byte* pointers[3];
   std::int64_t counters[2] = {100, 4};

@@ -191,7 +191,7 @@ CodeSize size_of(const LongLoop& loop) {
   return compiled ? compiled->size : CodeSize{};
 }
 
-// Of many functions, each is translated once; blocks do not grow with the program.
+// Each of many functions is compiled once, and blocks do not grow with the program.
 TEST(LongProgramSize, GrowsLikeTheProgram) {
   if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";
   for (const std::int64_t lanes : {1, 64})

@@ -1,5 +1,6 @@
-// Loops of one lane whose steps do not depend on each other, in vectors of steps: beside the
-// reference evaluator, step by step, over lengths and distances of slices and rows.
+// Loops of one lane whose steps are independent, vectorized over steps. Results are compared with
+// the reference evaluator, which runs step by step, for several lengths and strides of slices and
+// rows.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -58,7 +59,7 @@ LoopSource counters(DType dtype) {
   return source;
 }
 
-/// Elements that lie `apart` from each other, forwards or, below 0, backwards.
+/// Elements at a distance of `distance` from each other: forwards, or backwards if it is negative.
 struct Line {
   Line(DType type, std::int64_t distance)
       : dtype(type),

@@ -86,7 +86,7 @@ TEST(AffineScan, BlocksGiveTheReferencesBitsOnEveryInstructionSet) {
       }
 }
 
-// Blocks with infinities are computed step by step, and those behind them go on from there.
+// Blocks with infinities are computed step by step, and the blocks after them continue from there.
 TEST(AffineScan, StatesThatOverflow) {
   for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));

@@ -1,5 +1,5 @@
-// Indices of extremes: the kernels find what the reference operators find, on every instruction
-// set, for sizes around vectors, any strides, NaN, zeros of both signs and equals.
+// Indices of maxima and minima: the kernels find what the reference operators find, on every
+// instruction set, for sizes around vectors, any strides, NaN, zeros of both signs and equals.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -36,7 +36,7 @@ void fill(Buffer& x, unsigned seed) {
          {std::numeric_limits<double>::quiet_NaN(), -0.0, std::numeric_limits<double>::infinity(),
           -std::numeric_limits<double>::infinity()})
       values.push_back(static_cast<T>(special));
-  // Of most lines the greatest is none of the special ones.
+  // In most lines the maximum is not a special value.
   std::mt19937 random(seed);
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const bool special = random() % 16 == 0;
@@ -44,7 +44,7 @@ void fill(Buffer& x, unsigned seed) {
   }
 }
 
-/// What the reference operator finds.
+/// Returns the indices that the reference operator finds.
 std::vector<std::int64_t> expected_of(const Use& use) {
   const ir::OpDef& op = use.id == KernelId::argmax ? ops::argmax_op : ops::argmin_op;
   Buffer y(DType::i64, use.outputs[0]->dims());

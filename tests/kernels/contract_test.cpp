@@ -35,7 +35,7 @@ struct Einsum {
   }
 };
 
-// Where each label stands, and the numbers of elements from that.
+// The position of each label, and the element offsets that follow from it.
 class Position {
  public:
   explicit Position(const Einsum& e) {
@@ -142,7 +142,7 @@ TEST(Contract, LargeMatricesGoThroughBlocks) {
     }
 }
 
-// What is packed per call is packed a block at a time.
+// Operands that are packed per call are packed one block at a time.
 TEST(Contract, LongSumsArePackedInBlocks) {
   for (const std::int64_t k : {511, 512, 513, 1300})
     for (const int threads : {1, 7}) {
@@ -153,7 +153,7 @@ TEST(Contract, LongSumsArePackedInBlocks) {
     }
 }
 
-// Which rows stand beside it changes no bit of a row.
+// A row has the same bits whichever rows are computed with it.
 template <class T>
 void expect_rows_alone(std::int64_t k, std::int64_t n, bool constant, int threads) {
   constexpr std::int64_t kRows = 100;
@@ -237,7 +237,7 @@ TEST(Contract, SeveralAxesOfEveryClass) {
       }
 }
 
-// Of several summed axes one has no element: every sum is 0, whichever it is.
+// One of several summed axes is empty: every sum is 0, whichever axis it is.
 TEST(Contract, SumsOfNothingAreWritten) {
   for (const char none : {'k', 'l'}) {
     std::map<char, std::int64_t> sizes{{'m', 5}, {'n', 19}, {'k', 6}, {'l', 3}};

@@ -123,7 +123,7 @@ const std::vector<Case>& cases() {
       {.x = {1, 64, 40, 41}, .w = {4, 64, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 4, 7}, .w = {80, 2, 4}, .group = 2, .dilation = {2}},
       {.x = {0, 4, 7}, .w = {8, 4, 4}},
-      // Windows that lie far outside.
+      // Windows far outside the input.
       {.x = {1, 2, 3, 4}, .w = {3, 2, 2, 2}, .stride = Ints(2, 1 << 30), .pads = Ints(4, 1 << 30)},
       {.x = {1, 2, 3, 4},
        .w = {3, 2, 2, 2},

@@ -28,7 +28,7 @@ using tensor::ScalarOp;
 double exact_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double exact_softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 
-/// As every front-end writes it.
+/// Tangent as every front-end writes it.
 float quotient_tan(float x) { return math::sin(x) / math::cos(x); }
 
 struct Function {
@@ -63,8 +63,8 @@ const Function kFunctions[] = {
     {"erf", ScalarOp::erf, math::erf<float>, of_f64(std::erf), 2},
 };
 
-/// Distance from the exact value in units of the last place of what it rounds to; results that are
-/// rounded right count as 0.5.
+/// Distance from the exact value in units of the last place of its rounded value. Correctly rounded
+/// results count as 0.5.
 double ulps(float result, double exact) {
   const float rounded = static_cast<float>(exact);
   if (std::bit_cast<std::uint32_t>(result) == std::bit_cast<std::uint32_t>(rounded)) return 0.5;

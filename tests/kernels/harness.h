@@ -1,4 +1,4 @@
-// What the tests of kernels share: strided tensors between guard bytes, running a kernel for one
+// Shared parts of the kernel tests: strided tensors between guard bytes, running a kernel for one
 // instruction set and number of threads, and comparing bits.
 #pragma once
 
@@ -102,7 +102,7 @@ T multiply_add(Isa isa, T a, T b, T c) {
 
 /// The same bits, or both NaN.
 bool same_bits(DType dtype, const std::byte* a, const std::byte* b);
-/// The first element that differs, as text; empty when there is none.
+/// Returns the first element that differs, as text, or "" if none does.
 template <class T>
 std::string difference(Buffer& actual, const std::vector<T>& expected) {
   for (std::int64_t i = 0; i < actual.elements(); ++i) {

@@ -158,8 +158,8 @@ TEST(Lstm, ManySteps) {
                     Layout::contiguous);
 }
 
-// Products with x are made beside the steps before: whole chunks of 16 and what is left of one,
-// blocks in odd numbers, inputs that are narrower and wider than the state.
+// Products with x are pipelined with the previous steps: whole chunks of 16 and a remainder, odd
+// numbers of blocks, inputs that are narrower and wider than the state.
 TEST(Lstm, PipelinedProducts) {
   for (const Isa isa : available_isas())
     for (const std::int64_t steps : {32, 63})

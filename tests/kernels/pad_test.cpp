@@ -8,7 +8,8 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-// The element of an axis of `size` that stands at `place`, one step at a time; -1: none.
+// Returns the index of the element of an axis of `size` at `position`, found one step at a time, or
+// -1 if there is none.
 std::int64_t walk(std::int64_t position, std::int64_t size, const std::string& mode) {
   while (position < 0 || position >= size) {
     if (mode == "constant") return -1;

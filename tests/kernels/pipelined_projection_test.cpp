@@ -43,7 +43,7 @@ std::vector<float> product(Isa isa, Buffer& a, Buffer& b, bool b_across) {
   return result;
 }
 
-/// What binding does: asks, and then runs the calls in the order of the loop.
+/// Imitates binding: queries the kernel, and then runs the calls in the order of the loop.
 class Loop {
  public:
   Loop(const Case& c, Isa isa)

@@ -164,8 +164,8 @@ std::vector<To> cast_on(Isa isa, const std::vector<From>& values) {
   return result;
 }
 
-// Down to what NaNs hold. Of f32: every half, what lies around the middle to the next one, and
-// numbers beyond them.
+// Compares all values, including the payloads of NaNs. From f32: every f16 or bf16 value, the
+// values around the middle to the next one, and numbers out of range.
 template <class Half>
 void expect_all_f16() {
   std::vector<Half> halves;
@@ -218,7 +218,8 @@ class StopsAtOnce final : public tensor::StopToken {
   }
 };
 
-// Of one instruction and of several, over rows short and long, and over one element for each row.
+// Programs of one and of several instructions, over short and long rows, and over one element per
+// row.
 TEST(Pointwise, StopsBetweenParts) {
   ScalarProgram several = one(ScalarOp::sub, DType::f32);
   several.results = {

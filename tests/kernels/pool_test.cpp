@@ -213,8 +213,7 @@ void fill(Buffer& x, bool with_nan) {
   }
 }
 
-/// The kernel's results on every instruction set and number of threads, beside one of the
-/// reference.
+/// Compares the kernel's results on every instruction set and number of threads with the reference.
 void expect_as_reference(const Pooled& pooled, const Windows& c, bool with_nan) {
   const std::vector<Attr> attrs = {Attr(),       Attr(c.ceil),   Attr(c.dilation), Attr(c.kernel),
                                    Attr(c.pads), Attr(c.stride), pooled.own};
@@ -272,7 +271,8 @@ TEST(Pool, HasTheBitsOfTheReference) {
       }
 }
 
-// Of these, kernels take all: others are so large or wide that the reference may have them.
+// The kernels accept all of these; other windows are so large or wide that the reference may run
+// them.
 TEST(Pool, TakesTheUsualWindowsOfAllTypes) {
   const Windows c{{1, 2, 9, 30}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}};
   for (const Pooled& pooled : pooled()) {
@@ -289,7 +289,7 @@ TEST(Pool, TakesTheUsualWindowsOfAllTypes) {
   }
 }
 
-// Attributes whose sizes and products nobody could hold.
+// Attributes whose sizes and products exceed any memory.
 TEST(Pool, HostileWindowsNeedNoMemory) {
   constexpr std::int64_t kHuge = (std::int64_t{1} << 31) - 1;
   for (const Windows& c :

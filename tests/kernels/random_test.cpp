@@ -47,7 +47,7 @@ std::vector<T> expected(const PhiloxBlocks& blocks, bool uniform, DType to, std:
 
 constexpr std::uint64_t kSeed = 0x123456789abcdef0, kStream = 0xfedcba9876543210;
 
-/// Of no run and no execution, or by a key.
+/// Compares random numbers that are keyed by run and execution, or by an explicit key.
 template <class T>
 void expect_numbers(DType to, bool uniform, std::int64_t count, bool by_key, Isa isa) {
   Buffer shape(DType::i64, {1}), key(DType::u64, {2}), y(to, {count});

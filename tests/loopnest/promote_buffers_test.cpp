@@ -1,4 +1,4 @@
-// What a compiled body keeps in memory of its own.
+// The buffers that a compiled body keeps in memory of its own.
 #include "loopnest/passes/promote_buffers.h"
 
 #include <gtest/gtest.h>

@@ -64,7 +64,7 @@ class ProgramWriter {
     return -1;
   }
 
-  /// A register of that type, cast from another one where there is none.
+  /// Returns a register of that type, or casts another one if there is none.
   std::int32_t some(ScalarProgram& program, DType dtype) {
     const std::int32_t found = any_of(program, dtype);
     if (found >= 0) return found;

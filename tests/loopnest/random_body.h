@@ -11,7 +11,7 @@
 
 namespace scanloom::loopnest::test {
 
-/// Where a result lies after the last step, and how its bytes are read.
+/// Where a result is stored after the last step, and how its bytes are read.
 struct Result {
   std::int32_t slot = 0;
   DType dtype = DType::f32;

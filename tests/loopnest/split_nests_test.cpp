@@ -1,4 +1,4 @@
-// Which nests read the pieces of a value in the place of the value.
+// Which nests read the pieces of a value instead of the value.
 #include "loopnest/passes/split_nests.h"
 
 #include <gtest/gtest.h>

@@ -83,8 +83,8 @@ TEST(FunctionGraphs, EachCallHandsInItsOwnBody) {
 }
 
 TEST(FunctionGraphs, BodiesReadNamesOfTheCallerAndNotThoseOfTheFunction) {
-  // The function has names k, x and v of its own; the body's k and late are the caller's, and late
-  // is made by a node that stands after the call.
+  // The function has its own names k, x and v. The body's k and late belong to the caller, and late
+  // is made by a node that comes after the call.
   const std::string body =
       graph({"i", "go", "v"}, {"go", "w"},
             {node("Add", {"v", "k"}, {"s"}), node("Add", {"s", "late"}, {"w"})});

@@ -103,7 +103,7 @@ inline std::string int64_tensor(const std::string& name, const std::vector<std::
   return bytes;
 }
 
-/// Of the types that stand in int32_data.
+/// A tensor of a type that is stored in int32_data.
 inline std::string int32_tensor(const std::string& name, int dtype,
                                 const std::vector<std::int64_t>& dims,
                                 const std::vector<std::int32_t>& values) {
@@ -126,7 +126,7 @@ inline std::string external_tensor(
   return bytes;
 }
 
-/// A message in parts; the last call wins where a field may stand once.
+/// A message in parts; the last call wins for a field that may occur once.
 class NodeBytes {
  public:
   NodeBytes(const std::string& op_type, const std::vector<std::string>& inputs,

@@ -1,4 +1,4 @@
-// What is said of bytes that hold no model of ONNX.
+// The errors for bytes that hold no ONNX model.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/reading.h"

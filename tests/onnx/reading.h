@@ -15,7 +15,7 @@
 
 namespace scanloom::onnx::test {
 
-/// What reading gave, with all that was said on the way.
+/// The result of reading a model, with all diagnostics.
 struct Reading {
   Expected<ir::Module> module = invalid_model("nothing was read");
   Diagnostics diagnostics;
@@ -79,7 +79,7 @@ inline Error run_error(const ModelBytes& model, const std::vector<tensor::Tensor
   return outputs.error();
 }
 
-/// The first node of the top region with that operator; nullptr where there is none.
+/// Returns the first node of the top region with that operator, or nullptr.
 inline const ir::Node* find_node(const ir::Module& module, std::string_view op) {
   for (const ir::NodeId id : module.region(module.top()).nodes)
     if (module.node(id).op->name == op) return &module.node(id);

@@ -1,4 +1,4 @@
-// Models made by others, kept beside the project or in the cache of downloads: they are read and
+// Models of other projects, stored next to this project or in the download cache. They are read and
 // verified, and give plausible results.
 #include <gmock/gmock.h>
 

@@ -60,7 +60,7 @@ TEST(Scan, DirectionsAndAxesOfInputsAndOutputs) {
                            {kState, floats({2, 3}, {1, 3, 5, 2, 4, 6})});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(float_values(outputs[0]), ElementsAre(19, 32));
-  // Steps run from the last column; the first step's row stands last on axis 1.
+  // Steps run from the last column; the first step's row is stored last on axis 1.
   EXPECT_EQ(outputs[1].shape(), (tensor::Shape{2, 3}));
   EXPECT_THAT(float_values(outputs[1]), ElementsAre(19, 18, 15, 32, 30, 26));
 }
@@ -170,7 +170,7 @@ TEST(Scan, LengthsOfOneNameNeedNoCheck) {
 }
 
 TEST(Scan, BodiesReadOuterNamesThroughTwoLevels) {
-  // The inner scan reads the main graph's input s; the outer body's own value d lies between.
+  // The inner scan reads the main graph's input s and the outer body's value d.
   const std::string inner = body(
       {"e"}, {"f"}, {NodeBytes("Mul", {"e", "s"}, {"g"}), NodeBytes("Add", {"g", "d"}, {"f"})});
   const std::string outer =

@@ -120,11 +120,11 @@ TEST(TensorData, NoElementsNeedNoData) {
 
 TEST(TensorData, LargeRawDataStaysWhereItIs) {
   const std::vector<float> values(4096, 1.5f);
-  // Of the eight places for the bytes, at least one is aligned and at least one is not.
+  // At least one of the eight shifts is aligned, and at least one is not.
   int aliased = 0, copied = 0;
   for (std::size_t shift = 0; shift < 8; ++shift) {
     std::string bytes = raw_tensor(std::string(shift + 1, 'w'), kFloat, {4096}, raw_of(values));
-    bytes += std::string("\x62\x40", 2) + std::string(64, ' ');  // a doc_string behind the data
+    bytes += std::string("\x62\x40", 2) + std::string(64, ' ');  // a doc_string after the data
     auto owner = std::make_shared<const std::string>(bytes);
     const auto proto = parse_tensor(*owner);
     ASSERT_TRUE(proto);
@@ -180,7 +180,7 @@ TEST(TensorData, SparseTensorsMayBeDefaultsOfInputs) {
   EXPECT_THAT(float_values(fed[0]), ElementsAre(-1, -2, -3));
 }
 
-/// A folder with a data file, a folder beside it, and links of both kinds.
+/// A folder with a data file, a sibling folder, and links of both kinds.
 class ExternalDataTest : public ::testing::Test {
  protected:
   void SetUp() override {

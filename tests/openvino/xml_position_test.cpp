@@ -12,7 +12,7 @@ TEST(XmlPosition, CountsLinesAndCharactersFrom1) {
   EXPECT_EQ(text.position(4), "line 2, column 1");
   EXPECT_EQ(text.position(6), "line 2, column 3");
   EXPECT_EQ(text.position(11), "line 3, column 1");
-  // Two characters of two and three bytes stand before <c>.
+  // Two characters of two and three bytes precede <c>.
   EXPECT_EQ(text.position(17), "line 4, column 3");
   EXPECT_EQ(text.position(1000), "line 4, column 6");
 }

@@ -48,7 +48,7 @@ double decode_small(const Format& format, std::uint64_t bits) {
   return minus ? -size : size;
 }
 
-// Neighbouring values of one sign have neighbouring bits; this joins the two halves at zero.
+// Neighbouring values of one sign have neighbouring bits; this joins the two signs at zero.
 std::int64_t place_in_order(DType dtype, std::uint64_t bits) {
   const std::uint64_t sign = std::uint64_t{1} << (dtype_file_bits(dtype) - 1);
   const auto size = static_cast<std::int64_t>(bits & (sign - 1));

@@ -14,7 +14,8 @@ double decode_real(DType dtype, std::uint64_t bits);
 /// The bits of `value` in dtype; f32 rounds, all others must hold it exactly.
 std::uint64_t encode_real(DType dtype, double value);
 
-/// How many values of dtype lie from one to the other; 0 for two NaN, huge for one.
+/// Returns the number of steps between neighbouring values of dtype from one to the other: 0 for
+/// two NaN, huge for one.
 double distance_in_ulps(DType dtype, std::uint64_t a, std::uint64_t b);
 
 }  // namespace scanloom::ops

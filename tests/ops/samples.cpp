@@ -28,7 +28,7 @@ Tensor filled(DType dtype, const Shape& shape, std::size_t count, const BitsOf& 
   return tensor;
 }
 
-// Of integers narrower than a byte: their value, extended to the byte they lie in.
+// Integers narrower than a byte: their value, extended to the byte that stores them.
 std::uint64_t integer_bits(DType dtype, std::int64_t value) {
   const int unused = 64 - dtype_file_bits(dtype);
   const auto top = static_cast<std::uint64_t>(value) << unused;

@@ -85,7 +85,7 @@ Tensor u8(const Shape& shape, std::initializer_list<std::int64_t> values);
 Tensor integers(DType dtype, const Shape& shape, std::initializer_list<std::int64_t> values);
 Tensor booleans(const Shape& shape, std::initializer_list<bool> values);
 Tensor strings(const Shape& shape, std::initializer_list<const char*> values);
-/// As many elements as the shape holds: 0, 1, 2, ... in any numeric dtype that holds them.
+/// Returns 0, 1, 2, ... in `shape`, in any numeric dtype that holds these values.
 Tensor counted(DType dtype, const Shape& shape);
 inline Tensor absent() { return {}; }
 /// A sequence of at least one item, an empty one, and optionals of tensors.

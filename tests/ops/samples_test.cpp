@@ -67,7 +67,7 @@ Known known_of(const Tensor& tensor) {
   return known;
 }
 
-/// What inference is told of the operands.
+/// The types and known values that inference is given.
 struct Given {
   std::deque<Type> types;
   std::deque<Known> known;
@@ -136,7 +136,7 @@ void expect_allows(const Type& type, const Datum& value, const DimTable& dims) {
 /// Runs the reference kernel on the sample's inputs laid out as asked.
 struct ReferenceRun {
   std::deque<BoundOperand> inputs, outputs;
-  std::vector<Attr> attrs;  // a fault's text may lie in one
+  std::vector<Attr> attrs;  // a fault's text may be stored in one
   tensor::Fault fault;
   tensor::Status status = tensor::Status::ok;
 
@@ -262,7 +262,7 @@ TEST_P(SampleTest, InfersWithoutKnowingRanks) {
     expect_allows((*types)[i], sample().outputs[i], dims);
 }
 
-/// Runs the operator as the interpreter does. With `alone` nobody else refers to the inputs.
+/// Runs the operator as the interpreter does. With `alone`, no one else refers to the inputs.
 Expected<std::vector<ObjectRef>> run_on_objects(const Case& one, bool alone) {
   std::vector<ObjectRef> inputs,
       results(std::max(one.sample.outputs.size(), one.op->outputs.size()));

@@ -1,4 +1,4 @@
-// Views: wherever an operator says that its result lies in its input's memory, the elements found
+// Views: if an operator says that its result is stored in its input's memory, the elements found
 // there are those that its kernel computes.
 #include <gtest/gtest.h>
 

@@ -84,7 +84,7 @@ bool may_round_otherwise(const ir::Module& module) {
   });
 }
 
-/// Nearly the same values, beside the largest that is finite.
+/// Whether values are nearly equal, compared with the largest finite value.
 bool close_values(const Tensor& a, const Tensor& b) {
   if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return identical(a, b);
   float largest = 1;
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, EachPass, ::testing::Range<std::size_t>(0, all_
                            return std::string(all_passes()[info.param].name);
                          });
 
-/// The text with one use of a value in the place of another.
+/// Returns the text with one use of a value replaced by another value.
 std::string rewired(const std::string& text, std::mt19937& random) {
   std::vector<std::pair<std::size_t, std::size_t>> tokens;  // where a value is named, and how long
   for (std::size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1))
@@ -217,7 +217,7 @@ TEST_P(EachPass, RewiredModulesKeepResults) {
   EXPECT_GT(sound, 20);
 }
 
-// What would fail in a step must not where there is none.
+// A computation that would fail in a step must not fail if the loop takes no step.
 TEST(HoistInvariant, LoopsOfNoRowsComputeNothing) {
   ir::Module module = read(R"(module {
   graph(%0 "x": f32[T], %1 "s": i64[1], %2 "h": f32[]) {
@@ -481,7 +481,7 @@ ir::Module sums_of_products(int sums, std::string_view steps) {
       fmt::join(args, ", "), scanned, body, fmt::join(next, ", "), fmt::join(yields, ", ")));
 }
 
-/// Of all loops.
+/// Returns the number of stacked outputs of all loops.
 std::size_t count_stacks(const ir::Module& module) {
   std::size_t count = 0;
   for (const ir::NodeId id : module.region(module.top()).nodes)
@@ -489,8 +489,8 @@ std::size_t count_stacks(const ir::Module& module) {
   return count;
 }
 
-// What one round stacks leaves no room for more in the next. Four times the 32 elements that are
-// scanned are 8 rows of 16; 64 MiB are 10 stacks of 6.4 MB.
+// Rows stacked by one round count against the limit of the next. Four times the 32 scanned elements
+// are 8 rows of 16; 64 MiB are 10 stacks of 6.4 MB.
 TEST(AccumulateAsProduct, BoundsTheStackedRowsOfAllRounds) {
   for (const auto& [steps, most] : {std::pair("T", 8U), std::pair("100000", 10U)}) {
     SCOPED_TRACE(steps);
@@ -526,7 +526,7 @@ TEST(LoopToMap, BoundsTheBytesOfAllSteps) {
   }
 }
 
-/// Of the inputs x and h, with `body` as the graph's: a chain of any number of loops and nodes.
+/// A graph of the inputs x and h and of `body`: a chain of any number of loops and nodes.
 ir::Module read_scans(const std::string& body) {
   return read("module { graph(%0 \"x\": f32[T,2], %1 \"h\": f32[2]) {\n" + body + "} }");
 }
@@ -544,7 +544,7 @@ std::string scan_of(int first, const std::string& rows, int captured) {
 /// Numbers of values that scan_of takes.
 constexpr int kOfScan = 7;
 
-// Each of these takes long where what stands between two loops is walked for every pair of them.
+// Each case is slow if the nodes between two loops are visited for every pair of loops.
 TEST(FuseProducerLoop, TakesManyLoopsAndNodes) {
   constexpr int kLoops = 2000;
   const auto axis = [](int value, std::string_view more = "") {
@@ -577,7 +577,7 @@ TEST(FuseProducerLoop, TakesManyLoopsAndNodes) {
     add(name, many, at(kLoops - 1), false);
   }
 
-  // Loops that scan what is made of the rows of all, behind nodes that need their last states.
+  // Loops that scan values made of the rows of all, after nodes that need their last states.
   constexpr int kProducers = 16;
   std::string behind;
   int rows = 0, state = 1, next = at(kProducers);

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Cache = CodeCache<std::string, int>;
 
-/// Makes 7 once it is told to go on, and counts how often it began.
+/// Makes 7 once `may_end` is set, and counts how often it began.
 struct Slow {
   std::shared_ptr<std::atomic<bool>> may_end = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<std::atomic<int>> begun = std::make_shared<std::atomic<int>>(0);

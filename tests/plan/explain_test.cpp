@@ -1,4 +1,4 @@
-// What people are told of a loop's strategy: the reason that is one.
+// The description of a loop's strategy that users read, with the reason that applies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class Explain : public testing::Test {
     return binding ? describe_strategy(**binding, (*binding)->loops[0]) : binding.error().message();
   }
 
-  /// Of an f32[8] and an i64[100].
+  /// Binds a module for an f32[8] and an i64[100].
   std::shared_ptr<const Binding> bind(const std::string& text, bool always) {
     const Expected<ir::Module> module = ir::parse(text, ops::find_op);
     if (!module) throw std::runtime_error(module.error().message());
@@ -87,7 +87,7 @@ TEST_F(Explain, OneStepIsStepped) {
   EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: code of such a body takes over"));
 }
 
-// What is known of sizes becomes code around the node in the way, which is named.
+// Known sizes let the nodes around the one in the way be compiled, and that node is named.
 TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
   const std::string body =
       "%5 = mul(%3, %4) : f32[8] %7 = tanh(%5) : f32[8] %8 = non_zero(%7) : i64[1,?0] "

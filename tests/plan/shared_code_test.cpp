@@ -77,7 +77,7 @@ std::vector<std::vector<Shape>> with_steps(const std::vector<std::int64_t>& coun
   return feeds;
 }
 
-// The projection of all steps is the largest buffer, so that all others lie behind it.
+// The projection of all steps is the largest buffer, so all others are stored after it.
 TEST_F(SharedCode, OfABodyBehindTheProjectionOfAllSteps) {
   constexpr const char* kText = R"(module "projected" {
   graph(%0 "x": f32[T,2,3], %1 "h0": f32[2,20], %2 "W": f32[3,20], %3 "R": f32[20,20]) {
@@ -102,7 +102,7 @@ TEST_F(SharedCode, OfABodyBehindTheProjectionOfAllSteps) {
   EXPECT_EQ(codes_of(kText, feeds, "compiled per step"), 1);
 }
 
-// Neighbours in the batch lie as many elements apart as all steps have.
+// The distance between neighbours in the batch is the number of elements of all steps.
 TEST_F(SharedCode, OfABodyOverSequencesOneAfterTheOther) {
   constexpr const char* kText = R"(module "batch_first" {
   graph(%0 "x": f32[2,T,20], %1 "h0": f32[2,20], %2 "R": f32[20,20]) {
@@ -124,7 +124,7 @@ TEST_F(SharedCode, OfABodyOverSequencesOneAfterTheOther) {
   EXPECT_EQ(codes_of(kText, feeds, "compiled per step"), 1);
 }
 
-// Rows that an index picks of a slice lie as far apart as all steps' rows.
+// The distance between rows that an index picks from a slice is the length of all steps' rows.
 TEST_F(SharedCode, OfABodyThatGathersAcrossTheSteps) {
   constexpr const char* kText = R"(module "across" {
   graph(%0 "x": f32[5,T,4], %1 "h0": f32[4], %2 "at": i64[3]) {

@@ -1,4 +1,5 @@
-// A file of its own: beside inlined callers, compilers take the pairs below for mismatched ones.
+// Is a separate file because compilers report the pairs below as mismatched next to inlined
+// callers.
 #include "tests/runtime/count_allocations.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Sequences, optionals and strings in planned runs: what is handed over, what is kept, and what it
-// costs the nodes beside them.
+// Sequences, optionals and strings in planned runs: what is moved, what is kept, and that nodes on
+// tensors pay nothing for them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ TEST(Objects, ItemsOfOtherSizesThanTheTypeSaysAreErrors) {
   EXPECT_THAT(result.error().message(), HasSubstr("the result has sizes [3], [2] were expected"));
 }
 
-// A captured sequence beside a body of numbers: steps allocate no more than without it.
+// A captured sequence in a loop over numbers: steps allocate no more than without it.
 TEST(Objects, NodesThatTouchNoneAllocateNothing) {
   const auto binding = bind(R"(module {
     graph(%0 "n": i64[], %1 "s": sequence(f32[2]), %2 "x": f32[2]) {

@@ -3,9 +3,9 @@
 namespace scanloom::ops {
 
 std::vector<Sample> lu_solve_samples() {
-  // Of [[0, 2], [4, 1]].
+  // Factors of [[0, 2], [4, 1]].
   const Tensor lu = f64({2, 2}, {4, 1, 0, 2}), pivots = i64({2}, {1, 1});
-  // Of [[1, 2], [4, 4]] and [[2, 0], [0, 2]].
+  // Factors of [[1, 2], [4, 4]] and [[2, 0], [0, 2]].
   const Tensor two = f32({2, 2, 2}, {4, 4, 0.25, 1, 2, 0, 0, 2});
   const Tensor exchanged = i64({2, 2}, {1, 1, 0, 1});
   const std::vector<ir::NamedAttr> straight = {{"transposed", 0}}, across = {{"transposed", 1}};

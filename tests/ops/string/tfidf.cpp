@@ -5,7 +5,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Of the pool of ONNX's own tests: 2, 3, 5, 4 and the pairs 5 6, 7 8, 6 7.
+/// Attributes with the pool of ONNX's own tests: 2, 3, 5, 4 and the pairs 5 6, 7 8, 6 7.
 std::vector<ir::NamedAttr> pooled(const char* mode, std::int64_t least, std::int64_t most,
                                   std::int64_t skips, std::vector<double> weights = {},
                                   Integers starts = {0, 4},

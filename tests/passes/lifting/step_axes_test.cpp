@@ -1,5 +1,5 @@
-// Where the steps of a sequence stand outside of loops: where they are followed, pieces of the
-// sequence must give the pieces of the results.
+// The axis of the steps of a sequence outside of loops: if it is tracked through a node, pieces of
+// the sequence must give the pieces of the results.
 #include "passes/lifting/step_axes.h"
 
 #include <gmock/gmock.h>

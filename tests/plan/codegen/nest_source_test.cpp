@@ -74,7 +74,7 @@ TEST(NestSource, DifferencesFromTheGreaterOfTwoAreNotMoreThanZero) {
 }
 
 TEST(NestSource, OtherDifferencesMayBeMoreThanZero) {
-  // The greatest of each column beside rows.
+  // The maximum of each column, subtracted along rows.
   EXPECT_FALSE(is_shorter(R"(
     %4 = reduce(%0) {kind = "max", axes = [0], keepdims = 0} : f32[4]
     %5 = unsqueeze(%4) {axes = [1]} : f32[4,1]
