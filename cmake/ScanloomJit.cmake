@@ -1,5 +1,5 @@
-# libscanloom_jit.so: the only part that links LLVM, loaded by libscanloom.so when the first loop is
-# compiled, so that nobody pays for LLVM who does not use it.
+# libscanloom_jit.so: the only part that links LLVM. libscanloom.so loads it when the first loop is
+# compiled, so that only programs that compile loops pay for LLVM.
 if(DEFINED CMAKE_C_COMPILER)
   enable_language(C)  # LLVM's own find modules try that compiler where one is named
 endif()

@@ -40,7 +40,7 @@ function(scanloom_layer folder)
   set(headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional>
               <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
   if(SCANLOOM_SANITIZE MATCHES "undefined" AND NOT LAYER_INNER_LOOPS AND NOT folder STREQUAL ops)
-    # Elements may lie at any address, the objects of programs do not.
+    # Elements may be unaligned; the objects of programs are aligned.
     target_compile_options(scanloom_${name} PRIVATE -fno-sanitize=alignment)
   endif()
   set(group_suffix "")

@@ -48,7 +48,7 @@ scanloom_write_pc(${PROJECT_BINARY_DIR}/scanloom-uninstalled.pc "\${pcfiledir}"
 install(FILES ${PROJECT_BINARY_DIR}/scanloom.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# As they lie in the tree, so that the links between them hold.
+# Keeps the layout of the source tree, so that links between the documents work.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 install(FILES README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)

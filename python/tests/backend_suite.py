@@ -162,7 +162,8 @@ def _is_text(array: np.ndarray) -> bool:
 
 
 def _widened(array: np.ndarray) -> np.ndarray:
-    """What numpy has no arithmetic for (bfloat16, float8, int4 and so on), as float32: exact."""
+    """Returns types that numpy has no arithmetic for (bfloat16, float8, int4 and so on) as float32,
+    exactly."""
     return array if array.dtype.isbuiltin == 1 else array.astype(np.float32)
 
 

@@ -25,7 +25,7 @@ def applied(function, *arrays):
 
 
 def check(found, expected, ulps=8):
-    """Equal but for so many roundings of the magnitude of the number."""
+    """Checks equality up to `ulps` roundings of the magnitude of the number."""
     expected = np.asarray(expected)
     assert found.dtype == expected.dtype and found.shape == expected.shape
     if expected.dtype.kind not in "fc":

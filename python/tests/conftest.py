@@ -21,7 +21,7 @@ onnxruntime.set_default_logger_severity(4)
 
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:
-    """The folder of models that is shared beside the project; the test is skipped without it."""
+    """The folder of models shared next to the project; the test is skipped without it."""
     if not SHARED.is_dir():
         pytest.skip(SHARED_ABSENT)
     return SHARED
@@ -56,7 +56,7 @@ def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Of tests that run in several processes, each hands its lines to the one that prints."""
+    """Hands the lines of a worker process to the process that prints."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["figures"] = session.config.stash.get(_FIGURES, [])

@@ -56,8 +56,8 @@ class Tally(converted.Tally):
         return super().line(title).replace("as ONNX", "as IR").replace("onnxruntime", "OpenVINO")
 
     def settle(self) -> None:
-        """Runs in OpenVINO what waits for it. That it runs a model beside others counts as much as
-        that it runs it alone."""
+        """Runs the waiting models in OpenVINO. A model that runs together with others counts as one
+        that runs alone."""
         waiting, self.waiting = self.waiting, []
         for each, found in zip(waiting, run_together(waiting), strict=True):
             try:
@@ -71,9 +71,10 @@ class Tally(converted.Tally):
 
 def check(path: str | pathlib.Path, feeds: converted.Feeds, folder: pathlib.Path, tally: Tally,
           tolerance: float = 2e-6, known: str = "", name: str = "") -> None:  # fmt: skip
-    """Converts the model and compares what it gives; AssertionError where that differs. OpenVINO
-    follows when the tally is settled. `known`: why it gives other results of the model, which is then
-    checked to be so still. `name`: what a failure there is told of; the file's if there is none."""
+    """Converts the model and compares its results; AssertionError if they differ. OpenVINO follows
+    when the tally is settled. `known`: the reason why OpenVINO gives other results for the model,
+    which is then checked to still be so. `name`: the name that a failure there is reported under;
+    by default, the file's."""
     target = folder / "converted.xml"
     try:
         scanloom.convert(path, target)
@@ -139,7 +140,8 @@ def run_there(path: str | pathlib.Path, feeds: converted.Feeds) -> list[np.ndarr
 
 
 def run_together(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
-    """The results of each; None of those that OpenVINO does not run, or not beside others."""
+    """Returns the results of each model; None for those that OpenVINO does not run, or not together
+    with others."""
     if not models:
         return []
     try:
@@ -150,7 +152,7 @@ def run_together(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
 
 
 def _as_one(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
-    """As run_together; RuntimeError where one of them is not run."""
+    """Like run_together, but raises RuntimeError if one of them is not run."""
     core = openvino.Core()
     read = [core.read_model(each.path) for each in models]
     alone = [bool(each.get_sinks()) for each in read]  # states would meet

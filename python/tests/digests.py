@@ -17,7 +17,7 @@ import scanloom
 
 
 def digest(results: list[np.ndarray]) -> str:
-    """Of element types, shapes and bits."""
+    """Returns a hash of element types, shapes and bits."""
     whole = hashlib.sha256()
     for result in results:
         whole.update(f"{result.dtype} {result.shape} ".encode())

@@ -1,10 +1,11 @@
-"""Runs single operators on sizes, axes and tables that nobody foresaw, planned and interpreted, in a
-process of its own, whose address space is limited.
+"""Runs single operators on unexpected sizes, axes and tables, planned and interpreted, in a process
+of its own, whose address space is limited.
 
-The models and inputs are those of ONNX's backend suite; whatever is an integer in them is fed, and
-some of it is replaced: numbers by extreme ones, lists by longer, shorter or empty ones or by those of
-another integer type, sizes of other inputs by neighbouring ones. Prints one JSON line per case, before it is run and after. Called
-with the suite's folder, the seed, and the number of the first case."""
+The models and inputs are those of ONNX's backend suite. All their integers are fed, and some are
+replaced: numbers by very large or small ones, lists by longer, shorter or empty ones or by those of
+another integer type, sizes of other inputs by neighbouring ones. Prints one JSON line per case,
+before it is run and after. Called with the suite's folder, the seed, and the number of the first
+case."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ Feeds = dict[str, Any]
 
 
 def cases(suite: pathlib.Path) -> list[str]:
-    """Those of one operator, which pass as they are."""
+    """Returns the cases of single operators, which pass unchanged."""
     return [name for name in backend_suite.read_table() if name.startswith("node/")]
 
 

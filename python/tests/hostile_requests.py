@@ -123,7 +123,7 @@ def message(field: int, inner: bytes) -> bytes:
 
 
 def head(field: int, size: int) -> bytes:
-    """What stands before that many bytes of a message."""
+    """Returns the tag and length that precede that many bytes of a message."""
     return varint(field << 3 | 2) + varint(size)
 
 

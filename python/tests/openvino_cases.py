@@ -74,7 +74,8 @@ def layer(graph: openvino_ir.Graph, one: Case, operands: Sequence[openvino_ir.Po
 
 
 def parameters(graph: openvino_ir.Graph, one: Case, sizes: str = "known") -> list[openvino_ir.Port]:
-    """Whose sizes the model says, or, of operands not Sized, "unknown" sizes or "any" rank."""
+    """Returns a Parameter per operand, of "known" sizes or, unless the operand is Sized, of
+    "unknown" sizes or "any" rank."""
     ports: list[openvino_ir.Port] = []
     for x in one.operands:
         if isinstance(x, Fixed):

@@ -1,4 +1,4 @@
-"""What OpenVINO's operations over windows mean, in plain numpy, element by element."""
+"""Formulas of OpenVINO's operations over windows in plain numpy, element by element."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def cubic(t: float, a: float) -> float:
 def resized(x: np.ndarray, axes: Ints, sizes: Ints, scales: Sequence[float], mode: str = "nearest",
             coordinates: str = "half_pixel", nearest_mode: str = "round_prefer_floor", a: float = -0.75,
             antialias: bool = False) -> np.ndarray:  # fmt: skip
-    """Filters are normalised, and cover what lies in x alone where `antialias` says so."""
+    """Filters are normalised. They cover only elements inside x if `antialias` is set."""
     y = x.astype(np.float64)
     for axis, out, scale in zip(axes, sizes, scales, strict=True):
         size = y.shape[axis]
@@ -174,7 +174,7 @@ def greatest_samples(x: np.ndarray, corners: np.ndarray, images: Ints, height: i
 
 
 def by_onnx(op: str, inputs: Sequence[np.ndarray], opset: int = 20, **attributes: Any) -> np.ndarray:
-    """What onnx's own evaluator gives for one node."""
+    """Returns the result of onnx's own evaluator for one node."""
     names = [f"x{i}" for i in range(len(inputs))]
     declared = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
                 for name, value in zip(names, inputs, strict=True)]  # fmt: skip
@@ -269,7 +269,7 @@ def deformed(x: np.ndarray, offsets: np.ndarray, w: np.ndarray, mask: np.ndarray
 
 
 def decoded(best: np.ndarray, lengths: Ints, blank: int, merges: bool) -> tuple[np.ndarray, np.ndarray]:
-    """CTC: classes [batch, steps], -1 behind the last one, and how many there are."""
+    """CTC: classes [batch, steps], -1 after the last one, and how many there are."""
     y, counts = np.full(best.shape, -1), []
     for row, (line, length) in enumerate(zip(best, lengths, strict=True)):
         kept = [one for t, one in enumerate(line[:length])
@@ -310,8 +310,9 @@ def cubic_weight(distance: float) -> float:
 
 
 def taps(at: float, size: int, mode: str, padding: str, align: bool) -> list[tuple[int, float]]:
-    """Elements along one axis and their weights. A place is moved before it is rounded or
-    interpolated, but for bicubic, where each of the four elements is moved instead."""
+    """Returns elements along one axis and their weights. The position is moved inside before it is
+    rounded or interpolated, except for bicubic, where each of the four elements is moved
+    instead."""
     if mode == "nearest":
         return [(int(np.rint(inside(at, size, padding, align))), 1.0)]
     if mode == "bilinear":

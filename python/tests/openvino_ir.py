@@ -28,7 +28,7 @@ class Port:
 
 
 def shape_text(shape: Sequence[int | str] | None) -> str:
-    """Of a Parameter; None stands for any number of axes, -1 for any size."""
+    """Returns the shape of a Parameter as text; None means any number of axes, -1 any size."""
     if shape is None:
         return "..."
     return ",".join("?" if size == -1 else str(size) for size in shape)
@@ -56,8 +56,8 @@ class Graph:
         precision: str = "FP32",
         **data: Any,
     ) -> Port:
-        """A layer; data that are lists or booleans are written as IRs have them. An input None gets
-        a port that no edge leads to. Sizes of ports are left out: nobody relies on them."""
+        """Adds a layer. Data that are lists or booleans are written as IRs have them. An input None
+        gets a port without an edge. Sizes of ports are left out, as no reader relies on them."""
         index = len(self.layers)
         layer = ElementTree.Element("layer", id=str(index), name=name or f"{kind}_{index}", type=kind)
         if version is not None:

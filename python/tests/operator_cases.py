@@ -81,7 +81,7 @@ def feeds_of(one: Case) -> dict[str, np.ndarray]:
 
 
 def wide(value: Any) -> Any:
-    """Reals narrower than f32 as f32, for evaluators that do not know them."""
+    """Returns floats narrower than f32 as f32, for evaluators that do not know them."""
     narrow = value is not None and value.dtype.kind in "fV" and value.dtype.itemsize < 4
     return value.astype(F32) if narrow else value
 

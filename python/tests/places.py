@@ -1,4 +1,4 @@
-"""Where models and recordings lie."""
+"""The folders of models and recordings."""
 
 from __future__ import annotations
 

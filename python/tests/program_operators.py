@@ -1,5 +1,6 @@
-"""What steps of random scans are made of (scan_programs): each operator once, for expressions and for
-numpy, where numbers may be complex: derivatives are their imaginary parts, decisions the real ones."""
+"""The operators in steps of random scans (scan_programs): each once for expressions and once for
+numpy. In numpy, numbers may be complex: derivatives are their imaginary parts, and decisions use
+the real parts."""
 
 from __future__ import annotations
 

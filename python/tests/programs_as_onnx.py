@@ -54,7 +54,7 @@ def _graph(name: str, graph: Graph, inner: bool = True) -> onnx.GraphProto:
 
 
 def _info(value: Value, declared: int) -> onnx.ValueInfoProto:
-    """Of sizes, of a rank, of an element type, or of a name alone."""
+    """Declares sizes, a rank, an element type, or a name alone, depending on `declared`."""
     if declared == 3:
         return onnx.ValueInfoProto(name=value.name)
     shape: Optional[list[Any]] = None

@@ -184,7 +184,8 @@ class ProgramMaker(OperatorMaker):
         return self.given(graph, np.array(not self.source.chance(1, 8)), "bool")
 
     def next_condition(self, body: Graph, seen: list[Value], must_end: bool, unread: bool) -> Value:
-        """Of the body; a loop without a trip count counts its steps itself."""
+        """Returns the condition that a body yields; a loop without a trip count counts its steps
+        itself."""
         step, going = body.formals[:2]
         kind = self.source.pick(4)
         if kind == 0 and not must_end:

@@ -134,7 +134,7 @@ class OperatorMaker:
             self.constant(graph, seen, depth)
 
     def nesting(self) -> list[Any]:
-        """What makes nodes with bodies."""
+        """Returns the functions that make nodes with bodies."""
         return []
 
     def node(self, graph: Graph, op: str, inputs: Sequence[Optional[Value]],

@@ -109,7 +109,7 @@ def forms() -> list[Form]:
 
 
 def batched_forms() -> list[Form]:
-    """Those of Scan-8, whose axes are fixed: no direction of its outputs either."""
+    """Returns the forms of Scan-8, whose axes are fixed and whose outputs have no direction."""
     return [
         Form(rank, (1,) * inputs, (1,) * inputs, (reverse, not reverse)[:inputs],
              (False,) * inputs, states)

@@ -1,9 +1,10 @@
-"""Random programs of Theano's scan, as data: made from bytes, built as expressions, and computed step
-by step in numpy, also over complex numbers, so that derivatives are exact.
+"""Random programs of Theano's scan, as data: made from bytes, built as expressions, and computed
+step by step in numpy, also over complex numbers, so that derivatives are exact.
 
-What a program holds: loops in loops; taps of sequences and outputs; several states; maps; branches;
-until; n_steps, also negative, symbolic and 0; go_backwards; truncate_gradient; checkpoints; captured
-values, passed or found. Sizes are small, functions smooth, or kinked where no value comes to lie."""
+Programs contain loops in loops; taps of sequences and outputs; several states; maps; branches;
+until; n_steps, also negative, symbolic and 0; go_backwards; truncate_gradient; checkpoints;
+captured values, passed or found. Sizes are small. Functions are smooth, or have kinks that no value
+reaches."""
 
 from __future__ import annotations
 
@@ -203,7 +204,7 @@ class ScanMaker:
         return rows
 
     def finish(self, loop: Loop, inner: list[int], rows: list[Shape], depth: int) -> None:
-        """What the body yields: a value of each state's shape, and further rows."""
+        """Adds the values that the body yields: one of each state's shape, and further rows."""
         for shape in rows:
             name = self.value(inner, lambda s, shape=shape: s == shape)
             node = Node("settle", [name], [self.fresh(shape)])
@@ -219,7 +220,7 @@ class ScanMaker:
             loop.checkpoint = self.source.of(("sqrt", {"every": 2}, {"every": 3}, "all"))
 
     def picked(self, loop: Loop, steps: int, states: int) -> list[int]:
-        """What is read of the outputs, as values of the loop's surroundings."""
+        """Returns values of the loop's surroundings that are read from its outputs."""
         names = []
         for i, name in enumerate(loop.yields):
             choices = ["sum", "weighted", "ends"]

@@ -36,7 +36,7 @@ def model(
     symbolic: bool = False,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node. None is an input that is left out; `symbolic`: no size is told."""
+    """A model of one node. An input None is left out; with `symbolic`, sizes are left open."""
     names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
     results = [f"y{i}" for i in range(outputs)]
     node = helper.make_node(op, names, results, domain=domain, **attributes)
@@ -87,7 +87,7 @@ def run(
 def by_reference(
     op: str, inputs: Sequence[Optional[np.ndarray]], outputs: int = 1, **rest: Any
 ) -> list[np.ndarray]:
-    """What onnx's own evaluator gives."""
+    """Returns the results of onnx's own evaluator."""
     proto = model(op, inputs, outputs, **rest)
     return reference.ReferenceEvaluator(proto).run(None, feeds(inputs))
 

@@ -1,7 +1,8 @@
-"""What each operator gives in each of its versions, after numpy: the table of test_old_versions.py.
+"""The results of each operator in each of its versions, by numpy: the table of
+test_old_versions.py.
 
 A row holds for a range of operator sets and is run once for each version of the operator that
-begins in that range. What a later version would refuse stands in rows of its own.
+begins in that range. Attributes and inputs that a later version would refuse are in separate rows.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ TEST(Interpreter, SizesOfNoRowsComeFromOperands) {
   EXPECT_EQ(results[1].shape()[1], 1);
 }
 
-/// Returns the slices of [0, 1, ..., size - 1] that a loop reads through the scanned `port`, and
-/// the step numbers.
+/// Returns the slices of [0, 1, ..., size - 1] that a loop reads through the scanned `port`,
+/// stacked.
 std::vector<Tensor> windows(std::string_view port, std::int64_t size) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < size; ++i) values.push_back(static_cast<float>(i));

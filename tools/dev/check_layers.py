@@ -11,7 +11,8 @@ import source_tree
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """What a folder may include: folders of src/, public headers, and third-party libraries."""
+    """The includes that a folder may have: folders of src/, public headers, and third-party
+    libraries."""
 
     folders: tuple[str, ...] = ()
     public: str = "values"  # none, values (VALUE_HEADERS), all

@@ -159,7 +159,8 @@ def test_constants_of_few_bits(tmp_path):
 
 
 def test_large_constants_are_written_once(tmp_path):
-    """One that two bodies read stands in the main graph, or once in the file beside it."""
+    """A constant that two bodies read is stored once: in the main graph, or in the file next to the
+    model."""
     weights = scanloom.shared(np.arange(4096, dtype=np.float64).reshape(64, 64) / 1e4, "w")
     x = T.matrix("x")
     rows, _ = scanloom.scan(lambda row: T.tanh(T.dot(row, weights)) @ weights, sequences=x)
@@ -290,7 +291,8 @@ def test_external_data_of_the_source_is_not_replaced(tmp_path):
 
 
 def nested_branches(depth):
-    """Of either side the first is one more branch, in which x is negated."""
+    """Builds branches in which the first operation of each region is another branch, where x is
+    negated."""
     graph = openvino_ir.Graph()
     c, x = graph.parameter("c", "bool", []), graph.parameter("x", "float32", [2])
 

@@ -64,8 +64,8 @@ def test_shared_models(shared, name, tmp_path, report):
 
 
 def test_loops_of_onnx(tmp_path, report):
-    """Those of the other suites: every way in which ports go together, filters, nests, branches;
-    some of them onnxruntime runs otherwise than the rule says."""
+    """The loops of the other suites: all combinations of ports, filters, nests, branches.
+    onnxruntime runs some of them differently from the specification."""
 
     def models() -> Any:
         for case in digests.all_cases():

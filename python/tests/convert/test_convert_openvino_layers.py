@@ -402,7 +402,7 @@ def test_layers(family: str, tmp_path: pathlib.Path, report: Report) -> None:
 
 
 def test_refused(tmp_path: pathlib.Path) -> None:
-    """What an IR cannot hold, with the reason."""
+    """Models that an IR cannot hold, with the reason."""
     image, sizes = randoms(1, 2, 6, 5), const([1, 2, 9, 11], np.int64)
     volume, offset = randoms(1, 2, 5, 5, 5), randoms(1, 24, 4, 4, 4)
     cases = [

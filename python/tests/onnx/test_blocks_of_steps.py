@@ -33,7 +33,7 @@ CELL = """g (float[T,4,20] xs, float[4,64] h0, float[20,64] w, float[64] b, floa
         }}> (h0, xs)
     }}"""
 
-# Ends behind step `last`, over rows that are made outside.
+# Ends after step `last`, over rows that are made outside.
 STOPPING = parse(
     """g (float[T,3] xs, float[256] h0, float[3,256] w, int64 last) => (float[256] h, float[256] sums) {
       p = MatMul(xs, w)

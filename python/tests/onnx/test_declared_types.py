@@ -1,4 +1,4 @@
-"""What a file declares of its own values is shown to users and never relied on."""
+"""Types that a file declares for its own values are shown to users and never relied on."""
 
 import numpy as np
 import onnx

@@ -133,7 +133,7 @@ def test_branches(go):
 
 @pytest.mark.parametrize("go", [True, False])
 def test_handed_on_through_functions_loops_and_branches(go):
-    """Three functions, each with other names; the innermost call stands in a loop in a branch."""
+    """Three functions, each with other names; the innermost call is in a loop in a branch."""
     inner_loop = helper.make_graph(
         [helper.make_node("Identity", ["cc"], ["cc2"]), taking(call("repeat", ["n", "u"], ["r"]), what="f")],
         "in_loop", [value("j", TensorProto.INT64, ()), value("cc", TensorProto.BOOL, ()), value("u")],

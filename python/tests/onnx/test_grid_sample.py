@@ -62,7 +62,7 @@ def test_cubic_taps_of_small_images(shape: tuple[int, int], padding: str) -> Non
 
 
 def test_a_constant_image_stays_constant_beyond_its_border() -> None:
-    """The weights of the taps sum to 1 wherever the place lies."""
+    """The weights of the taps sum to 1 at every location."""
     fed = feeds()
     fed["x"] = np.full((2, 3, 5, 7), 2, np.float32)
     (y,) = scanloom.InferenceSession(model(20, "bicubic", "border", 0)).run(None, fed)

@@ -52,7 +52,7 @@ def states(start, steps):
 
 
 def outcome(read, rows):
-    """What numpy gives; None where that is an error."""
+    """Returns numpy's result, or None if that is an error."""
     try:
         return read(rows)
     except IndexError:
@@ -110,7 +110,7 @@ def test_reads_of_a_loop_that_a_condition_ends(name):
 
 @pytest.mark.parametrize("name", ["[-2]", "[-3:]", "[-40:]", "several"])
 def test_reads_of_loops_over_sequences(name):
-    """Of known and of open sizes, forwards and backwards."""
+    """Sequences of known and of open sizes, forwards and backwards."""
     read, xs = READS[name], T.dmatrix("xs")
     for backwards in (False, True):
         outputs, _ = theano.scan(
@@ -177,7 +177,7 @@ def test_gradients_through_such_reads(read):
 
 
 def test_products_of_rows_are_those_of_the_rows_that_are_read():
-    """The output is no state, and is read element by element behind the loop."""
+    """The output is no state, and is read element by element after the loop."""
     n, start, w = T.lscalar("n"), T.dvector("start"), T.dmatrix("w")
     outputs, _ = theano.scan(
         lambda x, w: [T.sin(x) + 0.5 * x, T.dot(x, w)],
@@ -400,7 +400,7 @@ def test_memory_does_not_grow_with_the_steps(name):
 
 @pytest.mark.parametrize("read", ["all", "sum", "[-3:]"])
 def test_explain_speaks_of_the_memory_of_the_last_call(read):
-    """Whose number of steps only the call knows."""
+    """The memory of loops whose number of steps only the call knows."""
     reads = {"all": lambda rows: rows, "sum": lambda rows: rows.sum(0), "[-3:]": READS["[-3:]"]}
     n, start = T.lscalar("n"), T.dvector("start")
     rows, _ = theano.scan(lambda x: x * 0.5, outputs_info=start, n_steps=n)

@@ -1,4 +1,4 @@
-"""What onnxruntime warns of aloud when a model is loaded is a Python warning here."""
+"""Warnings that onnxruntime prints when a model is loaded are Python warnings here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is wrong with a node is an error only where the node is run: not on the side of a branch that
-is not taken, nor in the body of a loop that takes no step."""
+"""A faulty node is an error only if it is run: not in the region of a branch that is not taken, nor
+in the body of a loop that takes no step."""
 
 import numpy as np
 import pytest

@@ -50,7 +50,7 @@ def saved(array: np.ndarray) -> bytes:
 
 
 def field(number: int, value: Union[int, bytes]) -> bytes:
-    """Of a protobuf message; numbers and lengths below 128."""
+    """Returns a field of a protobuf message; numbers and lengths must be below 128."""
     if isinstance(value, int):
         return varint(number << 3) + bytes([value])
     return varint(number << 3 | 2) + varint(len(value)) + value
@@ -244,7 +244,7 @@ def test_folders_are_told_with_what_is_in_them(tmp_path: pathlib.Path) -> None:
 
 
 def test_hostile_archives_are_only_looked_at() -> None:
-    """Directories that lie about their sizes and places."""
+    """Directories whose sizes and offsets are wrong."""
     whole = zipped(*(f"f{i}" for i in range(20)))
     for at in range(0, len(whole)):
         for change in (b"\xff", b"\x00"):

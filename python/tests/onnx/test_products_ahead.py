@@ -1,6 +1,6 @@
-"""Recurrent loops of one row whose weights do not fit L1: the products of inputs are
-made beside those of the state, some steps ahead, where that pays. Every way to execute gives the
-interpreter's bits."""
+"""Recurrent loops of one row whose weights do not fit L1: the products of inputs are pipelined with
+those of the state, some steps ahead, where that pays. Every way to execute gives the interpreter's
+bits."""
 
 import re
 
@@ -74,7 +74,7 @@ def feeds(hidden: int, steps: int) -> dict[str, np.ndarray]:
 
 
 def blocks_of(model: bytes, given: dict[str, np.ndarray]) -> int | None:
-    """How many steps share the rows that lie there at once, where steps make each other's."""
+    """Returns how many steps one block of rows holds, or None if the products are not pipelined."""
     session = scanloom.InferenceSession(model, threads=1)
     session.run(None, given)
     explained = session.explain()
@@ -160,7 +160,7 @@ def test_pieces_of_a_stream_give_the_bits_of_the_whole():
 
 
 def stopping() -> bytes:
-    """A loop over rows of one product that ends behind step `last`."""
+    """A loop over rows of one product that ends after step `last`."""
     nodes = [
         helper.make_node("Gather", ["xws", "i"], ["xw"]),
         helper.make_node("MatMul", ["h", "r"], ["hr"]),
@@ -285,7 +285,8 @@ def test_which_operand_is_constant(constant, bias, steps):
 
 @pytest.mark.parametrize("steps", [3, 16, 40, 100, 383, 800, 3000])
 def test_steps_that_read_two_rows_of_a_product(steps):
-    """Of an axis that is not the first: the rows of a step do not follow those of the one before."""
+    """Scans an axis that is not the first, so the rows of a step do not follow those of the step
+    before."""
     nodes = [
         helper.make_node("MatMul", ["h", "r"], ["hr"]),
         helper.make_node("Add", ["xw", "hr"], ["sum"]),

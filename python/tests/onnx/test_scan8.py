@@ -22,8 +22,8 @@ def floats(*shape):
 
 
 def step_graph(states, inputs, declared=True):
-    """State k becomes itself plus every element plus k; the rows are the sum of all new states, or
-    of the elements where there is none, and the first element doubled."""
+    """State k becomes itself plus every element plus k. The rows are the sum of all new states (of
+    the elements if there are no states), and the first element doubled."""
     type_of = {"elem_type": TP.FLOAT, "shape": [WIDTH]} if declared else None
 
     def value(name):

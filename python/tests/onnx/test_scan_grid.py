@@ -16,7 +16,7 @@ COUNTS = {"models": 0, "cases": 0}
 
 
 def bits(array):
-    """Of elements narrower than a byte the low bits alone count."""
+    """Returns the bits of each element; only the low bits count for types narrower than a byte."""
     width = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}.get(array.dtype.name, 8)
     packed = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
     return (packed & ((1 << width) - 1)).tobytes()

@@ -32,7 +32,7 @@ def run(graph: str | bytes, feeds: dict[str, Any], **options: Any) -> list[Any]:
 
 
 def error_of(graph: str | bytes, feeds: dict[str, Any], kind: type[Exception]) -> str:
-    """What both ways of running say."""
+    """Returns the message of the error, which both executions must raise."""
     source = graph if isinstance(graph, bytes) else model(graph)
     texts = []
     for execution in EXECUTIONS:
@@ -525,7 +525,7 @@ class Program:
         return self.name(f"Constant <value = int64 {{{value}}}> ()")
 
     def grow(self, sequences: list[str], items: list[str], steps: int) -> list[Any]:
-        """What each step does: functions from lists and arrays to the same."""
+        """Returns one action per step: functions from lists and arrays to the same."""
         actions: list[Any] = []
         for _ in range(steps):
             sequence = str(self.random.choice(sequences))

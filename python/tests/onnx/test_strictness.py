@@ -1,4 +1,5 @@
-"""What breaks a rule of ONNX: an error where onnxruntime refuses it, a warning where it does not."""
+"""Violations of ONNX's rules are an error if onnxruntime refuses them, and a warning if it does
+not."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_a_cache_that_a_step_attends_to(n):
 
 
 def test_the_state_before_is_a_result_too():
-    """What was there before is handed on: the state is copied, and both are right."""
+    """The previous state is an output too: the state is copied, and both results are right."""
     model = parse_model(f"""
 <ir_version: 8, opset_import: ["" : 18]>
 g (float[T, {D}] xs, float[{N}, {D}] s0) => (float[{N}, {D}] last, float[{N}, {D}] before, float[T, {D}, {N}] all)

@@ -1,5 +1,5 @@
-"""`check` finds all that is wrong with an IR at once, what stands in bodies, behind unknown operations
-and in layers that nothing reads included; errors of the XML say where."""
+"""`check` finds all faults of an IR at once, including those in bodies, after unknown operations
+and in layers that nothing reads; errors of the XML include the location."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ FUNCTIONS = [
     case("BitwiseNot", 13, [WHOLE], ~WHOLE), case("BitwiseNot", 13, [TRUTH], ~TRUTH),
 ]  # fmt: skip
 
-ROW = RNG.uniform(0.5, 2, 3).astype(np.float32)  # stands on axis 1 of X with pdpd
+ROW = RNG.uniform(0.5, 2, 3).astype(np.float32)  # aligned with axis 1 of X under pdpd
 BITS = np.array([1, 2, 0, 3, 1, 0, 2], np.int32)
 UNSIGNED = np.array([1, 2, 0, 3, 250, 17, 2], np.uint8)
 
@@ -276,7 +276,7 @@ def test_any_rank(tmp_path: pathlib.Path) -> None:
 
 
 def test_any_rank_refused(tmp_path: pathlib.Path) -> None:
-    """A list of slopes stands on the axis of channels, of which nothing is known."""
+    """A list of slopes applies to the axis of channels, which is unknown here."""
     one = case("PReLU", 1, [X, fixed([0.1, 0.2, 0.3], np.float32)], X)
     with pytest.raises(scanloom.Unsupported, match="input 0 has an unknown number of axes"):
         scanloom.InferenceSession(plain_model(one, "any").save(tmp_path))

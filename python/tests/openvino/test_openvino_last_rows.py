@@ -30,7 +30,7 @@ def places(body: Graph, row: Port, _grown: Port) -> Port:
 
 
 def squeezed(body: Graph, _row: Port, grown: Port) -> Port:
-    """Of no number of axes that is known: one after the first step, two behind it."""
+    """The number of axes is unknown: one after the first step, two after later steps."""
     first = body.add("Slice", [grown, *(body.constant(np.array([at])) for at in (1, 10**6, 1))], 1, 8)
     return body.add("Squeeze", [first])
 

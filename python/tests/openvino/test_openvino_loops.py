@@ -1,5 +1,5 @@
-"""TensorIterator and Loop of OpenVINO: every attribute of port maps and back edges beside plain
-numpy, and beside OpenVINO where it is right."""
+"""TensorIterator and Loop of OpenVINO: every attribute of port maps and back edges compared with
+plain numpy, and with OpenVINO where it is right."""
 
 from __future__ import annotations
 

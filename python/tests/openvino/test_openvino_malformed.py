@@ -344,7 +344,7 @@ def test_a_window_that_a_feed_is_too_short_for(tmp_path: pathlib.Path) -> None:
 
 
 def test_ports_may_leave_their_type_open(tmp_path: pathlib.Path) -> None:
-    """As OpenVINO writes it: what the layer itself says counts."""
+    """OpenVINO writes such types itself; the type of the layer applies."""
     for word in ("UNSPECIFIED", "dynamic", "undefined"):
         session = scanloom.InferenceSession(last_port(sum_of(), word).save(tmp_path))
         assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2, 2]

@@ -1,4 +1,4 @@
-"""IRs that are no files: bytes with weights beside them, and models of OpenVINO."""
+"""IRs that are not files: bytes with separate weights, and models of OpenVINO."""
 
 from __future__ import annotations
 

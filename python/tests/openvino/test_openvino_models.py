@@ -1,5 +1,5 @@
-"""Models in OpenVINO's IR: one that is shared beside the project, and the examples of the
-specification of TensorIterator."""
+"""Models in OpenVINO's IR: one shared next to the project, and the examples of the specification of
+TensorIterator."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def weights(joined: bool) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
 
 def lstm(x: np.ndarray, h: np.ndarray, c: np.ndarray, w: np.ndarray, r: np.ndarray, b: np.ndarray,
          backwards: bool = False) -> np.ndarray:  # fmt: skip
-    """Gates f, i, c, o; the states of all steps, each where its input stood."""
+    """Gates f, i, c, o. Returns the states of all steps, each at the position of its input."""
     def sigmoid(x: np.ndarray) -> np.ndarray:
         return 1 / (1 + np.exp(-x))
 
@@ -89,7 +89,8 @@ def test_lstm_with_negative_stride(shared: pathlib.Path, tmp_path: pathlib.Path)
 
 
 def test_loop_that_adds(shared: pathlib.Path) -> None:
-    """ONNX's Loop in its IR: the sums of all steps are stacked. Its constants lie unaligned."""
+    """ONNX's Loop in its IR: the sums of all steps are stacked. Its constants are stored
+    unaligned."""
     path = shared / "openvino" / "loop_2d_add.xml"
     bits = path.with_suffix(".bin").read_bytes()
     steps = int(np.frombuffer(bits, np.int64, 1)[0])
@@ -135,7 +136,7 @@ def net(layer: str, shapes: list[tuple[int, ...]], version: int = 10) -> str:
 
 
 def completed(layer: str) -> str:
-    """The dots behind types stand for what every layer has."""
+    """Replaces the dots after types by the attributes that every layer has."""
     layer = layer.replace('type="TensorIterator" ...', 'id="100" name="ti" type="TensorIterator" version="opset1"')
     return re.sub(r'<layer id="(\d+)" type="(\w+)" \.\.\.>', r'<layer id="\1" name="\2_\1" type="\2" version="opset1">',
                   layer)  # fmt: skip
@@ -152,9 +153,9 @@ def test_complete_example(tmp_path: pathlib.Path) -> None:
 
 
 def test_typical_example(tmp_path: pathlib.Path) -> None:
-    """Example 1 with the least body that fits it: state' = state + x. Its dots in port_map and
-    back_edges stand for nothing; layer 1, from which its back edge leads, is the Result of the new
-    state here, and has the id 3, since 1 is already the Parameter that it leads to."""
+    """Example 1 with the smallest body that fits it: state' = state + x. Its dots in port_map and
+    back_edges are dropped. Layer 1, where its back edge starts, is the Result of the new state
+    here, and has the id 3, since 1 is already the Parameter at the end of the edge."""
     parameter = ('<layer id="{0}" name="p{0}" type="Parameter" version="opset1"><data element_type="f32" shape="{1}"/>'
                  '<output><port id="0" precision="FP32"/></output></layer>')  # fmt: skip
     result = ('<layer id="{0}" name="r{0}" type="Result" version="opset1"><input><port id="0"/></input></layer>')

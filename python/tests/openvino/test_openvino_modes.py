@@ -39,7 +39,7 @@ BITS: dict[str, tuple[int, Formula]] = {
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 REALS = [np.float16, np.float32, np.float64]
 
-# The sizes of the second operand beside [2, 3, 4], its axes as numpy aligns them, and attributes.
+# The sizes of the second operand next to [2, 3, 4], its axes as numpy aligns them, and attributes.
 MODES: list[tuple[list[int], list[int], dict[str, object]]] = [
     ([2, 3, 4], [2, 3, 4], {"auto_broadcast": "none"}),
     ([2, 3, 4], [2, 3, 4], {"auto_broadcast": "numpy"}),

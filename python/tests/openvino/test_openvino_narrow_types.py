@@ -21,8 +21,9 @@ BITS = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u6": 6, "i4": 4}
 
 
 def packed(word: str, values: np.ndarray) -> bytes:
-    """Of OpenVINO's documents: u1 begins with the highest bit; u2, u4 and i4 with the lowest ones; of
-    u3 and u6, two bytes hold lower bits and a third one the upper bits, all beginning at the top."""
+    """The packing that OpenVINO documents: u1 begins with the highest bit; u2, u4 and i4 with the
+    lowest ones. In u3 and u6, two bytes hold lower bits and a third one the upper bits, all
+    beginning at the top."""
     bits, data = BITS[word], bytearray()
     if word in ("u3", "u6"):
         group, low = (8, 2) if word == "u3" else (4, 4)

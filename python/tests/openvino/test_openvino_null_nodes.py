@@ -1,5 +1,5 @@
 """NullNode: OpenVINO's reader of ONNX makes it of an empty name, so that operands in the middle may
-be left out. It stands for no value wherever it leads."""
+be left out. It means that the value is absent, wherever it is read."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_as_openvino(case: Case, tmp_path: pathlib.Path) -> None:
 
 
 def test_cell_with_joined_weights(tmp_path: pathlib.Path) -> None:
-    """The specification of TensorIterator shows them: W and R side by side, then B."""
+    """Weights as the specification of TensorIterator shows them: W and R concatenated, then B."""
     case = cell_case("LSTM", 1)
     w, r = (openvino_layers.value_of(one) for one in case.operands[3:5])
     case.operands = [*case.operands[:3], Const(np.concatenate([w, r], 1)), case.operands[5]]

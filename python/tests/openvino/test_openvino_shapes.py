@@ -655,7 +655,7 @@ FOUND_WHEN_RUN = [
 @pytest.mark.parametrize(("message", "kind", "version", "operands", "outputs", "data"), FOUND_WHEN_RUN)
 def test_found_when_run(message: str, kind: str, version: int, operands: list, outputs: int, data: dict,
                         tmp_path: pathlib.Path) -> None:  # fmt: skip
-    """What the model leaves open is checked with the feeds; the error names the layer."""
+    """Sizes that the model leaves open are checked with the feeds; the error names the layer."""
     one = case(kind, version, operands, *[np.zeros(0)] * outputs, **data)
     with pytest.raises(scanloom.Error, match=message) as caught:
         run_model(one, plain_model(one, "unknown").save(tmp_path))

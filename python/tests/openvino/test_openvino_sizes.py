@@ -16,7 +16,8 @@ X = np.arange(48, dtype=np.float32).reshape(2, 3, 8)
 
 
 class Sizes:
-    """A model over x, of unknown sizes but for its last one, that computes with its sizes in `word`."""
+    """A model over x, of unknown sizes except for its last one, that computes with its sizes in
+    `word`."""
 
     def __init__(self, word: str) -> None:
         self.word, self.dtype = word, np.dtype(word.replace("i", "int"))

@@ -272,7 +272,7 @@ def test_in_a_loop(how: str, version: int, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("version", [3, 6])
 @pytest.mark.parametrize("computed", [True, False])
 def test_models_of_openvino_itself(version: int, computed: bool) -> None:
-    """In memory, with OpenVINO's own results beside ours."""
+    """In memory, compared with OpenVINO's own results."""
     op = opset3 if version == 3 else opset8
     x, first = (opset8.parameter([1, 2], np.float32, name=name) for name in ("x", "first"))
     begin = opset8.multiply(first, opset8.constant(np.float32(10))) if computed else first

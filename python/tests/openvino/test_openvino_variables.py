@@ -81,7 +81,8 @@ def test_no_step_changes_nothing(tmp_path: pathlib.Path) -> None:
 
 
 def test_readers_see_the_value_before_the_run(tmp_path: pathlib.Path) -> None:
-    """In the main graph and in another loop, before and behind the loop that assigns it."""
+    """Reads in the main graph and in another loop, before and after the loop that assigns the
+    variable."""
     graph = Graph()
     x = graph.parameter("x", shape=(-1, 2))
     graph.result(graph.add("Abs", [read(graph, "sum", 0.5)]))

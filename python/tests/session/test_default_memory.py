@@ -1,4 +1,4 @@
-"""What a run may take where no budget is given: most of what the system has left."""
+"""The memory of a run without a budget: most of the memory that the system has left."""
 
 from __future__ import annotations
 

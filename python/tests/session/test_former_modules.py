@@ -12,7 +12,7 @@ import pytest
 import scanloom
 import scanloom.tensor as T
 
-# Of earlier versions, what their pickles name beside the classes of PUBLIC.
+# Names in pickles of earlier versions, in addition to the classes of PUBLIC.
 PICKLED = [
     "_config _Scan", "_config _Section", "_convert convert", "_from_onnx from_onnx",
     "_function function", "_graph clone", "_loading Source", "_pickling ModelFile",

@@ -180,7 +180,7 @@ def test_newer_versions_are_noted_by_a_lenient_reading():
 
 
 def test_shared_external_data(tmp_path):
-    """Two tensors over the same bytes, half of each; keys that stand twice: the last counts."""
+    """Two tensors share a file, at different offsets; the last of two equal keys counts."""
     model = onnx.load_from_string(parse("g (float[2] x) => (float[2] y) { s = Add(x, a) y = Add(s, b) }"))
     for name, offset in (("a", "0"), ("b", "4")):
         made = model.graph.initializer.add(name=name, data_type=TensorProto.FLOAT, dims=[2])

@@ -1,5 +1,5 @@
-"""Sizes, axes and tables that nobody foresaw, fed to single operators: the planned run and the
-interpreter agree, and nothing ends the process."""
+"""Unexpected sizes, axes and tables, fed to single operators: the planned run and the interpreter
+agree, and nothing ends the process."""
 
 import json
 import pathlib
@@ -35,7 +35,8 @@ def answers(backend_suite_folder):
 
 
 def differ(answer):
-    """Who refuses may find another reason first; who does not makes the same."""
+    """Two executions that fail may give different reasons; if one succeeds, results must be
+    equal."""
     planned, interpreted = answer["automatic"], answer["interpreted"]
     if "fine" in (planned[0], interpreted[0]):
         return planned != interpreted

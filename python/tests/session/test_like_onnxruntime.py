@@ -325,7 +325,7 @@ def bound_memory(ort):
     binding.bind_ortvalue_output("h", value)
     session.run_with_iobinding(binding, ort.RunOptions())
     first = y.copy(), h.copy()
-    given["x"] += 1  # read again where it lies
+    given["x"] += 1  # read again from the same memory
     binding.bind_ortvalue_input("h0", value)  # the state goes on in place
     session.run_with_iobinding(binding)
     second = y.copy(), h.copy(), value.numpy().copy()

@@ -21,7 +21,8 @@ PEER_PROGRAMS, PEER_NEEDED = 360, 200
 
 
 def bits(array):
-    """What has to agree: element type, shape and bits, where all NaNs are one."""
+    """The properties that must agree: element type, shape and bits, with all NaNs taken as
+    equal."""
     array = np.ascontiguousarray(array)
     if array.dtype.kind in "biu":
         return array.dtype, array.shape, array.tobytes()

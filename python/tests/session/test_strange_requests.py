@@ -165,7 +165,7 @@ def test_values_of_texts_know_their_type():
 
 
 def answer_of(session, feeds, options=None):
-    """What run_async hands over."""
+    """Returns the arguments that run_async passes to its callback."""
     answers, done = [], threading.Event()
 
     def callback(*answer):

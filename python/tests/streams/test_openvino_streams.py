@@ -114,7 +114,7 @@ def beside_a_variable() -> Graph:
 
 
 def last_row() -> Graph:
-    """What the body makes in the last step, which is no state."""
+    """A model whose output is a value of the body's last step that is no state."""
     graph = Graph()
     x = graph.parameter("x", shape=(-1, 2, 3))
     body = graph.body()
@@ -400,7 +400,7 @@ def test_functions_keep_no_states_of_loops(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("kind", ["GRUSequence", "GRUCell"])
 def test_another_batch_than_before(kind: str, tmp_path: pathlib.Path) -> None:
-    """The feed is told to be wrong, not the model, and what is kept stays."""
+    """The error blames the feed, not the model, and the kept state is unchanged."""
     graph = Graph()
     x = graph.parameter("x", shape=(-1, 3) if kind == "GRUCell" else (-1, 2, 3))
     shape = (-1, 4) if kind == "GRUCell" else (-1, 1, 4)

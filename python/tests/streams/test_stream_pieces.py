@@ -22,7 +22,7 @@ _ZERO = "zero = Constant <value = float[2,3] {0,0,0,0,0,0}> ()"
 
 
 def model(before: str = "v = Identity(x)", after: str = "y = Identity(w)", size: str = "T,2,3"):
-    """A running sum over T steps of [2,3], nodes before it and behind it."""
+    """A running sum over T steps of [2,3], with nodes before it and after it."""
     return parse(
         f"""g (float[{size}] x) => (float[*] y, float[2,3] h) {{
           {_ZERO}
@@ -141,13 +141,13 @@ def test_pieces_give_the_bits_of_the_whole(name):
 
 
 def test_resizing_each_step():
-    """As it is read, sizes are computed from how many steps there are; the passes know them."""
+    """The model computes sizes from the number of steps when it is read; the passes know them."""
     after = """k = Constant <value = float[3] {1,1,2}> () y = Resize <mode = "linear"> (w, , k)"""
     check_pieces(scanloom.InferenceSession(model(after=after)), {"x": numbers(STEPS, 2, 3)})
 
 
 def second_sum(direction: str) -> str:
-    """Another running sum behind the first one."""
+    """Another running sum after the first one."""
     sum_of_w = _CUMULATE.replace("(zero, v)", "(zero, w)")
     return "k, y = " + sum_of_w.replace("= 1,", f"= 1, {direction} = [1],", 1)
 

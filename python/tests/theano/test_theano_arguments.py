@@ -1,5 +1,5 @@
-"""Axes, modes, masks and other arguments that are no variables: what they do, beside numpy, and what
-is said of those that there are not."""
+"""Axes, modes, masks and other arguments that are not variables: their effect, compared with numpy,
+and the errors for unknown ones."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ CUBE = RANDOM.standard_normal((3, 4, 5))
 
 
 def of(make, *arrays):
-    """What make gives for variables of these arrays."""
+    """Returns the values of make(...) for variables of these arrays."""
     inputs = [T.TensorType(a.dtype, (False,) * a.ndim)() for a in map(np.asarray, arrays)]
     made = make(*inputs)
     return theano.function(inputs, list(made) if isinstance(made, (list, tuple)) else made)(*arrays)

@@ -1,5 +1,5 @@
-"""Programs that run with Scanloom's and with PyTensor's modules alike, side by side where PyTensor is
-right; it is optional (make bench-peers), expected values by numpy are in the other tests."""
+"""Programs that run with both Scanloom's and PyTensor's modules, with results compared where
+PyTensor is right. PyTensor is optional (make bench-peers); the other tests compare with numpy."""
 
 from __future__ import annotations
 

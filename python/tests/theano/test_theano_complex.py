@@ -176,7 +176,7 @@ def test_functions(name, dtype):
     function, reference = FUNCTIONS[name]
     z = POINTS.astype(dtype)
     if name == "exp2":
-        reference = lambda x: np.exp(x * np.log(2.0))  # noqa: E731 - numpy has it of reals alone
+        reference = lambda x: np.exp(x * np.log(2.0))  # noqa: E731 - numpy has it only for real numbers
     with np.errstate(all="ignore"):
         expected = reference(z.astype("clongdouble")).astype(dtype)
     keep = np.isfinite(expected)
@@ -191,7 +191,7 @@ CUTS = {
 
 @pytest.mark.parametrize("name", CUTS)
 def test_cuts_have_sides(name):
-    """The sign of a zero says on which side of a cut a number lies, as in C99 and numpy."""
+    """The sign of a zero selects the side of a branch cut, as in C99 and numpy."""
     function, reference = FUNCTIONS[name]
     sides = []
     for point in map(complex, CUTS[name]):

@@ -1,4 +1,4 @@
-"""Remainders and floored quotients of reals beside numpy's, which C's fmod defines."""
+"""Remainders and floored quotients of floats compared with numpy's, which C's fmod defines."""
 
 import numpy as np
 import pytest

@@ -319,7 +319,7 @@ def test_order_of_arguments():
     one, two, three = np.arange(10.0), np.arange(20.0, 30), np.arange(40.0, 50)
     begun = np.array([5.0, 4, 3, 2, 1])
     found = f(one, two, three, begun, 0, 100, 2, 7)
-    steps = 5  # of the first sequence: ten elements less three before and two behind
+    steps = 5  # of the first sequence: ten elements less three before and two after
     first, third = list(begun), [100.0]
     for t in range(steps):
         first.append(first[-3] + one[t])

@@ -16,7 +16,7 @@ def weighted(tap, i):
 
 
 def by_numpy(initial, rows, taps):
-    """Of a step that adds up half a row and what the taps give."""
+    """Computes a step that adds half a row and the weighted taps."""
     values = list(initial[: -min(taps)])
     for row in rows:
         values.append(row * 0.5 + sum(weighted(values[tap], i) for i, tap in enumerate(taps)))

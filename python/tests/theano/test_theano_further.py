@@ -100,7 +100,7 @@ def test_batch_normalisation_of_the_older_kind_and_misuse():
 
 
 def windows(size, window, step, pad, ignore):
-    """Where windows begin and end, those of the padded axis that lie in the real one."""
+    """Yields the begin and end of each window over the padded axis, clipped to the unpadded one."""
     begin = -pad
     while begin + (window if ignore else 1) <= size + pad:
         yield max(begin, 0), min(begin + window, size)
@@ -174,7 +174,8 @@ def test_poisson(rate):
     error = np.sqrt(rate / 20000)
     assert abs(x.mean() - rate) < 5 * error
     assert abs(x.var() / rate - 1) < 5 * np.sqrt((2 + 1 / rate) / 20000)
-    # How often each number comes, beside the law: a sum of squares of about as many terms.
+    # Compares the frequency of each number with the distribution: a sum of squares of about as many
+    # terms.
     numbers = np.arange(int(max(rate - 3 * np.sqrt(rate), 0)), int(rate + 3 * np.sqrt(rate)) + 1)
     logs = numbers * np.log(rate) - rate - np.array([np.sum(np.log(np.arange(1, k + 1))) for k in numbers])
     expected = 20000 * np.exp(logs)

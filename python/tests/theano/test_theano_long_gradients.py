@@ -1,5 +1,5 @@
 """Gradients of scalar recurrences over many steps, whose cotangents are computed in blocks of steps
-(pass affine_backward), beside formulas in numpy that go back step by step."""
+(pass affine_backward), compared with formulas in numpy that go back step by step."""
 
 import numpy as np
 import pytest

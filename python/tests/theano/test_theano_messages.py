@@ -1,6 +1,6 @@
-"""What misuses raise: the class that Theano's programs expect, and a message that says what is wrong
-or what to write instead. Each case: what is done with a vector x, the class, words of the message.
-And that calls which fail or are interrupted change nothing."""
+"""Exceptions of misuses: the class that Theano's programs expect, and a message that says what is
+wrong or what to write instead. Each case has an action on a vector x, the class, and words of the
+message. Calls that fail or are interrupted change nothing."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""What is said to people who try it for the first time: names that are misspelt or another library's,
-results of loops that are not unpacked, step functions of other arguments, exceptions and where they are."""
+"""Errors that first-time users meet: names that are misspelt or another library's, results of loops
+that are not unpacked, step functions with other arguments, and where the exception classes are."""
 
 import importlib
 import pkgutil

@@ -166,7 +166,7 @@ def test_equal_results(tmp_path, program):
 
 
 def test_convolutions(tmp_path):
-    """In float32, the one type of reals that onnxruntime convolves."""
+    """In float32, the only floating-point type that onnxruntime convolves."""
     x, w = T.ftensor4("x"), T.ftensor4("w")
     made = T.nnet.conv2d(x, w, border_mode="half", subsample=(2, 1))
     function = theano.function([x, w], [made, *T.grad((made**2).sum(), [x, w])])

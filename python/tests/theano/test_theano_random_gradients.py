@@ -1,8 +1,8 @@
-"""Gradients of random scans (scan_programs), where numpy tells what is right: by complex steps, which
-are exact, and by central differences of the compiled function. Values, first and second derivatives,
-and that what Rop pushes forward and what Lop pulls back belong together.
+"""Gradients of random scans (scan_programs), checked with numpy by complex steps, which are exact,
+and by central differences of the compiled function. Covers values, first and second derivatives,
+and that the results of Rop and Lop are consistent.
 
-SCANLOOM_GRADIENT_SECONDS=3600 SCANLOOM_GRADIENT_SEED=... tries others for so long."""
+SCANLOOM_GRADIENT_SECONDS=3600 SCANLOOM_GRADIENT_SEED=... tries others for that many seconds."""
 
 import os
 import random

@@ -1,5 +1,6 @@
-"""Layers, filters and likelihoods written out as scans (recurrent_models): values and gradients beside
-JAX's, and beside complex steps of the same formulas in numpy, which need no other package."""
+"""Layers, filters and likelihoods written out as scans (recurrent_models). Values and gradients are
+compared with JAX's, and with complex steps of the same formulas in numpy, which need no other
+package."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Expressions that overflow or cancel as they are written, and whose numbers do not: values and
-gradients at moderate and at extreme arguments."""
+"""Expressions that overflow or cancel as written but have finite, accurate results: values and
+gradients at moderate and at very large arguments."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def by_dimshuffle(x):
 
 
 def mixture_gradient(x):
-    """Of log(softmax(x)[:, 0] * sigmoid(x[:, 1]) + sigmoid(x[:, 2]))."""
+    """Returns the gradient of log(softmax(x)[:, 0] * sigmoid(x[:, 1]) + sigmoid(x[:, 2]))."""
     first = (x - log_sum(x))[:, 0] - softplus(-x[:, 1])
     share = sigmoid(first + softplus(-x[:, 2]))
     slope = share[:, None] * -soft(x)
@@ -320,7 +320,7 @@ def test_narrow_types(name, dtype):
 
 @pytest.mark.parametrize("name", ["logistic regression", "binary crossentropy", "logsumexp"])
 def test_in_loops(name):
-    """What a step computes is stable, too, and so is the gradient through it."""
+    """Values computed in a step are stable, and so is the gradient through the loop."""
     made, value, gradient = MADE[name]
     x, scale = T.matrix("x"), T.scalar("scale")
     rows, _ = theano.scan(lambda s: made(s * x).sum(), sequences=T.stack([scale, scale]))
@@ -341,7 +341,7 @@ def test_second_derivatives():
     np.testing.assert_allclose(push, sigmoid(-EXTREME[0]), atol=1e-15)
 
 
-# The graph stays as it is written: what lies between is there for gradients, givens and copies.
+# The graph stays as written: intermediate values are kept for gradients, givens and copies.
 
 
 def test_gradient_with_respect_to_what_lies_between():

@@ -1,5 +1,5 @@
-"""Cases of Theano's and PyTensor's own suites of scan that stand nowhere else here, named as there, with
-values by plain numpy; and small forms of what random programs have found."""
+"""Cases of Theano's and PyTensor's own suites of scan that no other file here covers, with the same
+names and with values by plain numpy; and small forms of failures that random programs found."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_grad_until_and_truncate(taps):
     )  # fmt: skip
     value = np.array([1.0, 2, 3, 4, 6, 1])
     expected = np.zeros(6)
-    for t in (3, 4):  # where the last two steps stand
+    for t in (3, 4):  # the positions of the last two steps
         for tap in taps:
             expected[t + tap] += 2 * sum(value[t + other] for other in taps)
     np.testing.assert_allclose(run([x], T.grad(rows.sum(), x), value), expected)
@@ -134,7 +134,7 @@ def test_grad_multiple_outs_some_disconnected():
 
 
 def test_grad_through_integers():
-    """Integers among the states and sequences take no gradient and stand in nobody's way."""
+    """Integers among the states and sequences have no gradient and do not prevent others."""
     x = T.vector()
     (rows, _), _ = theano.scan(
         lambda i, s, k: (s * x[i], k + 1), T.arange(3), [T.ones(()), T.constant(np.int64(0))]
@@ -180,7 +180,7 @@ def test_merge_of_loops_that_depend_on_one_another():
 
 
 def test_third_derivatives_of_products():
-    """What stands between two loops that become one may be read in both orders."""
+    """Nodes between two loops that are fused may be read in both orders."""
     x = T.vector()
     value, along = np.array([1.2, -0.7, 0.4, 2.0]), np.cos(np.arange(4) + 0.2)
     y = x.prod()

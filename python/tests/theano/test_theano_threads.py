@@ -59,7 +59,7 @@ def test_defaults_of_all_threads_are_counted():
 
 
 def long_loop():
-    """The number of steps, and a value that takes so long that progress is told."""
+    """Returns the number of steps, and a value slow enough for progress to be reported."""
     n = T.lscalar("n")
     rows, _ = theano.scan(lambda s: T.sin(s) + 1e-9, outputs_info=T.ones((500,)), n_steps=n)
     return n, rows[-1].sum() * 0

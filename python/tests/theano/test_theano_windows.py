@@ -11,7 +11,7 @@ RANDOM = np.random.default_rng(36)
 N = 11  # more steps than are written one after the other
 S = np.s_
 
-# What step k changes, with all kinds of bounds. Ends that fall behind starts make empty windows.
+# The elements that step k changes, with all kinds of bounds. Ends before starts make empty windows.
 WINDOWS = {
     "element": lambda k: S[k, -1],
     "row": lambda k: S[k],
@@ -152,7 +152,7 @@ def exchange_by_numpy(k, m):
 
 
 def old_and_new(k, m):
-    """What is read before and after, of windows that overlap."""
+    """Reads overlapping windows before and after the change."""
     old = m[1:4].sum(axis=0)
     new = T.set_subtensor(m[2, 1:], 2 * m[1, :-1])
     return T.set_subtensor(new[:, k], new[:, 0] + old[k])
