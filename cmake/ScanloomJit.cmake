@@ -11,7 +11,7 @@ target_include_directories(scanloom_jit PRIVATE ${PROJECT_SOURCE_DIR}/src
                                                 ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(scanloom_jit SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(scanloom_jit PRIVATE ${LLVM_DEFINITIONS})
-# LLVM does the work, and is optimised already.
+# LLVM does most of the work, and is already optimised.
 target_compile_options(scanloom_jit PRIVATE -fno-rtti $<$<CONFIG:Release>:-O1>)
 if(SCANLOOM_SANITIZE MATCHES "undefined")
   target_compile_options(scanloom_jit PRIVATE -fno-sanitize=alignment)  # as the layers of programs

@@ -11,10 +11,10 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_join_sources(<target>): compiles several sources of a target as one, where SCANLOOM_UNITY is
-# on. Most of the time of a source that runs once per model goes into the headers and the standard
-# containers that its neighbours use too: joined by eight, such layers take half the time to compile.
-# Each source still includes what it uses, and compiles alone: the preset debug does so.
+# scanloom_join_sources(<target>): compiles several sources of a target as one if SCANLOOM_UNITY is
+# on. Sources that run once per model spend most of their compile time on headers and standard
+# containers that neighbouring sources use too: joined by eight, such layers take half the time to
+# compile. Each source still includes what it uses and compiles alone: the preset debug checks that.
 function(scanloom_join_sources target)
   if(SCANLOOM_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -45,13 +45,13 @@ function(scanloom_layer folder)
   endif()
   set(group_suffix "")
   if(SCANLOOM_SANITIZE AND folder MATCHES "^(ops|frontends/.*|exporters/.*|api)$")
-    # Half of the time to compile goes there and little of the time of the tests, which optimised
-    # code for sanitizers does not win back.
+    # These layers take half of the compile time and little of the time of the tests, so optimising
+    # them for sanitizers does not pay.
     target_compile_options(scanloom_${name} PRIVATE -O0)
     string(APPEND group_suffix _unoptimised)
   endif()
   if(SCANLOOM_BUILD_FUZZERS AND folder MATCHES "^(base|tensor|opmath|ir|ops|frontends/.*)$")
-    # What a reader runs leads the fuzzer: tests/fuzz links these layers alone.
+    # The fuzzer is guided by the coverage of these layers: tests/fuzz links them alone.
     target_compile_options(scanloom_${name} PRIVATE -fsanitize=fuzzer-no-link)
     string(APPEND group_suffix _fuzzed)
   endif()

@@ -1,5 +1,6 @@
-# libscanloom.so from all layers, scanloom_core (the same objects, statically) for the tests, and
-# what find_package(scanloom) and pkg-config read, of the installed library and of the build tree.
+# Builds libscanloom.so from all layers and scanloom_core (the same objects, statically) for the
+# tests, and writes the files that find_package(scanloom) and pkg-config read, for the installed
+# library and for the build tree.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 include(ScanloomPkgConfig)

@@ -15,10 +15,11 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 find_program(SCANLOOM_CCACHE ccache)
 if(SCANLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache needs to know of precompiled headers (its manual's section on them). It must compare
-  # the headers themselves (CCACHE_DEPEND), not what the preprocessor makes of them: a header that
-  # differs by a comment only would give back the older precompiled header, whose sum of the file GCC
-  # then finds wrong, and "#pragma once" no longer holds. The namespace leaves older entries alone.
+  # Settings that ccache needs for precompiled headers (see its manual's section on them). ccache
+  # must compare the headers themselves (CCACHE_DEPEND) instead of the preprocessed text. Otherwise
+  # a header that differs only by a comment gives back the older precompiled header; GCC then
+  # rejects its checksum, and "#pragma once" no longer holds. The namespace leaves older entries
+  # alone.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_NAMESPACE=scanloom-depend
       ${SCANLOOM_CCACHE})
@@ -36,8 +37,8 @@ endif()
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms on "text" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and
-  # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562); the same about lengths
-  # of strings, from standard headers that are precompiled.
+  # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562). Precompiled standard
+  # headers cause the same false alarms about lengths of strings.
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
                       -Wno-array-bounds)
 endif()
@@ -51,10 +52,10 @@ endif()
 if(SCANLOOM_SANITIZE)
   add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer)
   if(SCANLOOM_SANITIZE MATCHES "undefined")
-    # The plug-in is built without run-time types, as LLVM is, and compiled loops carry no mark of
-    # their type before their first instruction, so there is nothing to check there. Addresses that
-    # are null or beside an object are found by the other sanitizer; to ask at each access costs
-    # half as much compile time again.
+    # The plug-in is built without run-time types, as LLVM is, and compiled loops have no type
+    # signature before their first instruction, so there is nothing to check there. The other
+    # sanitizer finds addresses that are null or outside an object; checking each access here would
+    # add half as much compile time again.
     add_compile_options(-fno-sanitize=vptr,null,object-size
                         $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   endif()
@@ -65,5 +66,5 @@ if(SCANLOOM_BUILD_FUZZERS)
     message(FATAL_ERROR "libFuzzer comes with Clang: cmake --preset asan-ubsan")
   endif()
 endif()
-# Our own mistakes are checked everywhere but in an optimised build.
+# Internal assertions are checked in every build except an optimised one.
 add_compile_definitions($<$<NOT:$<CONFIG:Release>>:SCANLOOM_CHECKED=1>)

@@ -1,14 +1,14 @@
-# scanloom.pc, for those who build without CMake: of the installed library, whose folder may be moved,
-# and of the build tree, where pkg-config prefers the name scanloom-uninstalled.pc.
+# Writes scanloom.pc for builds without CMake: one for the installed library, whose folder may be
+# moved, and one for the build tree, named scanloom-uninstalled.pc, which pkg-config prefers.
 
-# scanloom_write_pc(<file> <prefix> <libdir> <includedir>): folders as pkg-config reads them, which
-# knows ${prefix}, and ${pcfiledir}, the folder that the file is found in.
+# scanloom_write_pc(<file> <prefix> <libdir> <includedir>): folders are in pkg-config's syntax,
+# which knows ${prefix} and ${pcfiledir}, the folder of the file itself.
 function(scanloom_write_pc file pc_prefix pc_libdir pc_includedir)
   configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/scanloom.pc.in ${file} @ONLY)
 endfunction()
 
-# scanloom_installed_pc(<file>): what is to be installed in <libdir>/pkgconfig. Folders that are
-# given as absolute paths stay where they are, the others follow the file.
+# scanloom_installed_pc(<file>): the file to install in <libdir>/pkgconfig. Folders given as
+# absolute paths stay fixed; the others are relative to the file.
 function(scanloom_installed_pc file)
   set(prefix ${CMAKE_INSTALL_PREFIX})
   if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")

@@ -1,4 +1,4 @@
-"""Where models, recordings and test data come from, and what is said after the tests."""
+"""Locates models, recordings and test data, and prints the figures of the tests at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models written as ONNX and run again: what Scanloom and onnxruntime make of them."""
+"""Runs models written as ONNX again, and compares the results of Scanloom and onnxruntime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Models written as IRs of OpenVINO and run again: what Scanloom and OpenVINO's CPU plugin make of
-them."""
+"""Runs models written as IRs of OpenVINO again, and compares the results of Scanloom and OpenVINO's
+CPU plugin."""
 
 from __future__ import annotations
 

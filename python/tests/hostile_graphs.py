@@ -1,4 +1,4 @@
-"""Hostile graphs: each makes one mistake, or asks for more than there is."""
+"""Hostile graphs: each makes one mistake, or exceeds a limit."""
 
 from __future__ import annotations
 

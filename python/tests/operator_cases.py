@@ -1,4 +1,4 @@
-"""Models of one node, and where their right results come from."""
+"""Models of one node, and the sources of their expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real models and what to feed them."""
+"""The real models and their feeds."""
 
 from __future__ import annotations
 

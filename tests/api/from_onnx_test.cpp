@@ -1,5 +1,4 @@
-// Models as expressions: what a function writes as a model is read back, computed and
-// differentiated.
+// Models as expressions: a function written as a model is read back, computed and differentiated.
 #include <scanloom/from_onnx.h>
 #include <scanloom/function.h>
 #include <scanloom/grad.h>

@@ -1,4 +1,4 @@
-// Limits of runs in loops inside of loops whose bodies are compiled, and of those that are stepped.
+// Limits of runs in nested loops, with compiled and with per-step outer bodies.
 #include <gmock/gmock.h>
 
 #include <chrono>

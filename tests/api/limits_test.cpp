@@ -222,7 +222,7 @@ std::string cheap_then_dear() {
   return model.bytes();
 }
 
-// How many steps pass between two looks was learnt from steps that took a millionth of what the
+// The number of steps between two polls was learnt from steps that took a millionth of what the
 // next ones do: these would take minutes.
 TEST(Limits, HoldWhereStepsBecomeDear) {
   constexpr std::int64_t kWidth = 512, kSteps = 1'000'000'000'000;
@@ -296,7 +296,7 @@ TEST(Limits, ADeadlineHoldsOutsideOfLoopsToo) {
   EXPECT_THAT(results.error().message(), HasSubstr("'square'"));
 }
 
-/// How long a run takes that an error ends which names the node.
+/// Returns the seconds until a run ends with an error that names the node.
 double seconds_to_stop(const Session& session, const std::vector<Feed>& feeds,
                        const RunOptions& options, const char* node, Code code) {
   const auto began = std::chrono::steady_clock::now();

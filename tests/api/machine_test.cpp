@@ -1,4 +1,4 @@
-// Calibration: what is kept, what is believed, what explain() makes of it.
+// Calibration: which measurements are kept and trusted, and how explain() uses them.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

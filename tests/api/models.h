@@ -1,4 +1,4 @@
-// Small models as bytes, and what tests of the session share.
+// Small models as bytes, and helpers that the session tests share.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Sequences, optionals and strings as a program feeds them and gets them back.
+// Sequences, optionals and strings as inputs and outputs of a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

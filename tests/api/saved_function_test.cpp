@@ -1,4 +1,4 @@
-// Functions saved and loaded; files that are no such functions, or damaged ones.
+// Functions saved and loaded; files that hold no saved function, or a damaged one.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>

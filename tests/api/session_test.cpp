@@ -1,4 +1,4 @@
-// Session: what a program sees of a model, its runs, its errors, and runs from many threads.
+// Session: the program's view of a model, its runs, its errors, and runs from many threads.
 #include <scanloom/session.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Errors of a loop's steps tell the same steps however the loop is executed.
+// Errors in a loop report the same step however the loop is executed.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

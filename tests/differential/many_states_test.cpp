@@ -1,5 +1,5 @@
-// Loops of more states than registers hold: which strategy they get, what the compiler is given to
-// translate, and that their results are those of steps that no code takes.
+// Loops with more states than registers: which strategy they get, how much code the compiler is
+// given, and that their results equal those of per-step execution.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

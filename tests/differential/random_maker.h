@@ -130,7 +130,7 @@ class Maker {
   void add_scatter(Scope& scope);
   /// The value with others scattered into it, if any fit.
   std::optional<ir::ValueId> scattered(Scope& scope, ir::ValueId x);
-  /// The same into a window, which the updates are mostly a part of.
+  /// Like scattered, into a window that usually contains the updates.
   std::optional<ir::ValueId> scattered_slice(Scope& scope, ir::ValueId x);
   void add_pick(Scope& scope);
   /// Tuples of indices along the last axis.

@@ -1,4 +1,4 @@
-// Modules of random loops, for comparing the ways to execute them.
+// Random modules with loops, for comparing the ways to execute them.
 #pragma once
 
 #include <cstdint>

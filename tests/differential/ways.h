@@ -1,4 +1,4 @@
-// Running a module in one way, and comparing what came out with another's results.
+// Runs a module in one way, and compares its results with those of another way.
 #pragma once
 
 #include <cstdint>

@@ -163,7 +163,7 @@ TEST_P(Ways, PassesKeepTheBits) { check_passes(GetParam(), name_of(GetParam()));
 INSTANTIATE_TEST_SUITE_P(Cases, Ways, testing::ValuesIn(read_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// Where the allowance for sums is made, it must be needed: the pass fires, and alone changes bits.
+// A case with an allowance for sums must need it: the pass fires, and changes bits on its own.
 TEST(SumsOfProducts, StandBehindTheLoopAndKeepTheBitsWithoutThePass) {
   int cases = 0;
   for (const std::string& text : read_cases()) {
@@ -189,7 +189,7 @@ TEST(SumsOfProducts, StandBehindTheLoopAndKeepTheBitsWithoutThePass) {
   EXPECT_EQ(cases, 3);
 }
 
-/// How the loops of a case are executed over 300 steps; empty when it does not run.
+/// Returns how the loops of a case are executed over 300 steps, or "" if it does not run.
 std::string strategies_of(const std::string& text) {
   std::string why_not, strategies;
   const Expected<ir::Module> module = module_of(text, {active_isa(), true});

@@ -1,4 +1,4 @@
-// Sides of branches compute what they alone read, and only where they are taken.
+// Regions of branches compute the values that only they read, and only if they are taken.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>

@@ -1,4 +1,5 @@
-// The examples of Theano's document that scan_test.cpp does not hold, in its order, each by value.
+// The examples of Theano's document that scan_test.cpp lacks, in its order, each with its expected
+// values.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>

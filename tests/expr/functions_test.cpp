@@ -1,4 +1,4 @@
-// Functions of expressions that are more than one operator, and what graphs say of themselves.
+// Functions of expressions that consist of several operators, and queries of graphs.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/graph.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/fuzz/corpus and tests/fuzz/corpus_openvino, small models of every kind of field,
-operator and body that the tests know, and beside them the words that files hold: the names of all
-operators and attributes of ONNX, and those of OpenVINO that can be read.
+operator and body that the tests know, and next to them dictionaries of words in files: the names of
+all operators and attributes of ONNX, and those of OpenVINO that can be read.
 
-Files found by the fuzzer are kept beside them under names that begin with found_."""
+Files found by the fuzzer are stored in the same folders under names that begin with found_."""
 
 import pathlib
 import random

@@ -1,4 +1,4 @@
-// Every operator has a rule, or says why it has none.
+// Every operator has a gradient rule, or states why it has none.
 #include "grad/rules.h"
 
 #include <set>

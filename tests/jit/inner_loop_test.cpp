@@ -1,4 +1,4 @@
-// Blocks of bodies: loops inside whose number of steps the run decides poll its limits.
+// Blocks of bodies: inner loops whose trip count is known only in the run poll its limits.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Programs of hundreds of instructions: what the compiler has to do for them grows like they do,
-// and results stay the evaluator's.
+// Programs of hundreds of instructions: the compiler's work grows linearly with them, and results
+// equal the evaluator's.
 #include <gtest/gtest.h>
 
 #include <array>

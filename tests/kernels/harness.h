@@ -100,7 +100,7 @@ T multiply_add(Isa isa, T a, T b, T c) {
   return fuses(isa) ? std::fma(a, b, c) : a * b + c;
 }
 
-/// The same bits, or both NaN.
+/// Whether both have the same bits, or are both NaN.
 bool same_bits(DType dtype, const std::byte* a, const std::byte* b);
 /// Returns the first element that differs, as text, or "" if none does.
 template <class T>

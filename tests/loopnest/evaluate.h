@@ -1,5 +1,5 @@
-// Runs a body of the loop-nest IR element by element, as plainly as its definition reads: what the
-// code of every compiler, before and after every pass, is compared with.
+// Runs a body of the loop-nest IR element by element, exactly as its definition reads. It is the
+// reference for the code of every compiler, before and after every pass.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which nests are joined, which are not, and what is then still written.
+// Which nests are fused, which are not, and which values are still written afterwards.
 #include <gtest/gtest.h>
 
 #include "loopnest/passes/fuse_nests.h"

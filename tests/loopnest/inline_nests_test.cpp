@@ -1,4 +1,4 @@
-// Which element programs move to their readers, and what must hold for that.
+// Which element programs are inlined into their readers, and under which conditions.
 #include "loopnest/passes/inline_nests.h"
 
 #include <gtest/gtest.h>

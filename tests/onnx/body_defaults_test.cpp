@@ -1,4 +1,4 @@
-// Inputs of bodies that are initialisers too, as every initialiser had to be before IR version 4.
+// Inputs of bodies that are also initialisers, as IR versions before 4 required.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/reading.h"

@@ -1,5 +1,5 @@
-// Functions whose attributes are graphs: bodies and branches that a call hands in, hands on, or
-// leaves to a default value, and whose names they read.
+// Functions whose attributes are graphs: bodies and branches that a call passes, forwards, or
+// leaves to a default value, and the names that they read.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/reading.h"

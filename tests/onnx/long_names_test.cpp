@@ -1,5 +1,5 @@
-// Names and attributes of a file are used again and again, by calls of functions and by bodies:
-// what a module takes must not be their length times their uses.
+// Names and attributes of a file that many calls of functions and bodies use: a module's memory
+// must not be their length times their uses.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/reading.h"

@@ -1,4 +1,4 @@
-// BoundOperand: a tensor laid out in memory of its own under some strides, as a kernel sees it.
+// BoundOperand: a tensor stored in its own memory under some strides, as a kernel sees it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The real dtypes, written down a second time from their definitions, so that the samples do not
-// depend on the conversions they test.
+// The floating-point dtypes, written a second time from their definitions, so that the samples do
+// not depend on the conversions they test.
 #pragma once
 
 #include <cstdint>

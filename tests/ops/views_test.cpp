@@ -49,7 +49,7 @@ void expect_elements(const Operand& x, const ir::ViewOf& view, const Tensor& exp
   });
 }
 
-/// How many (sample, layout) pairs were views.
+/// The number of (sample, layout) pairs that were views.
 int count_views(const ir::OpDef& op, const std::vector<Sample>& samples) {
   int views = 0;
   for (const Sample& sample : samples) {

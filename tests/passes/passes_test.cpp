@@ -61,7 +61,7 @@ std::vector<Tensor> feeds_of(const ir::Module& module) {
   return feeds;
 }
 
-/// The same bits; one NaN is as good as another.
+/// Whether both have the same bits, with all NaNs taken as equal.
 bool same_values(const Tensor& a, const Tensor& b) {
   if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return identical(a, b);
   const auto same = [](float x, float y) {

@@ -1,4 +1,4 @@
-// Waiting for machine code, and how it is ended.
+// Waiting for machine code, and how a wait ends.
 #include "plan/code_cache.h"
 
 #include <gtest/gtest.h>

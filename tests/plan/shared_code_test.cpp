@@ -1,5 +1,5 @@
-// Machine code does not depend on how many steps there are: inputs of other lengths are bound to
-// the code that is there already.
+// Machine code does not depend on the number of steps: inputs of other lengths reuse the compiled
+// code.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -38,7 +38,8 @@ const jit::Plugin* counting_compiler() {
   return &counting;
 }
 
-/// How many codes inputs of these sizes take, one binding after the other, in one plan.
+/// Returns how many compiled codes inputs of these sizes need, bound one after the other in one
+/// plan.
 int codes_of(const char* text, const std::vector<std::vector<Shape>>& feeds,
              std::string_view strategy) {
   Expected<ir::Module> module = ir::parse(text, ops::find_op);

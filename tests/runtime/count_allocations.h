@@ -1,5 +1,4 @@
-// Every heap allocation of the test's process is counted, so that a test can show that steps make
-// none.
+// Counts every heap allocation of the test's process, so that a test can show that steps make none.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Steps are counted over the runs of a session: short loops of models that run again and again
-// become code in the end.
+// Steps are counted over the runs of a session: short loops of models that run often are compiled
+// eventually.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// PollInterval: how often a loop polls its limits, with times made up.
+// PollInterval: how often a loop polls its limits, with simulated times.
 #include "runtime/limits.h"
 
 #include <gtest/gtest.h>

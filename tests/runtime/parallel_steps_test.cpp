@@ -1,5 +1,4 @@
-// Steps that do not depend on each other, taken on several threads: the results, errors and limits
-// of steps in order.
+// Independent steps on several threads give the results, errors and limits of steps in order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Text files of test cases: "// ==== name" begins a case, "// ----" its next part; in front of a
-// case's first part, "// error: text" and "// option" lines say what is expected of it.
+// Text files of test cases: "// ==== name" begins a case and "// ----" its next part. In front of a
+// case's first part, "// error: text" and "// option" lines state its expected outcome.
 #pragma once
 
 #include <fstream>

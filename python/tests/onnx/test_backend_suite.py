@@ -1,4 +1,5 @@
-"""ONNX's backend suite: what passes is listed in tests/data/backend_suite.txt, which only grows."""
+"""ONNX's backend suite: the cases that pass are listed in tests/data/backend_suite.txt, which only
+grows."""
 
 import numpy as np
 import pytest

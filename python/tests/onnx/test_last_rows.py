@@ -1,4 +1,4 @@
-"""Rows of the last steps: as those of numpy, for any number of steps, and kept without the others."""
+"""Rows of the last steps: equal to numpy's for any number of steps, and kept without the others."""
 
 import json
 import pathlib

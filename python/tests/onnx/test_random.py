@@ -1,4 +1,5 @@
-"""Random operators: laws, and what draws depend on: the seed or the node, the run, the execution."""
+"""Random operators: distributions, and the dependence of samples on the seed or node, the run and
+the execution."""
 
 import ml_dtypes
 import numpy as np

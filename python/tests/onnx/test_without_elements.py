@@ -1,5 +1,5 @@
-"""Tensors without elements, whose other axes are as long as can be: nothing is there to compute, so
-whatever operator they meet answers at once, fed or constant, planned and interpreted."""
+"""Tensors without elements whose other axes are as long as possible: there is nothing to compute,
+so every operator returns at once, fed or constant, planned and interpreted."""
 
 from __future__ import annotations
 

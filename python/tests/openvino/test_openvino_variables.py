@@ -1,5 +1,5 @@
-"""Variables of ReadValue and Assign in bodies: each step reads what the one before has assigned, a
-side that does not run assigns nothing."""
+"""Variables of ReadValue and Assign in bodies: each step reads the value that the previous step
+assigned, and a region that does not run assigns nothing."""
 
 from __future__ import annotations
 

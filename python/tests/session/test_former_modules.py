@@ -1,4 +1,5 @@
-"""Modules that have moved: what pickles of earlier versions name, and what users see."""
+"""Modules that have moved: the names in pickles of earlier versions, and the module names that
+users see."""
 
 import importlib
 import inspect

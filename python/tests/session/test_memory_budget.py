@@ -1,4 +1,4 @@
-"""RunOptions.max_memory: what a run may take, whatever runs before it took."""
+"""RunOptions.max_memory: the memory that a run may take, whatever earlier runs took."""
 
 import pathlib
 import subprocess

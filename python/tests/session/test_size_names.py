@@ -1,5 +1,5 @@
-"""Sizes that data decide are called after the values that have them, states and rows by the names
-of the model."""
+"""Sizes that depend on data are named after the values that have them; states and rows use the
+names of the model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Low latency: what loops of an IR carry are states, and a sequence in pieces gives the bits of the
-whole."""
+"""Low latency: the carried values of an IR's loops are states, and a sequence in pieces gives the
+bits of the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that threads share: what their calls see of shared variables, and what they leave."""
+"""Functions shared by threads: the values of shared variables that their calls see and leave."""
 
 import threading
 

@@ -1,5 +1,5 @@
-"""States of which a step writes a window: values of numpy's loops, gradients by differences, and that
-the state stays where it is."""
+"""States of which a step writes a window: the values of numpy's loops, gradients by differences,
+and that the state is updated in place."""
 
 import numpy as np
 import pytest

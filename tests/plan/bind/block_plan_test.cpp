@@ -1,4 +1,4 @@
-// Which rows are made in blocks of steps, and how much memory that takes.
+// Which rows are blocked over steps, and how much memory that takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Exponentials of what cannot be more than 0: where nests have the shorter function, and where not.
+// Exponentials of values that cannot exceed 0: which nests use the shorter function, and which do
+// not.
 #include "plan/codegen/nest_source.h"
 
 #include <gtest/gtest.h>
