@@ -26,7 +26,7 @@ float third(float sign) {
 }
 
 /// FE_TONEAREST, FE_UPWARD, FE_DOWNWARD or FE_TOWARDZERO, as float arithmetic shows it:
-/// fegetround() looks at x87's control word on x86-64, which no code of the library computes with.
+/// fegetround() reads x87's control word on x86-64, which no code of the library computes with.
 int rounding() {
   constexpr float kAbove = 0x1.555556p-2f;  // the neighbours of 1/3; the greater one is nearer
   const bool up = third(1) == kAbove;

@@ -72,7 +72,7 @@ constexpr const char* kGrowing = R"(module "growing" {
   }
 })";
 
-// The matrix of a step is what it scans times the identity; a compiled body calls the kernels.
+// The matrix of a step is the scanned value times the identity; a compiled body calls the kernels.
 constexpr const char* kSolving = R"(module "solving" {
   graph(%0 "x": f32[2,1], %1 "at": i64[T]) {
     %2 = dim(%1) {axis = 0} : i64[]

@@ -117,7 +117,8 @@ class Maker {
   void add_levels(Scope& scope);
   /// A convolution or a pool along the last axis.
   void add_window(Scope& scope);
-  /// The sum of the places of what is not zero, whose number only the run knows: no machine code.
+  /// The sum of the positions of nonzero elements. Only the run knows their number: no machine
+  /// code.
   void add_places(Scope& scope);
   /// Numbers by a key, which may depend on the step.
   void add_draw(Scope& scope);

@@ -47,7 +47,7 @@ struct Rows {
             steps};
   }
 
-  /// The steps one after the other, with more digits, and how large what is rounded is.
+  /// The steps one after the other in higher precision, with the magnitude of the rounded values.
   void expect_right(bool reverse, bool same_factor) const {
     long double state = T(0.3), error = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {

@@ -267,7 +267,7 @@ TEST(FunctionGraphs, DefaultsThatTakeThemselvesEndAtALimit) {
 }
 
 TEST(FunctionGraphs, ListsOfGraphsAreHandedOn) {
-  // No operator takes a list; who does not use it may have it all the same.
+  // No operator takes a list, but an unused one is allowed.
   std::string list = NodeBytes::attribute("spare", 10);
   protozero::pbf_writer(list).add_message(11, step("Add", "k"));
   FunctionBytes outer{"Outer", "own", {"n", "a"}, {"b"}, {"what", "spare"}, {}, {}};

@@ -608,7 +608,7 @@ TEST(Pipeline, RoundsAreBounded) {
   EXPECT_FALSE(report->settled);
 }
 
-// Every pass keeps what it is given when nothing can be gained.
+// Every pass leaves a module unchanged if there is nothing to gain.
 TEST(Pipeline, SizesThatBecomeKnownAreUsed) {
   ir::Module module = read(R"(module {
   graph(%0 "x": f32[T,4]) {

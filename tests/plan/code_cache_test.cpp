@@ -82,7 +82,8 @@ TEST(CodeCache, AnErrorIsKeptAsCodeIs) {
   EXPECT_EQ((*cache.find("a")).error().code(), Code::unsupported);
 }
 
-// A child has none of the parent's threads: what it asks for must be made anew, and its locks free.
+// A child process has none of the parent's threads: its requests must compile anew, and its locks
+// must be free.
 TEST(CodeCache, WorksInAChild) {
   Cache cache;
   const Slow slow;
