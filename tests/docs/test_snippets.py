@@ -384,7 +384,7 @@ def test_the_first_program_of_the_readme_runs_in_an_empty_folder(tmp_path):
 
 
 def test_the_loop_in_jax():
-    jax = pytest.importorskip("jax")
+    jax = pytest.importorskip("jax", reason="JAX is not installed: make bench-peers does it")
     (code,) = blocks("docs/words.md", "py")
     names = {"jax": jax, "xs": np.ones(2, np.float32)}
     exec(code, names)

@@ -264,7 +264,7 @@ TEST(PipelinedProjection, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 
 TEST(PipelinedProjection, OnlyWhereItPays) {
   const Isa isa = active_isa();
   if (simd_tables(isa).pipelined_strip == nullptr)
-    GTEST_SKIP() << "nothing is made beside anything";
+    GTEST_SKIP() << "no input projection is pipelined on this machine";
   EXPECT_TRUE(is_made({32, 48, 192, 48, {192}}, isa));
   EXPECT_FALSE(is_made({31, 48, 192, 48, {192}}, isa));  // few steps
   EXPECT_FALSE(is_made({32, 48, 16, 48, {192}}, isa));   // no whole panel
