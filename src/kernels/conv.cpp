@@ -1,13 +1,15 @@
 // conv: a convolution of f32 or f64 as matrix products, in the order of sums that
 // ops/conv_pool/conv.cpp states. Vectors lie along the output positions if there are enough of them
 // (weights are then read in place), otherwise along the filters (weights are packed). Windows are
-// unfolded range by range, unless x can be read as the unfolded matrix.
+// read from padded planes (conv_planes.h), or unfolded range by range, unless x can be read as the
+// unfolded matrix.
 #include <algorithm>
 #include <concepts>
 #include <memory>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_planes.h"
 #include "kernels/conv_unfold.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
@@ -252,6 +254,10 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const ConvSched
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
+  if (plan->unfolds && plan->along_positions) {
+    Prepared planes = prepare_conv_planes(ctx, geometry);
+    if (!planes.refusal) return planes;
+  }
   std::int64_t elements = plan->unfolds ? plan->ranges.slots * plan->k * plan->ranges.size : 0;
   if (!plan->along_positions) {
     elements += geometry.group * plan->padded_filters();

@@ -48,20 +48,6 @@ void copy_run(const T* from, std::int64_t step, std::int64_t count, T* to) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
 }
 
-// A run of outputs along the last axis: zeros, then elements of the line of x that begins at
-// `line`, then zeros. Forms no pointer if nothing is read, since it could be out of bounds.
-template <class T>
-void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t start,
-                std::int64_t stride, std::int64_t in, std::int64_t count, T* to) {
-  const std::int64_t before = start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
-  const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
-  const std::int64_t inside = std::max<std::int64_t>(0, end - before);
-  std::fill_n(to, before, T{0});
-  if (inside > 0)
-    copy_run(x + (line + (start + before * stride) * x_step), stride * x_step, inside, to + before);
-  std::fill_n(to + before + inside, count - before - inside, T{0});
-}
-
 // One row of the matrix: all outputs of the range, for one channel and kernel position.
 template <class T>
 void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_axis,
@@ -91,6 +77,18 @@ void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_
 
 }  // namespace
 
+template <class T>
+void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t start,
+                std::int64_t stride, std::int64_t in, std::int64_t count, T* to) {
+  const std::int64_t before = start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
+  const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
+  const std::int64_t inside = std::max<std::int64_t>(0, end - before);
+  std::fill_n(to, before, T{0});
+  if (inside > 0)
+    copy_run(x + (line + (start + before * stride) * x_step), stride * x_step, inside, to + before);
+  std::fill_n(to + before + inside, count - before - inside, T{0});
+}
+
 UnfoldedRanges unfolded_ranges(std::int64_t positions, std::int64_t column_bytes,
                                std::int64_t times) {
   UnfoldedRanges ranges{.size = positions};
@@ -115,6 +113,12 @@ void unfold(const ConvGeometry& geometry, const T* x, std::int64_t x_channel,
   }
 }
 
+template void unfold_run(const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, std::int64_t, float*);
+template void unfold_run(const double*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, std::int64_t, double*);
+template void unfold_run(const std::int16_t*, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, std::int64_t, std::int64_t, std::int16_t*);
 template void unfold(const ConvGeometry&, const float*, std::int64_t, const std::int64_t*,
                      std::int64_t, std::int64_t, float*);
 template void unfold(const ConvGeometry&, const std::int16_t*, std::int64_t, const std::int64_t*,

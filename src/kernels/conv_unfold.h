@@ -29,4 +29,11 @@ template <class T>
 void unfold(const tensor::ConvGeometry& geometry, const T* x, std::int64_t x_channel,
             const std::int64_t* x_axis, std::int64_t first, std::int64_t count, T* to);
 
+/// A run of outputs along the last axis: element i becomes element start + i * stride of the line
+/// of x that begins at x[line] and has `in` elements, x_step apart, or 0 outside of the line. No
+/// pointer is formed if nothing is read, since it could be out of bounds.
+template <class T>
+void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t start,
+                std::int64_t stride, std::int64_t in, std::int64_t count, T* to);
+
 }  // namespace scanloom::kernels

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/philox.h"
 #include "kernels/arg_search.h"
+#include "kernels/conv_band.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
 #include "kernels/integer_pairs.h"
@@ -41,6 +42,8 @@ struct SimdTables {
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   ArgSearchFns arg_search;
+  ConvFns<float> f32_conv;
+  ConvFns<double> f64_conv;
   PoolFns<float> f32_pool;
   PoolFns<double> f64_pool;
   PoolFns<std::uint8_t> u8_pool;

@@ -1,0 +1,54 @@
+// The vector functions of convolutions that read padded planes (conv_planes.cpp).
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom::kernels {
+
+/// Lines of the result of all filters of a group, from planes that hold the padded input.
+///
+/// Positions of the result are numbered along the planes, so that tap k of the window at position p
+/// is planes[p + taps[k]]. Line l of the result is positions [lines[l], lines[l] + width); what
+/// stands between lines is computed where that is simpler, and never stored. Every element is the
+/// sum over k in order of multiply-adds (base/dot.h) from 0; the bias is added last.
+template <class T>
+struct ConvBand {
+  /// Up to kConvSlack elements after the last tap of the last position may be read.
+  const T* planes = nullptr;
+  const std::int64_t* taps = nullptr;
+  std::int64_t k = 0;
+  const T* weights = nullptr;  ///< k adjacent elements per filter
+  std::int64_t w_filter = 0, filters = 0;
+  const std::int64_t* lines = nullptr;  ///< ascending
+  std::int64_t line_count = 0, width = 0;
+  T* y = nullptr;  ///< lines are adjacent
+  std::int64_t y_filter = 0;
+  const T* bias = nullptr;  ///< per filter, or null
+  std::int64_t bias_step = 0;
+  /// Walks all positions for some filters before the next filters, rather than the reverse: what is
+  /// walked more often should be what stays in the cache.
+  bool filters_outside = false;
+};
+
+/// The widest tile: eight vectors of 16 elements.
+inline constexpr std::int64_t kConvSlack = 128;
+
+/// Rows of planes from rows of x. Element i of a row of x belongs to phase (before + i) % step,
+/// where it is element (before + i) / step; the other elements of the planes' rows are 0.
+template <class T>
+struct ConvFill {
+  const T* x = nullptr;  ///< elements of a row are adjacent
+  std::int64_t x_row = 0, rows = 0;
+  std::int64_t before = 0, count = 0, step = 1;
+  T* to = nullptr;
+  std::int64_t phase = 0;  ///< elements from one phase to the next
+  std::int64_t size = 0;   ///< of a row of a plane; at least (before + count) / step, rounded up
+};
+
+template <class T>
+struct ConvFns {
+  void (*band)(const ConvBand<T>&) = nullptr;
+  void (*fill)(const ConvFill<T>&) = nullptr;
+};
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,393 @@
+// The planes of a group hold, for every channel and every phase of the strides, the elements
+// of x (or of the padding) that are `stride` apart. On a common grid the element that a tap meets
+// is then at a fixed distance from the window's position, so that vectors of adjacent positions
+// read adjacent elements, whatever the strides and dilations. Planes are made for a band of the
+// first spatial axis at a time, which stays in the cache.
+#include "kernels/conv_planes.h"
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_unfold.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::ConvGeometry;
+using tensor::Operand;
+using tensor::Status;
+using AxisSizes = std::array<std::int64_t, tensor::kMaxSpatial>;
+
+constexpr std::int64_t kPlanesBytes = 256 * 1024;
+constexpr std::size_t kMostPhases = 256;
+constexpr std::int64_t kPlaneTasks = 8;         ///< that threads share, if there is enough work
+constexpr std::int64_t kFewestFilters = 12;     ///< of a task
+constexpr std::int64_t kFewestPositions = 256;  ///< of a task over a single spatial axis
+
+template <class T>
+struct PlanesSchedule {
+  ConvFns<T> fns;
+  ConvGeometry geometry;  ///< without axes that could be merged
+  AxisSizes x_axis{};
+  std::int64_t x_image = 0, x_channel = 0, w_filter = 0, y_image = 0, y_filter = 0;
+  std::int64_t k = 0, positions = 0;
+
+  AxisSizes grid{}, pitch{};            ///< of a plane; axis 0 is that of a whole band
+  std::int64_t plane = 0;               ///< elements
+  std::vector<AxisSizes> outer_phases;  ///< of all axes except the last
+  std::int64_t last_phases = 1;         ///< 1, or as many as the last stride
+  std::vector<std::int64_t> taps;
+  std::vector<std::int64_t> lines;  ///< of a whole band
+
+  std::int64_t band_size = 0, bands = 0;  ///< output positions along axis 0
+  std::int64_t filters = 0, parts = 1;    ///< filters of a task, and tasks per group and band
+  std::int64_t slots = 1;
+
+  [[nodiscard]] std::size_t last() const { return static_cast<std::size_t>(geometry.spatial - 1); }
+  [[nodiscard]] std::int64_t phases() const {
+    return static_cast<std::int64_t>(outer_phases.size()) * last_phases;
+  }
+  [[nodiscard]] std::int64_t slot_elements() const {
+    return geometry.channels * phases() * plane + kConvSlack;
+  }
+  [[nodiscard]] std::int64_t tasks() const {
+    return geometry.batch * geometry.group * bands * parts;
+  }
+};
+
+/// Fills the planes of one channel and one phase of the outer axes, for a band that begins at
+/// output position `first` of axis 0.
+template <class T>
+class PlaneFill {
+ public:
+  PlaneFill(const PlanesSchedule<T>& plan, std::int64_t first)
+      : plan_(plan), first_(first), rows_(plan.plane / plan.grid[plan.last()]) {
+    const ConvGeometry& g = plan.geometry;
+    const std::size_t last = plan.last();
+    const std::int64_t start = first_of(last) * g.stride[last] - g.pad[last];
+    const std::int64_t size = plan.grid[last] * g.stride[last];
+    row_.step = g.stride[last];
+    row_.before = std::clamp<std::int64_t>(-start, 0, size);
+    skipped_ = std::max<std::int64_t>(start, 0);
+    row_.count = std::clamp<std::int64_t>(g.in[last] - skipped_, 0, size - row_.before);
+    row_.phase = plan.plane;
+    row_.size = plan.grid[last];
+  }
+
+  void fill(const T* x, const AxisSizes& phase, T* to) const {
+    // Rows that are inside x and follow each other at the same distance go together.
+    const std::int64_t run = plan_.last() == 0 ? 1 : plan_.grid[plan_.last() - 1];
+    for (std::int64_t row = 0; row < rows_; row += run) fill_run(x, phase, row, run, to);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t first_of(std::size_t axis) const { return axis == 0 ? first_ : 0; }
+
+  /// `run` rows along the axis before the last.
+  void fill_run(const T* x, const AxisSizes& phase, std::int64_t row, std::int64_t run,
+                T* to) const {
+    const ConvGeometry& g = plan_.geometry;
+    const std::size_t last = plan_.last();
+    std::int64_t rest = row / run, line = 0, begin = 0, end = 1, step = 0;
+    bool inside = true;
+    for (std::size_t axis = last; axis-- > 0;) {
+      const bool along_run = axis + 1 == last;
+      const std::int64_t at = along_run ? 0 : rest % plan_.grid[axis];
+      if (!along_run) rest /= plan_.grid[axis];
+      const std::int64_t from = (first_of(axis) + at) * g.stride[axis] + phase[axis] - g.pad[axis];
+      if (along_run) {
+        const std::int64_t stride = g.stride[axis];
+        begin = from >= 0 ? 0 : std::min(run, (-from + stride - 1) / stride);
+        end = from >= g.in[axis] ? begin
+                                 : std::clamp((g.in[axis] - 1 - from) / stride + 1, begin, run);
+        // Positions outside x may be so far away that their offsets overflow.
+        if (begin < end) line += (from + begin * stride) * plan_.x_axis[axis];
+        step = stride * plan_.x_axis[axis];
+      } else {
+        inside &= from >= 0 && from < g.in[axis];
+        if (inside) line += from * plan_.x_axis[axis];
+      }
+    }
+    if (!inside) begin = end = 0;
+    if (last == 0) end = 1;
+    const std::int64_t size = plan_.grid[last];
+    for (std::int64_t p = 0; p < plan_.last_phases; ++p) {
+      T* rows = to + p * plan_.plane + row * size;
+      std::fill_n(rows, begin * size, T{0});
+      std::fill_n(rows + end * size, (run - end) * size, T{0});
+    }
+    if (begin < end) fill_rows(x, line, step, end - begin, to + (row + begin) * size);
+  }
+
+  void fill_rows(const T* x, std::int64_t line, std::int64_t step, std::int64_t rows, T* to) const {
+    const ConvGeometry& g = plan_.geometry;
+    const std::size_t last = plan_.last();
+    if (plan_.x_axis[last] == 1 && plan_.last_phases == g.stride[last]) {
+      ConvFill<T> all = row_;
+      all.x = all.count > 0 ? x + (line + skipped_) : x;
+      all.x_row = all.count > 0 ? step : 0;
+      all.rows = rows;
+      all.to = to;
+      return plan_.fns.fill(all);
+    }
+    const std::int64_t start = first_of(last) * g.stride[last] - g.pad[last];
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t p = 0; p < plan_.last_phases; ++p)
+        unfold_run(x, line + r * step, plan_.x_axis[last], start + p, g.stride[last], g.in[last],
+                   row_.size, to + p * plan_.plane + r * row_.size);
+  }
+
+  const PlanesSchedule<T>& plan_;
+  std::int64_t first_, rows_;
+  ConvFill<T> row_;
+  std::int64_t skipped_ = 0;  ///< elements of a row of x before the band
+};
+
+template <class T>
+void run_planes_task(const PlanesSchedule<T>& plan, const Call& call, std::int64_t task,
+                     T* planes) {
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t part = task % plan.parts, band = task / plan.parts % plan.bands;
+  const std::int64_t group = task / plan.parts / plan.bands % g.group,
+                     image = task / plan.parts / plan.bands / g.group;
+  const std::int64_t first = band * plan.band_size;
+  const std::int64_t size = std::min(plan.band_size, g.out[0] - first);
+  const T* x =
+      call.in(0).data<const T>() + image * plan.x_image + group * g.channels * plan.x_channel;
+  const PlaneFill<T> planes_of(plan, first);
+  T* to = planes;
+  for (std::int64_t channel = 0; channel < g.channels; ++channel)
+    for (const AxisSizes& phase : plan.outer_phases) {
+      planes_of.fill(x + channel * plan.x_channel, phase, to);
+      to += plan.last_phases * plan.plane;
+    }
+  const std::int64_t filter = part * plan.filters;
+  const std::int64_t of_all = group * g.filters + filter;
+  ConvBand<T> s;
+  s.planes = planes;
+  s.taps = plan.taps.data();
+  s.k = plan.k;
+  s.weights = call.in(1).data<const T>() + of_all * plan.w_filter;
+  s.w_filter = plan.w_filter;
+  s.filters = std::min(plan.filters, g.filters - filter);
+  s.lines = plan.lines.data();
+  s.line_count =
+      g.spatial == 1 ? 1 : static_cast<std::int64_t>(plan.lines.size()) / plan.band_size * size;
+  s.width = g.spatial == 1 ? size : g.out[static_cast<std::size_t>(g.spatial - 1)];
+  s.y = call.out(0).data<T>() + image * plan.y_image + of_all * plan.y_filter +
+        first * (plan.positions / g.out[0]);
+  s.y_filter = plan.y_filter;
+  if (call.has(2)) {
+    s.bias_step = call.in(2).strides[0];
+    s.bias = call.in(2).data<const T>() + of_all * s.bias_step;
+  }
+  s.filters_outside = s.filters * plan.k > plan.slot_elements();
+  plan.fns.band(s);
+}
+
+template <class T>
+Status run_planes(const Call& call) noexcept {
+  const PlanesSchedule<T>& plan = *static_cast<const PlanesSchedule<T>*>(call.prepared);
+  T* const scratch = reinterpret_cast<T*>(*call.scratch);
+  const std::int64_t tasks = plan.tasks();
+  const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
+  const auto work_of = [&](std::int64_t slot) {
+    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
+      run_planes_task(plan, call, task, scratch + slot * plan.slot_elements());
+  };
+  if (slots > 1)
+    parallel_for(slots, call.max_threads, work_of);
+  else
+    work_of(0);
+  return call.ok_or_stopped();
+}
+
+/// The greatest distance on the grid between a window's position and its taps.
+std::int64_t reach_of(const ConvGeometry& g, std::size_t axis) {
+  return (g.kernel[axis] - 1) * g.dilation[axis] / g.stride[axis];
+}
+
+/// Calls f(index) for the kernel positions in row-major order.
+template <class F>
+void for_each_kernel_position(const ConvGeometry& g, F&& f) {
+  const std::int64_t count = g.kernel_positions();
+  for (std::int64_t number = 0; number < count; ++number) {
+    AxisSizes index{};
+    std::int64_t rest = number;
+    for (auto axis = static_cast<std::size_t>(g.spatial); axis-- > 0; rest /= g.kernel[axis])
+      index[axis] = rest % g.kernel[axis];
+    f(index);
+  }
+}
+
+std::int64_t phase_along(const ConvGeometry& g, std::size_t axis, const AxisSizes& tap) {
+  return tap[axis] * g.dilation[axis] % g.stride[axis];
+}
+
+/// The phases of all axes except the last.
+AxisSizes outer_phase_of(const ConvGeometry& g, const AxisSizes& tap) {
+  AxisSizes phase{};
+  for (std::size_t axis = 0; axis + 1 < static_cast<std::size_t>(g.spatial); ++axis)
+    phase[axis] = phase_along(g, axis, tap);
+  return phase;
+}
+
+/// Finds the phases that taps meet; false if they are too many.
+template <class T>
+bool find_phases(PlanesSchedule<T>& plan) {
+  const ConvGeometry& g = plan.geometry;
+  const std::size_t last = plan.last();
+  bool several = false;
+  for_each_kernel_position(g, [&](const AxisSizes& tap) {
+    several |= phase_along(g, last, tap) != 0;
+    const AxisSizes phase = outer_phase_of(g, tap);
+    if (plan.outer_phases.size() <= kMostPhases &&
+        std::ranges::find(plan.outer_phases, phase) == plan.outer_phases.end())
+      plan.outer_phases.push_back(phase);
+  });
+  if (several) plan.last_phases = g.stride[last];
+  return plan.outer_phases.size() <= kMostPhases &&
+         plan.last_phases <= static_cast<std::int64_t>(kMostPhases);
+}
+
+/// Merges the last axis into the one before where windows do not move along it: one long row is
+/// copied and stored faster than many short ones.
+void merge_axes(ConvGeometry& g, AxisSizes& x_axis) {
+  while (g.spatial > 1) {
+    const auto last = static_cast<std::size_t>(g.spatial - 1), before = last - 1;
+    const std::int64_t size = g.in[last];
+    const bool still =
+        g.kernel[last] == 1 && g.stride[last] == 1 && g.pad[last] == 0 && g.out[last] == size;
+    const bool adjacent = size == 1 || x_axis[before] == size * x_axis[last];
+    if (!still || !adjacent || (size != 1 && g.stride[before] != 1)) return;
+    if (size != 1) x_axis[before] = x_axis[last];
+    for (auto* list : {&g.in, &g.out, &g.pad, &g.dilation}) (*list)[before] *= size;
+    --g.spatial;
+  }
+}
+
+/// Elements of all planes for one position along axis 0, or nullopt if there are more than `limit`.
+template <class T>
+std::optional<std::int64_t> elements_per_position(const PlanesSchedule<T>& plan,
+                                                  std::int64_t limit) {
+  const ConvGeometry& g = plan.geometry;
+  std::int64_t elements = g.channels * plan.phases();
+  for (std::size_t axis = 1; axis < static_cast<std::size_t>(g.spatial); ++axis) {
+    const std::int64_t size = g.out[axis] + reach_of(g, axis);
+    if (size > limit / elements) return std::nullopt;
+    elements *= size;
+  }
+  return elements;
+}
+
+template <class T>
+void choose_tasks(PlanesSchedule<T>& plan, std::int64_t per_position) {
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t reach = reach_of(g, 0);
+  const std::int64_t fewest =
+      g.spatial == 1 ? std::max(kFewestPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
+  const std::int64_t cached =
+      kPlanesBytes / static_cast<std::int64_t>(sizeof(T)) / per_position - reach;
+  plan.band_size = std::min(std::max(cached, fewest), g.out[0]);
+  plan.filters = g.filters;
+  const std::int64_t work = plan.k * plan.positions * g.filters * g.group * g.batch;
+  const bool shares = work > kMinThreadWork;
+  const std::int64_t wanted = (kPlaneTasks + g.batch * g.group - 1) / (g.batch * g.group);
+  if (shares && wanted > 1) {
+    if (g.filters * plan.k > per_position * (g.out[0] + reach)) {
+      plan.parts = std::clamp<std::int64_t>(g.filters / kFewestFilters, 1, wanted);
+      plan.filters = (g.filters + plan.parts - 1) / plan.parts;
+      plan.parts = (g.filters + plan.filters - 1) / plan.filters;
+    } else {
+      plan.band_size = std::min(plan.band_size, std::max((g.out[0] + wanted - 1) / wanted, fewest));
+    }
+  }
+  plan.bands = (g.out[0] + plan.band_size - 1) / plan.band_size;
+  plan.slots = shares ? std::min(plan.tasks(), kPlaneTasks) : 1;
+}
+
+template <class T>
+void lay_out_planes(PlanesSchedule<T>& plan) {
+  const ConvGeometry& g = plan.geometry;
+  const auto axes = static_cast<std::size_t>(g.spatial);
+  plan.plane = 1;
+  for (std::size_t axis = axes; axis-- > 0;) {
+    plan.grid[axis] = (axis == 0 ? plan.band_size : g.out[axis]) + reach_of(g, axis);
+    plan.pitch[axis] = plan.plane;
+    plan.plane *= plan.grid[axis];
+  }
+  const std::size_t last = plan.last();
+  for (std::int64_t channel = 0; channel < g.channels; ++channel)
+    for_each_kernel_position(g, [&](const AxisSizes& tap) {
+      const auto outer = std::ranges::find(plan.outer_phases, outer_phase_of(g, tap));
+      std::int64_t at =
+          (channel * plan.phases() + (outer - plan.outer_phases.begin()) * plan.last_phases +
+           phase_along(g, last, tap)) *
+          plan.plane;
+      for (std::size_t axis = 0; axis < axes; ++axis)
+        at += tap[axis] * g.dilation[axis] / g.stride[axis] * plan.pitch[axis];
+      plan.taps.push_back(at);
+    });
+  AxisSizes at{};
+  std::int64_t count = g.spatial == 1 ? 1 : plan.band_size;
+  for (std::size_t axis = 1; axis + 1 < axes; ++axis) count *= g.out[axis];
+  for (std::int64_t line = 0; line < count; ++line) {
+    std::int64_t rest = line, start = 0;
+    for (std::size_t axis = axes - 1; axis-- > 0;) {
+      const std::int64_t size = axis == 0 ? plan.band_size : g.out[axis];
+      at[axis] = rest % size;
+      rest /= size;
+      start += at[axis] * plan.pitch[axis];
+    }
+    plan.lines.push_back(start);
+  }
+}
+
+template <class T>
+Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+  auto plan = std::make_shared<PlanesSchedule<T>>();
+  if constexpr (std::same_as<T, float>)
+    plan->fns = simd_tables(ctx.isa).f32_conv;
+  else
+    plan->fns = simd_tables(ctx.isa).f64_conv;
+  plan->geometry = geometry;
+  plan->k = geometry.channels * geometry.kernel_positions();
+  plan->positions = geometry.out_positions();
+  plan->x_image = x.strides[0];
+  plan->x_channel = x.strides[1];
+  std::copy_n(x.strides + 2, geometry.spatial, plan->x_axis.begin());
+  plan->w_filter = ctx.inputs[1].strides[0];
+  plan->y_image = y.strides[0];
+  plan->y_filter = y.strides[1];
+  if (plan->k == 0 || plan->positions == 0 || plan->geometry.batch == 0 ||
+      plan->geometry.filters == 0)
+    return Prepared::no("nothing to sum");
+  merge_axes(plan->geometry, plan->x_axis);
+  if (!find_phases(*plan)) return Prepared::no("windows that are far apart");
+  const std::int64_t unfolded = plan->k * plan->positions;
+  const auto per_position = elements_per_position(*plan, unfolded);
+  if (!per_position ||
+      plan->geometry.out[0] + reach_of(plan->geometry, 0) > 2 * unfolded / *per_position)
+    return Prepared::no("planes larger than the unfolded windows");
+  choose_tasks(*plan, *per_position);
+  lay_out_planes(*plan);
+  const std::int64_t bytes =
+      plan->slots * plan->slot_elements() * static_cast<std::int64_t>(sizeof(T));
+  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>};
+}
+
+}  // namespace
+
+Prepared prepare_conv_planes(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  return ctx.outputs[0].dtype == DType::f32 ? prepare_planes_typed<float>(ctx, geometry)
+                                            : prepare_planes_typed<double>(ctx, geometry);
+}
+
+}  // namespace scanloom::kernels
