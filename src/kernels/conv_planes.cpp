@@ -1,18 +1,14 @@
-// The planes of a group hold, for every channel and every phase of the strides, the elements
-// of x (or of the padding) that are `stride` apart. On a common grid the element that a tap meets
-// is then at a fixed distance from the window's position, so that vectors of adjacent positions
-// read adjacent elements, whatever the strides and dilations. Planes are made for a band of the
-// first spatial axis at a time, which stays in the cache.
+// Tasks of a convolution over padded planes (padded_planes.h): a band of the first spatial axis of
+// the result, for a group or some of its filters.
 #include "kernels/conv_planes.h"
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <memory>
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_unfold.h"
+#include "kernels/padded_planes.h"
 #include "kernels/simd.h"
 
 namespace scanloom::kernels {
@@ -22,9 +18,7 @@ using tensor::Call;
 using tensor::ConvGeometry;
 using tensor::Operand;
 using tensor::Status;
-using AxisSizes = std::array<std::int64_t, tensor::kMaxSpatial>;
 
-constexpr std::int64_t kPlanesBytes = 256 * 1024;
 constexpr std::size_t kMostPhases = 256;
 constexpr std::int64_t kPlaneTasks = 8;         ///< that threads share, if there is enough work
 constexpr std::int64_t kFewestFilters = 12;     ///< of a task
@@ -34,14 +28,9 @@ template <class T>
 struct PlanesSchedule {
   ConvFns<T> fns;
   ConvGeometry geometry;  ///< without axes that could be merged
-  AxisSizes x_axis{};
+  PlaneGrid grid;         ///< of a whole band
   std::int64_t x_image = 0, x_channel = 0, w_filter = 0, y_image = 0, y_filter = 0;
   std::int64_t k = 0, positions = 0;
-
-  AxisSizes grid{}, pitch{};            ///< of a plane; axis 0 is that of a whole band
-  std::int64_t plane = 0;               ///< elements
-  std::vector<AxisSizes> outer_phases;  ///< of all axes except the last
-  std::int64_t last_phases = 1;         ///< 1, or as many as the last stride
   std::vector<std::int64_t> taps;
   std::vector<std::int64_t> lines;  ///< of a whole band
 
@@ -49,104 +38,12 @@ struct PlanesSchedule {
   std::int64_t filters = 0, parts = 1;    ///< filters of a task, and tasks per group and band
   std::int64_t slots = 1;
 
-  [[nodiscard]] std::size_t last() const { return static_cast<std::size_t>(geometry.spatial - 1); }
-  [[nodiscard]] std::int64_t phases() const {
-    return static_cast<std::int64_t>(outer_phases.size()) * last_phases;
-  }
   [[nodiscard]] std::int64_t slot_elements() const {
-    return geometry.channels * phases() * plane + kConvSlack;
+    return geometry.channels * grid.phases() * grid.plane + kConvSlack;
   }
   [[nodiscard]] std::int64_t tasks() const {
     return geometry.batch * geometry.group * bands * parts;
   }
-};
-
-/// Fills the planes of one channel and one phase of the outer axes, for a band that begins at
-/// output position `first` of axis 0.
-template <class T>
-class PlaneFill {
- public:
-  PlaneFill(const PlanesSchedule<T>& plan, std::int64_t first)
-      : plan_(plan), first_(first), rows_(plan.plane / plan.grid[plan.last()]) {
-    const ConvGeometry& g = plan.geometry;
-    const std::size_t last = plan.last();
-    const std::int64_t start = first_of(last) * g.stride[last] - g.pad[last];
-    const std::int64_t size = plan.grid[last] * g.stride[last];
-    row_.step = g.stride[last];
-    row_.before = std::clamp<std::int64_t>(-start, 0, size);
-    skipped_ = std::max<std::int64_t>(start, 0);
-    row_.count = std::clamp<std::int64_t>(g.in[last] - skipped_, 0, size - row_.before);
-    row_.phase = plan.plane;
-    row_.size = plan.grid[last];
-  }
-
-  void fill(const T* x, const AxisSizes& phase, T* to) const {
-    // Rows that are inside x and follow each other at the same distance go together.
-    const std::int64_t run = plan_.last() == 0 ? 1 : plan_.grid[plan_.last() - 1];
-    for (std::int64_t row = 0; row < rows_; row += run) fill_run(x, phase, row, run, to);
-  }
-
- private:
-  [[nodiscard]] std::int64_t first_of(std::size_t axis) const { return axis == 0 ? first_ : 0; }
-
-  /// `run` rows along the axis before the last.
-  void fill_run(const T* x, const AxisSizes& phase, std::int64_t row, std::int64_t run,
-                T* to) const {
-    const ConvGeometry& g = plan_.geometry;
-    const std::size_t last = plan_.last();
-    std::int64_t rest = row / run, line = 0, begin = 0, end = 1, step = 0;
-    bool inside = true;
-    for (std::size_t axis = last; axis-- > 0;) {
-      const bool along_run = axis + 1 == last;
-      const std::int64_t at = along_run ? 0 : rest % plan_.grid[axis];
-      if (!along_run) rest /= plan_.grid[axis];
-      const std::int64_t from = (first_of(axis) + at) * g.stride[axis] + phase[axis] - g.pad[axis];
-      if (along_run) {
-        const std::int64_t stride = g.stride[axis];
-        begin = from >= 0 ? 0 : std::min(run, (-from + stride - 1) / stride);
-        end = from >= g.in[axis] ? begin
-                                 : std::clamp((g.in[axis] - 1 - from) / stride + 1, begin, run);
-        // Positions outside x may be so far away that their offsets overflow.
-        if (begin < end) line += (from + begin * stride) * plan_.x_axis[axis];
-        step = stride * plan_.x_axis[axis];
-      } else {
-        inside &= from >= 0 && from < g.in[axis];
-        if (inside) line += from * plan_.x_axis[axis];
-      }
-    }
-    if (!inside) begin = end = 0;
-    if (last == 0) end = 1;
-    const std::int64_t size = plan_.grid[last];
-    for (std::int64_t p = 0; p < plan_.last_phases; ++p) {
-      T* rows = to + p * plan_.plane + row * size;
-      std::fill_n(rows, begin * size, T{0});
-      std::fill_n(rows + end * size, (run - end) * size, T{0});
-    }
-    if (begin < end) fill_rows(x, line, step, end - begin, to + (row + begin) * size);
-  }
-
-  void fill_rows(const T* x, std::int64_t line, std::int64_t step, std::int64_t rows, T* to) const {
-    const ConvGeometry& g = plan_.geometry;
-    const std::size_t last = plan_.last();
-    if (plan_.x_axis[last] == 1 && plan_.last_phases == g.stride[last]) {
-      ConvFill<T> all = row_;
-      all.x = all.count > 0 ? x + (line + skipped_) : x;
-      all.x_row = all.count > 0 ? step : 0;
-      all.rows = rows;
-      all.to = to;
-      return plan_.fns.fill(all);
-    }
-    const std::int64_t start = first_of(last) * g.stride[last] - g.pad[last];
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t p = 0; p < plan_.last_phases; ++p)
-        unfold_run(x, line + r * step, plan_.x_axis[last], start + p, g.stride[last], g.in[last],
-                   row_.size, to + p * plan_.plane + r * row_.size);
-  }
-
-  const PlanesSchedule<T>& plan_;
-  std::int64_t first_, rows_;
-  ConvFill<T> row_;
-  std::int64_t skipped_ = 0;  ///< elements of a row of x before the band
 };
 
 template <class T>
@@ -160,13 +57,10 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call, std::int64
   const std::int64_t size = std::min(plan.band_size, g.out[0] - first);
   const T* x =
       call.in(0).data<const T>() + image * plan.x_image + group * g.channels * plan.x_channel;
-  const PlaneFill<T> planes_of(plan, first);
-  T* to = planes;
+  const PlaneFill<T> fill(plan.grid, plan.fns, first);
   for (std::int64_t channel = 0; channel < g.channels; ++channel)
-    for (const AxisSizes& phase : plan.outer_phases) {
-      planes_of.fill(x + channel * plan.x_channel, phase, to);
-      to += plan.last_phases * plan.plane;
-    }
+    fill.fill(x + channel * plan.x_channel,
+              planes + channel * plan.grid.phases() * plan.grid.plane);
   const std::int64_t filter = part * plan.filters;
   const std::int64_t of_all = group * g.filters + filter;
   ConvBand<T> s;
@@ -242,18 +136,18 @@ AxisSizes outer_phase_of(const ConvGeometry& g, const AxisSizes& tap) {
 template <class T>
 bool find_phases(PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
-  const std::size_t last = plan.last();
+  const std::size_t last = plan.grid.last();
   bool several = false;
   for_each_kernel_position(g, [&](const AxisSizes& tap) {
     several |= phase_along(g, last, tap) != 0;
     const AxisSizes phase = outer_phase_of(g, tap);
-    if (plan.outer_phases.size() <= kMostPhases &&
-        std::ranges::find(plan.outer_phases, phase) == plan.outer_phases.end())
-      plan.outer_phases.push_back(phase);
+    if (plan.grid.outer_phases.size() <= kMostPhases &&
+        std::ranges::find(plan.grid.outer_phases, phase) == plan.grid.outer_phases.end())
+      plan.grid.outer_phases.push_back(phase);
   });
-  if (several) plan.last_phases = g.stride[last];
-  return plan.outer_phases.size() <= kMostPhases &&
-         plan.last_phases <= static_cast<std::int64_t>(kMostPhases);
+  if (several) plan.grid.last_phases = g.stride[last];
+  return plan.grid.outer_phases.size() <= kMostPhases &&
+         plan.grid.last_phases <= static_cast<std::int64_t>(kMostPhases);
 }
 
 /// Merges the last axis into the one before where windows do not move along it: one long row is
@@ -277,7 +171,7 @@ template <class T>
 std::optional<std::int64_t> elements_per_position(const PlanesSchedule<T>& plan,
                                                   std::int64_t limit) {
   const ConvGeometry& g = plan.geometry;
-  std::int64_t elements = g.channels * plan.phases();
+  std::int64_t elements = g.channels * plan.grid.phases();
   for (std::size_t axis = 1; axis < static_cast<std::size_t>(g.spatial); ++axis) {
     const std::int64_t size = g.out[axis] + reach_of(g, axis);
     if (size > limit / elements) return std::nullopt;
@@ -316,22 +210,19 @@ template <class T>
 void lay_out_planes(PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
   const auto axes = static_cast<std::size_t>(g.spatial);
-  plan.plane = 1;
-  for (std::size_t axis = axes; axis-- > 0;) {
-    plan.grid[axis] = (axis == 0 ? plan.band_size : g.out[axis]) + reach_of(g, axis);
-    plan.pitch[axis] = plan.plane;
-    plan.plane *= plan.grid[axis];
-  }
-  const std::size_t last = plan.last();
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    plan.grid.size[axis] = (axis == 0 ? plan.band_size : g.out[axis]) + reach_of(g, axis);
+  plan.grid.lay_out();
+  const std::size_t last = plan.grid.last();
   for (std::int64_t channel = 0; channel < g.channels; ++channel)
     for_each_kernel_position(g, [&](const AxisSizes& tap) {
-      const auto outer = std::ranges::find(plan.outer_phases, outer_phase_of(g, tap));
-      std::int64_t at =
-          (channel * plan.phases() + (outer - plan.outer_phases.begin()) * plan.last_phases +
-           phase_along(g, last, tap)) *
-          plan.plane;
+      const auto outer = std::ranges::find(plan.grid.outer_phases, outer_phase_of(g, tap));
+      std::int64_t at = (channel * plan.grid.phases() +
+                         (outer - plan.grid.outer_phases.begin()) * plan.grid.last_phases +
+                         phase_along(g, last, tap)) *
+                        plan.grid.plane;
       for (std::size_t axis = 0; axis < axes; ++axis)
-        at += tap[axis] * g.dilation[axis] / g.stride[axis] * plan.pitch[axis];
+        at += tap[axis] * g.dilation[axis] / g.stride[axis] * plan.grid.pitch[axis];
       plan.taps.push_back(at);
     });
   AxisSizes at{};
@@ -343,7 +234,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
       const std::int64_t size = axis == 0 ? plan.band_size : g.out[axis];
       at[axis] = rest % size;
       rest /= size;
-      start += at[axis] * plan.pitch[axis];
+      start += at[axis] * plan.grid.pitch[axis];
     }
     plan.lines.push_back(start);
   }
@@ -362,14 +253,20 @@ Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometr
   plan->positions = geometry.out_positions();
   plan->x_image = x.strides[0];
   plan->x_channel = x.strides[1];
-  std::copy_n(x.strides + 2, geometry.spatial, plan->x_axis.begin());
+  AxisSizes x_axis{};
+  std::copy_n(x.strides + 2, geometry.spatial, x_axis.begin());
   plan->w_filter = ctx.inputs[1].strides[0];
   plan->y_image = y.strides[0];
   plan->y_filter = y.strides[1];
   if (plan->k == 0 || plan->positions == 0 || plan->geometry.batch == 0 ||
       plan->geometry.filters == 0)
     return Prepared::no("nothing to sum");
-  merge_axes(plan->geometry, plan->x_axis);
+  merge_axes(plan->geometry, x_axis);
+  plan->grid = {.spatial = plan->geometry.spatial,
+                .in = plan->geometry.in,
+                .x_axis = x_axis,
+                .stride = plan->geometry.stride,
+                .pad = plan->geometry.pad};
   if (!find_phases(*plan)) return Prepared::no("windows that are far apart");
   const std::int64_t unfolded = plan->k * plan->positions;
   const auto per_position = elements_per_position(*plan, unfolded);
