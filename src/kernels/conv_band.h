@@ -5,12 +5,17 @@
 
 namespace scanloom::kernels {
 
+/// A line of the result: its first position, and its offset in the result.
+struct ConvLine {
+  std::int64_t start = 0, to = 0;
+};
+
 /// Lines of the result of all filters of a group, from planes that hold the padded input.
 ///
 /// Positions of the result are numbered along the planes, so that tap k of the window at position p
-/// is planes[p + taps[k]]. Line l of the result is positions [lines[l], lines[l] + width); what
-/// stands between lines is computed where that is simpler, and never stored. Every element is the
-/// sum over k in order of multiply-adds (base/dot.h) from 0; the bias is added last.
+/// is planes[p + taps[k]]. A line is `width` positions from its start; what stands between lines is
+/// computed where that is simpler, and never stored. Every element is the sum over k in order of
+/// multiply-adds (base/dot.h) from 0; the bias is added last.
 template <class T>
 struct ConvBand {
   /// Up to kConvSlack elements after the last tap of the last position may be read.
@@ -19,9 +24,9 @@ struct ConvBand {
   std::int64_t k = 0;
   const T* weights = nullptr;  ///< k adjacent elements per filter
   std::int64_t w_filter = 0, filters = 0;
-  const std::int64_t* lines = nullptr;  ///< ascending
+  const ConvLine* lines = nullptr;  ///< ascending
   std::int64_t line_count = 0, width = 0;
-  T* y = nullptr;  ///< lines are adjacent
+  T* y = nullptr;
   std::int64_t y_filter = 0;
   const T* bias = nullptr;  ///< per filter, or null
   std::int64_t bias_step = 0;
@@ -45,10 +50,20 @@ struct ConvFill {
   std::int64_t size = 0;   ///< of a row of a plane; at least (before + count) / step, rounded up
 };
 
+/// Element i of phase p becomes element i * step + p of the result, which has `count` elements.
+template <class T>
+struct ConvInterleave {
+  const T* from = nullptr;
+  std::int64_t phase = 0;  ///< elements from one phase to the next
+  std::int64_t step = 1, count = 0;
+  T* to = nullptr;
+};
+
 template <class T>
 struct ConvFns {
   void (*band)(const ConvBand<T>&) = nullptr;
   void (*fill)(const ConvFill<T>&) = nullptr;
+  void (*interleave)(const ConvInterleave<T>&) = nullptr;
 };
 
 }  // namespace scanloom::kernels

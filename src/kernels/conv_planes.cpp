@@ -32,7 +32,7 @@ struct PlanesSchedule {
   std::int64_t x_image = 0, x_channel = 0, w_filter = 0, y_image = 0, y_filter = 0;
   std::int64_t k = 0, positions = 0;
   std::vector<std::int64_t> taps;
-  std::vector<std::int64_t> lines;  ///< of a whole band
+  std::vector<ConvLine> lines;  ///< of a whole band
 
   std::int64_t band_size = 0, bands = 0;  ///< output positions along axis 0
   std::int64_t filters = 0, parts = 1;    ///< filters of a task, and tasks per group and band
@@ -236,7 +236,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
       rest /= size;
       start += at[axis] * plan.grid.pitch[axis];
     }
-    plan.lines.push_back(start);
+    plan.lines.push_back({start, line * g.out[last]});
   }
 }
 

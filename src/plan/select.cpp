@@ -23,6 +23,7 @@ const std::array kRows = {
     CandidateRow{&ops::concat_op, {KernelId::concat}},
     CandidateRow{&ops::contract_op, {KernelId::contract}},
     CandidateRow{&ops::conv_op, {KernelId::conv}},
+    CandidateRow{&ops::conv_transpose_op, {KernelId::conv_transpose}},
     CandidateRow{&ops::dense_op, {KernelId::copy}},
     CandidateRow{&ops::dequantize_linear_op, {KernelId::dequantize}},
     CandidateRow{&ops::draw_op, {KernelId::random}},
