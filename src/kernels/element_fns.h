@@ -32,7 +32,5 @@ ElementFn widen_fn(DType dtype);
 ElementFn convert_fn(DType from, DType to);
 /// Converts a result back to the dtype it stands for: rounded, or its low bits.
 ElementFn narrow_fn(DType dtype);
-/// Selects by a boolean between b and c, elements of `bytes` bytes: 1, 2, 4 or 8.
-ElementFn select_fn(int bytes);
 
 }  // namespace scanloom::kernels

@@ -202,15 +202,6 @@ ElementFn convert_to(DType to) {
   });
 }
 
-template <class T>
-ElementFn select() {
-  return [](std::byte* out, const std::byte* a, const std::byte* b, const std::byte* c,
-            std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i)
-      at<T>(out, i) = at<bool>(a, i) ? at<T>(b, i) : at<T>(c, i);
-  };
-}
-
 }  // namespace
 
 DType compute_dtype(DType dtype) {
@@ -278,21 +269,6 @@ ElementFn convert_fn(DType from, DType to) {
       return convert_to<std::uint64_t>(to);
     case DType::boolean:
       return convert_to<bool>(to);
-    default:
-      return nullptr;
-  }
-}
-
-ElementFn select_fn(int bytes) {
-  switch (bytes) {
-    case 1:
-      return select<std::uint8_t>();
-    case 2:
-      return select<std::uint16_t>();
-    case 4:
-      return select<std::uint32_t>();
-    case 8:
-      return select<std::uint64_t>();
     default:
       return nullptr;
   }

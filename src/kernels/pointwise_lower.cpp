@@ -144,7 +144,7 @@ class Lowering {
   }
 
   std::optional<Value> lower_select(const ScalarInstr& instr) {
-    const ElementFn fn = select_fn(static_cast<int>(dtype_bytes(instr.dtype)));
+    const ElementFn fn = simd().choice(static_cast<int>(dtype_bytes(instr.dtype)));
     if (fn == nullptr) return std::nullopt;
     return emit_columns(fn, instr.dtype,
                         {value(instr.args[0]), value(instr.args[1]), value(instr.args[2])});
@@ -166,7 +166,8 @@ class Lowering {
   std::optional<Value> lower_integers(const ScalarInstr& instr) {
     std::array<Value, 3> args;
     for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) args[i] = value(instr.args[i]);
-    return emit_vectors(instr.op, DType::i32, DType::i32, args);
+    const bool compares = tensor::scalar_op_compares(instr.op);
+    return emit_vectors(instr.op, DType::i32, compares ? DType::boolean : DType::i32, args);
   }
 
   std::optional<Value> lower_arithmetic(const ScalarInstr& instr) {
@@ -198,6 +199,7 @@ class Lowering {
     if (dtype == DType::f32) fns = simd().f32_elements(op);
     if (dtype == DType::f64) fns = simd().f64_elements(op);
     if (dtype == DType::i32) fns = simd().i32_elements(op);
+    if (result == DType::boolean && fns.columns == nullptr) fns = simd().comparison(op, dtype);
     if (fns.columns == nullptr) return std::nullopt;
     const bool first = is_single(args[0]), second = is_single(args[1]);
     if (first && !second && fns.first_single != nullptr)
