@@ -19,7 +19,7 @@ using tensor::ConvGeometry;
 using tensor::Operand;
 using tensor::Status;
 
-constexpr std::size_t kMostPhases = 256;
+constexpr std::size_t kMaxPhases = 256;
 constexpr std::int64_t kPlaneTasks = 8;         ///< that threads share, if there is enough work
 constexpr std::int64_t kFewestFilters = 12;     ///< of a task
 constexpr std::int64_t kFewestPositions = 256;  ///< of a task over a single spatial axis
@@ -141,13 +141,13 @@ bool find_phases(PlanesSchedule<T>& plan) {
   for_each_kernel_position(g, [&](const AxisSizes& tap) {
     several |= phase_along(g, last, tap) != 0;
     const AxisSizes phase = outer_phase_of(g, tap);
-    if (plan.grid.outer_phases.size() <= kMostPhases &&
+    if (plan.grid.outer_phases.size() <= kMaxPhases &&
         std::ranges::find(plan.grid.outer_phases, phase) == plan.grid.outer_phases.end())
       plan.grid.outer_phases.push_back(phase);
   });
   if (several) plan.grid.last_phases = g.stride[last];
-  return plan.grid.outer_phases.size() <= kMostPhases &&
-         plan.grid.last_phases <= static_cast<std::int64_t>(kMostPhases);
+  return plan.grid.outer_phases.size() <= kMaxPhases &&
+         plan.grid.last_phases <= static_cast<std::int64_t>(kMaxPhases);
 }
 
 /// Merges the last axis into the one before where windows do not move along it: one long row is

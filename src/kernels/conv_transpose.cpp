@@ -25,7 +25,7 @@ using tensor::ConvTransposeGeometry;
 using tensor::Operand;
 using tensor::Status;
 
-constexpr std::int64_t kMostOutPhases = 1024;
+constexpr std::int64_t kMaxOutPhases = 1024;
 constexpr std::int64_t kTransposeTasks = 8;     ///< that threads share, if there is enough work
 constexpr std::int64_t kFewestOutFilters = 12;  ///< of a task
 
@@ -407,7 +407,7 @@ Prepared prepare_transpose(const PrepareCtx& ctx, const ConvTransposeGeometry& g
   std::int64_t phases = 1;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis) {
     plan->grid.stride[axis] = 1;
-    if (geometry.stride[axis] > kMostOutPhases / phases)
+    if (geometry.stride[axis] > kMaxOutPhases / phases)
       return Prepared::no("elements that are far apart");
     phases *= geometry.stride[axis];
   }
