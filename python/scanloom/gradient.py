@@ -241,7 +241,9 @@ def verify_grad(
     points = [np.array(p) for p in pt]
     for i, point in enumerate(points):
         if point.dtype.kind != "f":
-            raise InvalidType(f"verify_grad: argument {i} is {point.dtype}, but must be of reals")
+            raise InvalidType(
+                f"verify_grad: argument {i} is {point.dtype}, but must be floating-point"
+            )
     generator = np.random.default_rng(0) if rng is None else rng
     is_wide = all(point.dtype == np.float64 for point in points)
     step = eps if eps is not None else (1e-6 if is_wide else 3e-3)

@@ -185,8 +185,8 @@ Expected<tensor::Tensor> part_of_complex(const tensor::Tensor& value, bool imagi
   return part;
 }
 
-bool holds_only_zeros(const tensor::Tensor& reals) {
-  const auto bytes = std::span(static_cast<const std::byte*>(reals.data()), reals.bytes());
+bool holds_only_zeros(const tensor::Tensor& values) {
+  const auto bytes = std::span(static_cast<const std::byte*>(values.data()), values.bytes());
   return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
 }
 

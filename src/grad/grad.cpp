@@ -105,12 +105,12 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
   for (const Expr& x : wrt)
     if (x.defined() && x.error() == nullptr && !is_floating_point(x.dtype()) &&
         !expr::is_complex(x.dtype()))
-      return all_failed(
-          wrt.size(),
-          fail(Code::invalid_argument,
-               "{} is {}: gradients are with respect to reals and complex numbers; make it of f64, "
-               "or cast it to f64 and take the gradient with respect to that",
-               expr::describe(x), dtype_name(x.dtype())));
+      return all_failed(wrt.size(),
+                        fail(Code::invalid_argument,
+                             "{} is {}: gradients are taken with respect to floating-point and "
+                             "complex variables; make it f64, "
+                             "or cast it to f64 and take the gradient with respect to that",
+                             expr::describe(x), dtype_name(x.dtype())));
   return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
 }
 

@@ -16,7 +16,7 @@ const char* accept_text(Accept accept) {
     case Accept::numeric:
       return "a tensor of numbers";
     case Accept::real:
-      return "a tensor of reals";
+      return "a floating-point tensor";
     case Accept::integer:
       return "a tensor of integers";
     case Accept::boolean:
@@ -48,7 +48,7 @@ const char* kind_text(AttrKind kind) {
     case AttrKind::integers:
       return "a list of integers";
     case AttrKind::floats:
-      return "a list of reals";
+      return "a list of floats";
     case AttrKind::tensor:
       return "a tensor";
     case AttrKind::dtype:

@@ -194,19 +194,19 @@ TEST(Pointwise, EveryHalfIsConvertedToTheBit) {
   expect_all_f16<tensor::BFloat16>();
 }
 
-TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {
-  const std::vector<float> reals = {
+TEST(Pointwise, CastsOfFloatsToIntegersSaturate) {
+  const std::vector<float> floats = {
       0.0f,          -0.0f,          0.9f,           -0.9f, 127.5f,   128.0f,    -128.9f,
       255.9f,        256.0f,         -1.0f,          NAN,   INFINITY, -INFINITY, 2147483520.0f,
       2147483648.0f, -2147483648.0f, -2147483904.0f, 3e38f, 1e-40f};
   for (const Isa isa : available_isas()) {
-    const auto i8 = cast_on<float, std::int8_t>(isa, reals);
-    const auto u8 = cast_on<float, std::uint8_t>(isa, reals);
-    const auto i32 = cast_on<float, std::int32_t>(isa, reals);
-    for (std::size_t i = 0; i < reals.size(); ++i) {
-      EXPECT_EQ(i8[i], tensor::arith::cast<std::int8_t>(reals[i])) << reals[i] << isa_name(isa);
-      EXPECT_EQ(u8[i], tensor::arith::cast<std::uint8_t>(reals[i])) << reals[i] << isa_name(isa);
-      EXPECT_EQ(i32[i], tensor::arith::cast<std::int32_t>(reals[i])) << reals[i] << isa_name(isa);
+    const auto i8 = cast_on<float, std::int8_t>(isa, floats);
+    const auto u8 = cast_on<float, std::uint8_t>(isa, floats);
+    const auto i32 = cast_on<float, std::int32_t>(isa, floats);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      EXPECT_EQ(i8[i], tensor::arith::cast<std::int8_t>(floats[i])) << floats[i] << isa_name(isa);
+      EXPECT_EQ(u8[i], tensor::arith::cast<std::uint8_t>(floats[i])) << floats[i] << isa_name(isa);
+      EXPECT_EQ(i32[i], tensor::arith::cast<std::int32_t>(floats[i])) << floats[i] << isa_name(isa);
     }
   }
 }

@@ -308,7 +308,7 @@ std::vector<Broken> broken_attributes() {
       {"two_constants",
        with_node(NodeBytes("Constant", {}, {"y"}).integer("value_int", 1).real("value_float", 1)),
        kInvalid, "both give its value"},
-      {"axes_of_reals", with_node(NodeBytes("Squeeze", {"x", "x"}, {"y"})), kInvalid,
+      {"axes_of_floats", with_node(NodeBytes("Squeeze", {"x", "x"}, {"y"})), kInvalid,
        "operand 1 'computed_axes' of squeeze must be a tensor of i64 or i32"},
       {"no_axes", with_node(NodeBytes("Unsqueeze", {"x"}, {"y"})), kInvalid, "axes are missing"},
       {"no_direction", with_node(NodeBytes("BitShift", {"n", "n"}, {"y"}).text("direction", "UP")),

@@ -84,7 +84,7 @@ TEST(TensorData, TypedIntegers) {
   EXPECT_EQ(greatest->as<std::uint64_t>()[0], UINT64_MAX);
 }
 
-TEST(TensorData, TypedRealsAndComplex) {
+TEST(TensorData, TypedFloatsAndComplex) {
   EXPECT_THAT(float_values(*decode(float_tensor("w", {2}, {1.5f, -2}))), ElementsAre(1.5f, -2));
   std::string unpacked = tensor_header("w", kFloat, {2});
   protozero::pbf_writer(unpacked).add_float(4, 3);

@@ -82,7 +82,7 @@ BANS = (
     Ban(r"\bboxed\b", "dynamic, or object"),
     Ban(r"\bbeside(?! the point)\b", "compared with, alongside, next to", enforced=False),
     Ban(r"\b[Hh]alves\b(?! (of|the)\b)", "f16 and bf16 (the types)", enforced=False),
-    Ban(r"\b[Rr]eals\b", "floating point", enforced=False),
+    Ban(r"\b[Rr]eals\b|_reals\b|\breals_", "floats, floating point"),
     Ban(r"\bextremes?\b", "minimum or maximum", enforced=False),
     Ban(r"\b(that|which) there (is|are) (not|none)\b", "unknown, missing, available", enforced=False),
     # Comments of declarations: they begin with what the function does or what the thing is.

@@ -131,7 +131,7 @@ class RandomStreams:
         else:
             rows = _shape(size, None if chances.ndim == 1 else chances.ndim - 1)
         every = _native.shape_of([_native.whole(int(n)), rows])
-        bits = TensorVariable(self._native.uniform(every, _reals_of(chances)))
+        bits = TensorVariable(self._native.uniform(every, _floats_of(chances)))
         at = _class_of(bits, upper)
         classes = _native.shape_of([expr_of(chances.shape[chances.ndim - 1])])
         numbers = arange(TensorVariable(classes)[0])
@@ -231,7 +231,7 @@ def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
     return last
 
 
-def _reals_of(x: TensorVariable) -> str:
+def _floats_of(x: TensorVariable) -> str:
     return "float32" if x.dtype == "float32" else "float64"
 
 
@@ -246,7 +246,10 @@ def _seed(seed: Any) -> int:
 def _real(dtype: Any) -> str:
     name = config.floatX if dtype is None else dtype_name(dtype)
     if name not in ("float32", "float64", "float16", "bfloat16"):
-        raise InvalidType(f"a draw of reals has the dtype {name}, but must have one of reals")
+        raise InvalidType(
+            "the dtype of these random samples must be float16, bfloat16, float32 or float64, "
+            f"not {name}"
+        )
     return name
 
 

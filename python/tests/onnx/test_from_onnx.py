@@ -67,8 +67,8 @@ def differentiated(model, *points, **feeds):
     def outputs(*xs):
         results = made(*xs, **rest)
         listed = results if isinstance(results, list) else [results]
-        reals = [y.flatten() for y in listed if y.dtype == "float64"]
-        return T.concatenate(reals)
+        floats = [y.flatten() for y in listed if y.dtype == "float64"]
+        return T.concatenate(floats)
 
     gradient.verify_grad(outputs, list(points), rel_tol=1e-5, abs_tol=1e-6)
     return made
@@ -415,14 +415,14 @@ def test_recurrent_layers(operator, direction, lengths):
 
 def check_layer(model, feeds):
     made = checked(model, **feeds)
-    reals = [name for name, value in feeds.items() if value.dtype == np.float64]
-    rest = {name: value for name, value in feeds.items() if name not in reals}
+    floats = [name for name, value in feeds.items() if value.dtype == np.float64]
+    rest = {name: value for name, value in feeds.items() if name not in floats}
 
     def outputs(*xs):
-        results = made(**dict(zip(reals, xs)), **rest)
+        results = made(**dict(zip(floats, xs)), **rest)
         return T.concatenate([y.flatten() for y in (results if isinstance(results, list) else [results])])
 
-    gradient.verify_grad(outputs, [feeds[name] for name in reals], rel_tol=1e-5, abs_tol=1e-6)
+    gradient.verify_grad(outputs, [feeds[name] for name in floats], rel_tol=1e-5, abs_tol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -528,10 +528,10 @@ def test_real_models(case):
     f = theano.function(list(made.inputs.values()), outputs)
     for found, wanted in zip(f(*feeds.values()), expected):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-    reals = [x for x in made.inputs.values() if x.dtype == "float32"]
+    floats = [x for x in made.inputs.values() if x.dtype == "float32"]
     cost = sum(T.sqr(y).sum() for y in outputs if y.dtype == "float32")
     try:
-        slopes = theano.grad(cost, reals, disconnected_inputs="ignore")
+        slopes = theano.grad(cost, floats, disconnected_inputs="ignore")
     except gradient.NullTypeGradError as error:
         assert "node" in str(error), error
         return
@@ -540,7 +540,7 @@ def test_real_models(case):
     if case.name == "qlstm/model.onnx":  # whose quantised values move in steps
         assert all(np.isfinite(slope).all() for slope in found)
         return
-    compare_along_a_line(g, feeds, [x.name for x in reals], found)
+    compare_along_a_line(g, feeds, [x.name for x in floats], found)
 
 
 def compare_along_a_line(g, feeds, names, slopes):

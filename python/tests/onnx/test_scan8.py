@@ -351,7 +351,7 @@ def test_counts_and_attributes():
     def none_scanned(node):
         attribute(node, "num_scan_inputs").i = 0
 
-    def lengths_of_reals(node):
+    def lengths_of_floats(node):
         node.input[0] = "h0"
 
     assert "'directions' has 2 entries, the node has 1 scan inputs" in refused(two_directions)
@@ -359,5 +359,5 @@ def test_counts_and_attributes():
     assert "is 3, the node has 2 inputs beside sequence_lens" in refused(too_many)
     assert "'num_scan_inputs' is 0, at least 1" in refused(none_scanned)
     assert "input 0 'h0', the lengths of the sequences, is float of 2 axes" in refused(
-        lengths_of_reals
+        lengths_of_floats
     )

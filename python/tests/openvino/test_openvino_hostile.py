@@ -502,7 +502,7 @@ def unequal_counts():
 
 
 @case(r"trip count, is .*float32|f32")
-def trip_count_of_reals():
+def trip_count_of_floats():
     graph = Graph()
     x = graph.parameter("x", "float32", [2])
     body = graph.body()

@@ -71,7 +71,7 @@ def test_like_numpy(name, arrays, options):
     check(found, np.asarray(getattr(np, name)(*arrays, **named)))
 
 
-def test_arctan2_keeps_narrow_reals_and_has_a_gradient():
+def test_arctan2_keeps_narrow_floats_and_has_a_gradient():
     x, y = np.float32([1, -2]), np.float32([0.5, 3])
     assert applied(T.arctan2, x, y).dtype == np.float32
     assert applied(T.arctan2, np.array([1]), np.array([1])).dtype == np.float64

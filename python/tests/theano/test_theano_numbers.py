@@ -49,7 +49,7 @@ REALS = ["float16", "float32", "float64", "bfloat16"]
 
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("first", [0, 0.0, 0.5, 2], ids=str)
-def test_a_number_beside_reals_has_their_type(dtype, first):
+def test_a_number_combined_with_floats_has_their_type(dtype, first):
     x = typed(dtype)
     rows, _ = theano.scan(lambda x, s: x + s, x, first)
     assert rows.dtype == dtype

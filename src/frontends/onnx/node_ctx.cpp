@@ -27,7 +27,7 @@ const char* kind_text(AttributeKind kind) {
     case AttributeKind::graph:
       return "a graph";
     case AttributeKind::floats:
-      return "a list of reals";
+      return "a list of floats";
     case AttributeKind::integers:
       return "a list of integers";
     case AttributeKind::texts:

@@ -23,7 +23,7 @@ std::vector<Sample> less_samples() {
                   integers(DType::i8, {3}, {1, -128, -128})},
        .outputs = {booleans({3}, {true, false, false})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 2}), reals(DType::f16, {2}, {0.5, -2})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 2}), floats(DType::f16, {2}, {0.5, -2})},
        .outputs = {booleans({2}, {false, false})}},
       {.name = "empty",
        .inputs = {f32({2, 0}, {}), f32({2, 1}, {1, 2})},

@@ -16,7 +16,7 @@ std::vector<Sample> label_encode_samples() {
                  {"values", strings({2}, {"one", "two"})},
                  {"default", strings({}, {"_Unused"})}},
        .outputs = {strings({3}, {"two", "_Unused", "one"})}},
-      {.name = "reals_with_one_zero_and_one_nan",
+      {.name = "floats_with_one_zero_and_one_nan",
        .inputs = {f32({4}, {-0.0, kNan, 1, 2})},
        .attrs = {{"keys", f32({3}, {0, kNan, 1})},
                  {"values", f32({3}, {10, 20, 30})},

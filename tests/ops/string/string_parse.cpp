@@ -19,7 +19,7 @@ std::vector<Sample> string_parse_samples() {
       {.name = "f16",
        .inputs = {strings({2}, {"0.1", "65504"})},
        .attrs = {{"to", DType::f16}},
-       .outputs = {reals(DType::f16, {2}, {0.0999755859375, 65504})}},
+       .outputs = {floats(DType::f16, {2}, {0.0999755859375, 65504})}},
       {.name = "i64",
        .inputs = {strings({4}, {"-9223372036854775808", "9223372036854775807", "100.5", "-1.5e2"})},
        .attrs = {{"to", DType::i64}},
