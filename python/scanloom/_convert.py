@@ -80,8 +80,8 @@ def _convert_function(
     elif extension == ".xml":
         if external_data:
             raise InvalidArgument(
-                "external data is a form of ONNX models: the weights of "
-                f"{os.fspath(path)!r} stand in a .bin beside it"
+                "external_data is an option of ONNX models; the weights of "
+                f"{os.fspath(path)!r} are always written to a .bin next to it"
             )
         function.to_openvino(path)
     else:

@@ -46,12 +46,12 @@ def pool_cases() -> list[Case]:
         cases.append(case(f"{p}", "GlobalLpPool", x, p=p, expected=(wanted.astype(F32),)))
     pooled = floats(1, 1, 2, 2)
     places = i64(5, 7, 13, 15).reshape(1, 1, 2, 2)
-    halves = dict(kernel_shape=[2, 2], strides=[2, 2])
-    cases.append(case("11", "MaxUnpool", pooled, places, opset=11, **halves))
+    by_two = dict(kernel_shape=[2, 2], strides=[2, 2])
+    cases.append(case("11", "MaxUnpool", pooled, places, opset=11, **by_two))
     larger = i64(1, 1, 5, 5)
-    cases.append(case("larger", "MaxUnpool", pooled, places, larger, opset=11, **halves))
+    cases.append(case("larger", "MaxUnpool", pooled, places, larger, opset=11, **by_two))
     cases.append(
-        case("larger_constant", "MaxUnpool", pooled, places, larger, constants=(2,), **halves)
+        case("larger_constant", "MaxUnpool", pooled, places, larger, constants=(2,), **by_two)
     )
     regions = np.array([[0, 1, 1, 5, 4], [1, 0, 2, 8, 9], [0, 3, 3, 3, 3]], F32)
     cases.append(

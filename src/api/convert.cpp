@@ -44,7 +44,9 @@ Expected<void> check_options(const std::string& to, Format format, const Convert
   if (format != Format::openvino || !options.external_data) return {};
   return fail(
       Code::invalid_argument,
-      "external data is a form of ONNX models: the weights of '{}' stand in a .bin beside it", to);
+      "external data is an option of ONNX models; the weights of '{}' are always written to "
+      "a .bin next to it",
+      to);
 }
 
 /// Warns of valid IR that OpenVINO's CPU plugin cannot run.

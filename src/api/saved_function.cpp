@@ -196,7 +196,7 @@ Expected<void> fill(ir::Module& module, Reader& reader) {
     const Tensor& shown = module.node(id).attrs[0].tensor();
     if (value.dtype() != shown.dtype() || !(value.shape() == shown.shape()))
       return invalid_model(
-          "a damaged saved function: a constant is {}{} in the text, {}{} behind it",
+          "a damaged saved function: a constant is {}{} in the text, but {}{} in the data after it",
           dtype_name(shown.dtype()), shown.shape().to_string(), dtype_name(value.dtype()),
           value.shape().to_string());
     module.node(id).attrs[0] = std::move(value);
@@ -217,7 +217,7 @@ Expected<void> check(const SavedFunction& function) {
   const auto updates = std::ssize(updated);
   if (updates > 0 &&
       (*updated.begin() != function.outputs || *updated.rbegin() != function.outputs + updates - 1))
-    return invalid_model("updates are results {} to {}, not those behind the {} outputs",
+    return invalid_model("updates are results {} to {}, not those after the {} outputs",
                          *updated.begin(), *updated.rbegin(), function.outputs);
   if (std::ssize(top.yields) != function.outputs + updates)
     return invalid_model("a saved function of {} outputs and {} updates has {} results",

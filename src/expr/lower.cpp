@@ -67,7 +67,7 @@ class Lowering {
  private:
   Expected<void> fill(Scope& scope, const RegionAssignment& assignment) {
     if (++depth_ > kDeepestNest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+      return fail(Code::limit_reached, "loops and branches are nested more than {} deep",
                   kDeepestNest);
     for (const Node* node : assignment.nodes(scope.assigned))
       if (assignment.takes_stable_form(*node))

@@ -32,9 +32,10 @@ Expr contract(const Expr& a, const Expr& b, std::string_view spec) {
   std::string text(spec);
   std::erase(text, ' ');
   if (!text.empty() && text.find("->") == std::string::npos)
-    return expr::failed(fail(Code::invalid_argument,
-                             "the specification '{}' does not say the axes of the result behind ->",
-                             spec));
+    return expr::failed(fail(
+        Code::invalid_argument,
+        "the specification '{}' does not give the axes of the result: add -> and their letters",
+        spec));
   return expr::told_as(expr::apply(ops::contract_op, factors(a, b), {{"spec", std::move(text)}}),
                        "product of " + expr::called(a) + " and " + expr::called(b));
 }

@@ -30,7 +30,7 @@ class Raising {
   /// Returns the region's yields for the given arguments.
   Expected<std::vector<Expr>> results(RegionId id, std::span<const Expr> args) {
     if (++depth_ > kDeepestNest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+      return fail(Code::limit_reached, "loops and branches are nested more than {} deep",
                   kDeepestNest);
     const ir::Region& from = module_.region(id);
     for (std::size_t i = 0; i < args.size(); ++i) values_[from.args[i].index] = args[i];

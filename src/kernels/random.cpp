@@ -43,7 +43,7 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef random_kernel{
     .name = "random",
-    .doc = "Blocks of random bits side by side in vectors, for neighbours in memory.",
+    .doc = "Blocks of random bits, several per vector, for elements that are adjacent in memory.",
     .prepare = prepare,
     .run = run,
 };

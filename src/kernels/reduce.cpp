@@ -383,7 +383,7 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef reduce_kernel{
     .name = "reduce",
-    .doc = "Reductions in order, several results side by side.",
+    .doc = "Reductions in order, several results interleaved.",
     .prepare = prepare,
     .run = run,
 };

@@ -168,22 +168,22 @@ std::vector<To> cast_on(Isa isa, const std::vector<From>& values) {
 // values around the middle to the next one, and numbers out of range.
 template <class Half>
 void expect_all_f16() {
-  std::vector<Half> halves;
+  std::vector<Half> f16s;
   std::vector<float> floats;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    halves.push_back(Half::from_bits(static_cast<std::uint16_t>(bits)));
-    const auto wide = std::bit_cast<std::uint32_t>(halves.back().to_float());
+    f16s.push_back(Half::from_bits(static_cast<std::uint16_t>(bits)));
+    const auto wide = std::bit_cast<std::uint32_t>(f16s.back().to_float());
     for (const std::uint32_t more : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u})
       floats.push_back(std::bit_cast<float>(wide + more));
     floats.push_back(std::bit_cast<float>(bits * 0x10001u));
   }
   for (const Isa isa : available_isas()) {
-    const std::vector<float> wide = cast_on<Half, float>(isa, halves);
+    const std::vector<float> wide = cast_on<Half, float>(isa, f16s);
     const std::vector<Half> narrow = cast_on<float, Half>(isa, floats);
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < halves.size(); ++i)
-      wrong += std::bit_cast<std::uint32_t>(wide[i]) !=
-               std::bit_cast<std::uint32_t>(halves[i].to_float());
+    for (std::size_t i = 0; i < f16s.size(); ++i)
+      wrong +=
+          std::bit_cast<std::uint32_t>(wide[i]) != std::bit_cast<std::uint32_t>(f16s[i].to_float());
     for (std::size_t i = 0; i < floats.size(); ++i) wrong += narrow[i] != Half::from(floats[i]);
     EXPECT_EQ(wrong, 0U) << isa_name(isa);
   }

@@ -303,12 +303,12 @@ TEST(Pool, HostileWindowsNeedNoMemory) {
 TEST(Pool, DeclinesWhatIsLeftToTheReference) {
   const Case c = cases()[1];
   const Shape result{2, 3, 4, 33};
-  Buffer halves(DType::f16, c.x), maxima(DType::f16, result), indices(DType::i64, result);
+  Buffer values(DType::f16, c.x), maxima(DType::f16, result), indices(DType::i64, result);
   const auto why_not = [&](std::vector<Buffer*> outputs, const Attr& own) {
     std::vector<Attr> attrs = attrs_of(c, 0);
     attrs.back() = own;
     return run(
-        {.id = KernelId::pool, .inputs = {&halves}, .outputs = std::move(outputs), .attrs = attrs},
+        {.id = KernelId::pool, .inputs = {&values}, .outputs = std::move(outputs), .attrs = attrs},
         active_isa());
   };
   EXPECT_EQ(why_not({&maxima, &indices}, Attr(0)), "an element type for the reference kernel");

@@ -171,7 +171,7 @@ void add_compare(CLI::App& app, int& status) {
       ->required();
   command->add_option("data", args->data,
                       "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"
-                      "outputs by name (default: test_data_set_* and *.npz beside the model)");
+                      "outputs by name (default: test_data_set_* and *.npz next to the model)");
   add_model_options(*command, args->model, false);
   add_threads_option(*command, args->model);
   add_limit_options(*command, args->limits);

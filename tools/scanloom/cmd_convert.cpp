@@ -62,10 +62,10 @@ void add_convert(CLI::App& app, int&) {
       ->add_option("from", args->from,
                    "an ONNX model, an IR of OpenVINO (.xml), or a saved function")
       ->required();
-  command->add_option("to", args->to, "what to write: .onnx, or .xml with a .bin beside it")
+  command->add_option("to", args->to, "what to write: .onnx, or .xml with a .bin next to it")
       ->required();
   command->add_flag("--external-data", args->external_data,
-                    "ONNX: weights in a file beside it, TO.data");
+                    "ONNX: weights in a file next to it, TO.data");
   command->add_flag("--stream", args->stream,
                     "keep what loops carry as states, so that sequences are fed in pieces");
   command

@@ -251,7 +251,7 @@ def require_room(target: Array, source: Array, what: str) -> None:
             f" {source.dtype}{list(source.shape)}"
         )
     if not target.flags.writeable:
-        raise InvalidArgument(f"{what} lies in memory that may only be read")
+        raise InvalidArgument(f"{what} is in read-only memory")
 
 
 def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:

@@ -147,7 +147,7 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
         return _outputs(parts[0]), _updates(parts[1]), stop
     if len(parts) == 2 and _is_updates(parts[0]) and _is_outputs(parts[1]):
         return _outputs(parts[1]), _updates(parts[0]), stop
-    raise InvalidArgument("what the step gives cannot be told apart", (_FORMS,))
+    raise InvalidArgument("the step returns outputs, updates and a condition in a form that is not known", (_FORMS,))
 
 
 _DEEPEST = 3  # pairs of updates, in a list, in a list with outputs

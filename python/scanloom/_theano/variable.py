@@ -726,9 +726,9 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
         for dtype in (np.int8, np.int16, np.int32, np.int64):
             if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
                 return np.asarray(x, dtype)
-        extreme = "large" if x > 0 else "small"
+        size = "large" if x > 0 else "small"
         raise InvalidArgument(
-            f"{x} is too {extreme} for int64, which goes from -2**63 to 2**63 - 1",
+            f"{x} is too {size} for int64, which goes from -2**63 to 2**63 - 1",
             ("write float(...) for a float64" + (", numpy.uint64(...) for a uint64" if 0 < x < 2**64 else ""),),
         )
     if type(x) is float:

@@ -162,7 +162,7 @@ def arctan2(a: Any, b: Any) -> TensorVariable:
         signed = _native.where(_native.eq(value, zero), _native.div(one, value), value)
         return _native.lt(signed, zero)
 
-    below, behind = is_negative(y), is_negative(x)
+    below, is_left = is_negative(y), is_negative(x)
     # In gradients, the inverse of the smallest numbers overflows even if their quotient does not.
     info = np.finfo("float32" if dtype == "bfloat16" else dtype)
     longest = _native.maximum(_native.abs(x), _native.abs(y))
@@ -178,7 +178,7 @@ def arctan2(a: Any, b: Any) -> TensorVariable:
     of_y = _native.where(flat, one, y)
     right = _native.atan(_native.div(y, of_x))
     turn = _native.where(below, _native.neg(pi), pi)
-    shallow = _native.where(behind, _native.add(right, turn), right)
+    shallow = _native.where(is_left, _native.add(right, turn), right)
     quarter = _native.where(below, _native.neg(half), half)
     steep = _native.sub(quarter, _native.atan(_native.div(x, of_y)))
     return TensorVariable(_native.where(flat, shallow, steep))

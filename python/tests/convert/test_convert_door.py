@@ -263,10 +263,10 @@ def test_mistakes(tmp_path):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=1)
     with pytest.raises(scanloom.InvalidModel):
         scanloom.convert(b"no model", tmp_path / "out.onnx")
-    with pytest.raises(scanloom.InvalidArgument, match="external data is a form of ONNX models.*out.xml"):
+    with pytest.raises(scanloom.InvalidArgument, match="external data is an option of ONNX models.*out.xml"):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.xml", external_data=True)
     x = T.vector("x")
-    with pytest.raises(scanloom.InvalidArgument, match="external data is a form of ONNX models.*out.xml"):
+    with pytest.raises(scanloom.InvalidArgument, match="external data is an option of ONNX models.*out.xml"):
         scanloom.convert(scanloom.function([x], x * 2), tmp_path / "out.xml", external_data=True)
     with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):
         scanloom.convert(scanloom.function([x], x * 2), tmp_path / "out.txt")

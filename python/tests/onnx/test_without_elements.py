@@ -184,7 +184,7 @@ def answered() -> list[dict[str, Any]]:
 
 def test_all_come_to_an_end(answered):
     last = answered[-1] if answered else None
-    assert len(answered) == 2 * len(cases()), f"it stopped behind {last}"
+    assert len(answered) == 2 * len(cases()), f"it stopped after {last}"
 
 
 def test_none_takes_long(answered):

@@ -25,7 +25,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0, 1, -2], np.float32)
 erf = np.vectorize(math.erf, otypes=[np.float64])
 
 AXIS_0 = "its reader takes no axis of pdpd but 0"
-BEHIND = "the plugin places operands of pdpd behind when it compiles them"
+PDPD = "the plugin aligns operands of pdpd with the last axes when it compiles them"
 UNPYTHONIC = "the plugin truncates quotients of i32 whatever m_pythondiv says"
 
 
@@ -143,7 +143,7 @@ PAIRS = [
       for kind, f in [("Add", np.add), ("Multiply", np.multiply), ("Greater", np.greater)]),
     *(case(kind, 1, [X, ROW[:2]], f(X, ROW[:2, None, None]), auto_broadcast="pdpd", axis=0)
       for kind, f in [("Add", np.add), ("Multiply", np.multiply), ("Maximum", np.maximum)]),
-    case("Greater", 1, [X, ROW[:2]], X > ROW[:2, None, None], auto_broadcast="pdpd", axis=0, differs=BEHIND),
+    case("Greater", 1, [X, ROW[:2]], X > ROW[:2, None, None], auto_broadcast="pdpd", axis=0, differs=PDPD),
     case("Add", 1, [X, X[0]], X + X[0], auto_broadcast="pdpd", axis=-1, differs=AXIS_0),
     case("Add", 1, [X, X[0, :, :1]], X + X[0, :, :1], auto_broadcast="pdpd", axis=1, differs=AXIS_0),
     case("Add", 1, [X, X[..., :1]], X + X[..., :1], auto_broadcast="pdpd", axis=0),
@@ -158,7 +158,7 @@ PAIRS = [
          auto_broadcast="pdpd", axis=1, differs=AXIS_0),
     case("Select", 1, [X[:, 0, 0] > 0, X, ROW[:2]],
          np.where(X[:, :1, :1] > 0, X, ROW[:2, None, None]), auto_broadcast="pdpd", axis=0,
-         differs=BEHIND),
+         differs=PDPD),
 ]  # fmt: skip
 
 F16, F64 = X.astype(np.float16), X.astype(np.float64)

@@ -396,7 +396,7 @@ def end_outside():
     return iterator(end=-7)
 
 
-@case(r"start 4 lies behind end 2 for stride 1")
+@case(r"start 4 is beyond end 2 for stride 1")
 def start_behind_end():
     return iterator(start=4, end=2)
 

@@ -551,7 +551,7 @@ EMBEDDINGS = [
     case("EmbeddingBagOffsetsSum", 3, [TABLE, FLAT, OFFSETS, fixed(1, np.int32), FACTORS],
          bags(OF_OFFSETS, 3, 1, FACTORS)),
     case("EmbeddingBagOffsetsSum", 3, [TABLE, FLAT, i32(0, 0, 3, 5), fixed(4, np.int32)],
-         bags([1, 1, 1, 2, 2], 4, 4), differs="the plugin lets no bag begin behind the indices"),
+         bags([1, 1, 1, 2, 2], 4, 4), differs="the plugin lets no bag begin after the indices"),
     case("EmbeddingBagOffsets", 15, [TABLE, FLAT, OFFSETS, fixed(-1, np.int32)], bags(OF_OFFSETS, 3, -1),
          reduction="sum"),
     case("EmbeddingBagOffsets", 15, [TABLE, FLAT, OFFSETS, fixed(2, np.int32)],

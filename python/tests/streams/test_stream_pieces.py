@@ -100,7 +100,7 @@ ALIKE = {
                             a = Constant <value = int64[1] {2}> () y = Slice(w, s, e, a)"""),
     "gathered": dict(after="i = Constant <value = int64[2] {2,0}> () y = Gather <axis = 2> (w, i)"),
     "summed": dict(after="a = Constant <value = int64 {2}> () y = CumSum(w, a)"),
-    "extreme": dict(after="i = ArgMax <axis = 2, keepdims = 0> (w) y = Cast <to = 1> (i)"),
+    "index of the maximum": dict(after="i = ArgMax <axis = 2, keepdims = 0> (w) y = Cast <to = 1> (i)"),
     "reshaped": dict(after="s = Constant <value = int64[2] {0,6}> () y = Reshape(w, s)"),
     "normalised": dict(after="""g = Constant <value = float[3] {1,2,3}> ()
                                 y = LayerNormalization <axis = -1> (w, g)"""),
@@ -169,7 +169,7 @@ ACROSS = {
                                a = Constant <value = int64[1] {0}> () y = Slice(w, s, e, a)"""),
                  "takes some of them"),
     "end": (dict(after="y = Add(w, h)"), "waits for what a loop has carried"),
-    "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "behind one another"),
+    "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "it concatenates them"),
     "pool": (dict(after="u = Transpose <perm = [1,2,0]> (w) y = MaxPool <kernel_shape = [2]> (u)"),
              "MaxPool.*windows hold several of them"),
     "places": (dict(after="i = NonZero(w) y = Cast <to = 1> (i)"), "no rule for streams"),

@@ -73,9 +73,9 @@ def test_gradients(taps, axes, checkpoint):
         ways = RANDOM.normal(size=initial.shape), RANDOM.normal(size=given.shape)
         small = 1e-6
         ahead = cost(initial + small * ways[0], given + small * ways[1], w)
-        behind = cost(initial - small * ways[0], given - small * ways[1], w)
+        back = cost(initial - small * ways[0], given - small * ways[1], w)
         slope = sum((g * way).sum() for g, way in zip(found, ways, strict=True))
-        assert slope == pytest.approx((ahead - behind) / (2 * small), rel=1e-6, abs=1e-6)
+        assert slope == pytest.approx((ahead - back) / (2 * small), rel=1e-6, abs=1e-6)
 
 
 def test_second_derivatives():

@@ -91,7 +91,7 @@ CASES = {
     "a condition in front": (
         of_step(lambda e: (theano.scan_module.until(e > 0), e)), ValueError, "the last thing that a step gives"),
     "updates of variables": (of_step(lambda e: {e: e}), TypeError, "keys of updates are shared variables"),
-    "parts mixed up": (of_step(lambda e: ([e], [e], [e])), ValueError, "cannot be told apart"),
+    "parts mixed up": (of_step(lambda e: ([e], [e], [e])), ValueError, "in a form that is not known"),
     # gradients
     "cost of a vector": (lambda x: T.grad(x, x), TypeError, "sum it up"),
     "cost as number": (lambda x: T.grad(1.0, x), TypeError, "the cost is 1.0, but must be a variable"),

@@ -32,7 +32,7 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
                            *port.axis);
   const std::int64_t start = from_front(port.start, size), end = from_front(port.end, size);
   if (port.stride > 0 ? start > end : start < end)
-    return invalid_model("start {} lies behind end {} for stride {}, on axis {} of {} elements",
+    return invalid_model("start {} is beyond end {} for stride {}, on axis {} of {} elements",
                          port.start, port.end, port.stride, *port.axis, size);
   const std::int64_t walked = (port.stride > 0 ? end - start : start - end) + 1;
   if (port.part_size > walked)

@@ -50,7 +50,7 @@ Expected<Tensor> strings_of(const Shape& shape, std::string_view bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = number(i + 1), end = number(i + 2);
     if (begin > end || end > text.size())
-      return invalid_model("its string {} lies at [{}, {}) of {} characters", i, begin, end,
+      return invalid_model("its string {} is at [{}, {}), outside the {} characters", i, begin, end,
                            text.size());
     values.emplace_back(text.substr(begin, end - begin));
   }
@@ -63,7 +63,7 @@ Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t si
   if (size == 0) return std::string_view();
   if (!is_there_)
     return fail(Code::not_found,
-                "it needs {} bytes of weights, and there is no file of them: put the .bin beside "
+                "it needs {} bytes of weights, but there is no weights file: put the .bin next to "
                 "the .xml, under the same name, or give its bytes as the option 'weights'",
                 size);
   if (offset > bytes_.size() || size > bytes_.size() - offset)

@@ -67,7 +67,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef lp_pool_op{
     .name = "lp_pool",
     .doc =
-        "The p-norm of every window over the axes behind the first two of x. The other attributes "
+        "The p-norm of every window over the axes after the first two of x. The other attributes "
         "are those of average_pool.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},

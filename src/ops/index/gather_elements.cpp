@@ -73,8 +73,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef gather_elements_op{
     .name = "gather_elements",
     .doc =
-        "For every index the element of data at the same place but for `axis`, where the index "
-        "says which; negative ones count from the back.",
+        "For every index the element of data at the same position, except along `axis`, where the "
+        "index is the position; negative ones count from the back.",
     .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

@@ -105,9 +105,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef scatter_elements_op{
     .name = "scatter_elements",
     .doc =
-        "data, with every update written at its own place but for `axis`, where the index says "
-        "which; negative ones count from the back. `reduction` is none, add, mul, max or min; "
-        "among several updates of one element without reduction the last one wins.",
+        "data, with every update written at its own position, except along `axis`, where the index "
+        "is the position; negative ones count from the back. `reduction` is none, add, mul, max or "
+        "min; among several updates of one element without reduction the last one wins.",
     .inputs = {{"data", ir::Accept::tensor},
                {"indices", ir::Accept::index},
                {.name = "updates", .accept = ir::Accept::tensor, .same_as = 0}},

@@ -119,8 +119,9 @@ std::uint32_t rank_of(T value) {
   }
 }
 
-/// Sorts a whole line. Sorts the indices in place, with the ranks of the elements in their upper
-/// halves if possible, otherwise by comparing elements. Precondition: the indices are contiguous.
+/// Sorts a whole line. Sorts the indices in place: as keys with the rank of the element in the
+/// upper 32 bits if both fit, otherwise by comparing elements. Precondition: the indices are
+/// contiguous.
 template <class T>
 void sort_line(const Kept<T>& kept, const T* line, std::int64_t step, std::int64_t size) {
   std::int64_t* const first = kept.indices;

@@ -211,7 +211,7 @@ class Group {
 
 /// Returns the greatest or least value of T, the result of reductions over no elements.
 template <class T>
-Wide<T> extreme(bool greatest) {
+Wide<T> limit_of_type(bool greatest) {
   using W = Wide<T>;
   if constexpr (std::is_floating_point_v<W>) {
     const W infinity = std::numeric_limits<W>::infinity();
@@ -251,13 +251,13 @@ T reduce_group(Kind kind, Group<T>& group) {
     case Kind::mean:
       return tensor::narrow<T>(quotient(group.sum(), group.count()));
     case Kind::max:
-      return tensor::narrow<T>(empty ? extreme<T>(false) : group.fold(group.first(), [](W a, W b) {
-        return greater(a, b);
-      }));
+      return tensor::narrow<T>(
+          empty ? limit_of_type<T>(false)
+                : group.fold(group.first(), [](W a, W b) { return greater(a, b); }));
     case Kind::min:
-      return tensor::narrow<T>(empty ? extreme<T>(true) : group.fold(group.first(), [](W a, W b) {
-        return lesser(a, b);
-      }));
+      return tensor::narrow<T>(
+          empty ? limit_of_type<T>(true)
+                : group.fold(group.first(), [](W a, W b) { return lesser(a, b); }));
     case Kind::prod:
       return tensor::narrow<T>(group.fold(W{1}, [](W a, W b) { return multiply(a, b); }));
     case Kind::sum_square:

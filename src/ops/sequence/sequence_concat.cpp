@@ -72,8 +72,8 @@ Expected<void> run_objects(const ObjectCall& call) {
 constinit const ir::OpDef sequence_concat_op{
     .name = "sequence_concat",
     .doc =
-        "The items, which are tensors and at least one, one behind the other along `axis`; with "
-        "`new_axis` they are stacked along an axis that they do not have.",
+        "The items, which are one or more tensors, one after the other along `axis`; with "
+        "`new_axis` they are stacked along a new axis.",
     .inputs = {{"sequence", ir::Accept::sequence}},
     .outputs = {"joined"},
     .attrs = {{"axis", tensor::AttrKind::integer}, {"new_axis", tensor::AttrKind::integer}},

@@ -89,7 +89,7 @@ Expected<void> run_objects(const ObjectCall& call) {
 constinit const ir::OpDef sequence_split_op{
     .name = "sequence_split",
     .doc =
-        "The parts of x along `axis`: of the sizes in a list, or all of one size but for the last, "
+        "The parts of x along `axis`: of the sizes in a list, or all of one size except the last, "
         "which may be smaller; without sizes of size 1, the axis dropped unless `keepdims`.",
     .inputs = {{"x", ir::Accept::tensor}, {"sizes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"sequence"},

@@ -90,7 +90,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 constinit const ir::OpDef concat_op{
     .name = "concat",
-    .doc = "The inputs one behind the other along `axis`; all other sizes are the same.",
+    .doc = "The inputs one after the other along `axis`; all other sizes are the same.",
     .inputs = {{"inputs", ir::Accept::tensor, ir::Arity::variadic}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

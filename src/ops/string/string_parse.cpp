@@ -40,7 +40,7 @@ constinit const ir::OpDef string_parse_op{
     .name = "string_parse",
     .doc =
         "The numbers that the strings stand for: decimals with or without exponent, INF and NaN in "
-        "any case; integers drop what stands behind the point.",
+        "any case; integers drop the digits after the point.",
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},

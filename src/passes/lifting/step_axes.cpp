@@ -227,11 +227,11 @@ class Follower {
     if (node.op == &ops::reshape_op || !list.is_static() || !site.result_type().ranked ||
         (shape > 0 && (site.flow(0).kind != Kind::same || !site.type(0).ranked)))
       return across("it reads how many there are");
-    const int behind = static_cast<int>(list.shape().elements()) - 1 - site.axis(shape);
-    const int own = shape > 0 ? site.type(0).rank() - 1 - behind : -1;
+    const int trailing = static_cast<int>(list.shape().elements()) - 1 - site.axis(shape);
+    const int own = shape > 0 ? site.type(0).rank() - 1 - trailing : -1;
     if (own >= 0 && site.type(0).dims[static_cast<std::size_t>(own)] != Dim(1))
       return across("one of its operands has a size of its own there");
-    set_all(node, {Kind::along, site.result_type().rank() - 1 - behind});
+    set_all(node, {Kind::along, site.result_type().rank() - 1 - trailing});
     return {};
   }
 

@@ -46,20 +46,21 @@ bool contains(const std::vector<int>& axes, int axis) {
 
 /// Broadcasting counts axes from the last one.
 Expected<int> pointwise(const StepSite& s) {
-  int behind = -1;
+  int trailing = -1;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (!s.along(i)) continue;
     const int here = s.type(i).rank() - 1 - s.axis(i);
-    if (behind >= 0 && here != behind) return across("its operands have the steps on other axes");
-    behind = here;
+    if (trailing >= 0 && here != trailing)
+      return across("its operands have the steps on other axes");
+    trailing = here;
   }
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (!s.has(i) || s.along(i)) continue;
-    const int axis = s.type(i).rank() - 1 - behind;
+    const int axis = s.type(i).rank() - 1 - trailing;
     if (axis >= 0 && s.type(i).dims[static_cast<std::size_t>(axis)] != Dim(1))
       return across("one of its operands has a size of its own there");
   }
-  return s.result_type().rank() - 1 - behind;
+  return s.result_type().rank() - 1 - trailing;
 }
 
 Expected<int> contract(const StepSite& s) {
@@ -124,7 +125,7 @@ Expected<int> concat(const StepSite& s) {
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i)
     if (!s.along(i) || s.axis(i) != s.axis(0))
       return across("its operands do not all have the steps on one axis");
-  if (axis == s.axis(0)) return across("it puts them behind one another");
+  if (axis == s.axis(0)) return across("it concatenates them");
   return s.axis(0);
 }
 

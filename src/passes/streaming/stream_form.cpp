@@ -131,7 +131,9 @@ Error nothing_walks(const Module& module) {
         "sequence as '?' or by a name");
   else
     error.note("pieces that do not depend on each other are runs of the session");
-  error.note("a stream can be told which inputs outputs become: states={\"input\": \"output\"}");
+  error.note(
+      "to feed an output back as an input of the next piece, name both: states={\"input\": "
+      "\"output\"}");
   return error;
 }
 

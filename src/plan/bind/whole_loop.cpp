@@ -55,10 +55,10 @@ std::string key_of(const jit::LoopSource& source) {
 /// Returns the average time of kernels per element, over the program's instructions.
 double nanoseconds_of(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
-  const auto halves = static_cast<double>(std::ranges::count_if(
+  const auto f16_count = static_cast<double>(std::ranges::count_if(
       program.instrs,
       [](const tensor::ScalarInstr& instr) { return tensor::is_half(instr.dtype); }));
-  return nanoseconds_per_element(halves / count);
+  return nanoseconds_per_element(f16_count / count);
 }
 
 /// From how many steps on compiling the body pays: `at_once` in each of many executions, `in_all`

@@ -341,12 +341,12 @@ std::optional<SlicedNest> dynamic_slice_nest(const CallView& call) {
   std::vector<std::int64_t> sizes;
   Access read = first_element(data), write = first_element(call.output());
   // The axes of the index, each of one element, stand where the chosen one was.
-  const int behind = to.dims.rank() - from.dims.rank();
+  const int added = to.dims.rank() - from.dims.rank();
   for (int i = 0; i < from.dims.rank(); ++i) {
     if (i == axis || from.dims[i] == 1) continue;
     sizes.push_back(from.dims[i]);
     read.strides.push_back(from.strides[i]);
-    write.strides.push_back(to.strides[i < axis ? i : i + behind]);
+    write.strides.push_back(to.strides[i < axis ? i : i + added]);
   }
   made.nest = copying(std::move(sizes), std::move(read), std::move(write));
   return made;

@@ -22,7 +22,7 @@ Expected<ScanCounts> ScanCounts::of(NodeCtx& ctx, int first_input) {
   const int inputs = std::max(ctx.input_count() - first_input, 0);
   if (scanned > inputs)
     return invalid_model("attribute 'num_scan_inputs' is {}, the node has {} inputs{}", scanned,
-                         inputs, first_input == 0 ? "" : " beside sequence_lens");
+                         inputs, first_input == 0 ? "" : " besides sequence_lens");
   ScanCounts counts;
   counts.scanned = static_cast<std::size_t>(scanned);
   counts.states = static_cast<std::size_t>(inputs) - counts.scanned;

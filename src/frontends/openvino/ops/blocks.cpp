@@ -241,7 +241,7 @@ Expected<void> convert_space_to_batch(LayerCtx& ctx) {
   Sizes split(c, x), joined(c, x);
   split.add(0, 1, 1);
   joined.add(0, all, 1);
-  Ints perm, behind = {0};
+  Ints perm, after = {0};
   for (int i = 1; i < rank; ++i) {
     const std::int64_t block = blocks[static_cast<std::size_t>(i)];
     SCANLOOM_CHECK_OK(c.done());
@@ -250,9 +250,9 @@ Expected<void> convert_space_to_batch(LayerCtx& ctx) {
     split.add(block);
     joined.add(i, 1, block);
     perm.push_back(2 * i);
-    behind.push_back(2 * i - 1);
+    after.push_back(2 * i - 1);
   }
-  perm.insert(perm.end(), behind.begin(), behind.end());
+  perm.insert(perm.end(), after.begin(), after.end());
   return ctx.emit(c, joined.reshape(c.transpose(split.reshape(x), perm)));
 }
 

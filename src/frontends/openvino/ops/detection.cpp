@@ -53,7 +53,7 @@ Expected<void> convert_region_yolo(LayerCtx& ctx) {
   if (soft) {
     const std::int64_t first = c.axis("axis", 1, rank), last = c.axis("end_axis", 3, rank);
     if (c.ok() && first > last)
-      return invalid_model("attribute 'axis' is {}, behind end_axis, {}", first, last);
+      return invalid_model("attribute 'axis' is {}, after 'end_axis', which is {}", first, last);
     y = merged_axes(c, y, static_cast<int>(first), static_cast<int>(last), rank);
   }
   return c.emit(c.cast(y, c.dtype(given)));
