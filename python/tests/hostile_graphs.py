@@ -201,10 +201,10 @@ def attributes() -> list[Hostile]:
 
     soft = "g (float[2,3] x) => (float[K] y) { [pick] y = Softmax <axis = 0> (x) }"
     return [
-        attribute("real_for_integer", set_kind(a.FLOAT, f=1.0), node, "'axis'", "a real", "an integer"),
-        attribute("text_for_integer", set_kind(a.STRING, s=b"1"), node, "'axis'", "a text"),
+        attribute("real_for_integer", set_kind(a.FLOAT, f=1.0), node, "'axis'", "a float", "an integer"),
+        attribute("text_for_integer", set_kind(a.STRING, s=b"1"), node, "'axis'", "a string"),
         attribute("list_for_integer", set_kind(a.INTS, ints=[1]), node, "'axis'", "a list of integers"),
-        attribute("declared_otherwise", set_kind(a.FLOAT, i=1), node, "'axis'", "a real", "an integer"),
+        attribute("declared_otherwise", set_kind(a.FLOAT, i=1), node, "'axis'", "a float", "an integer"),
         attribute("two_values", both, node, "'axis'", "an integer and holds a real"),
         attribute("kind_99", lambda m: set_kind_number(m, 99), node, "'axis'", "99"),
         attribute("kind_negative", lambda m: set_kind_number(m, -1), node, "'axis'", "-1"),
@@ -311,7 +311,7 @@ def structure() -> list[Hostile]:
         model.graph.output[0].name = ""
 
     return [
-        changed("input_twice", twice_input, "input 1 'x'", "has the name of graph input 0"),
+        changed("input_twice", twice_input, "input 1 'x'", "has the same name as graph input 0"),
         changed("input_without_name", nameless_input, "input 0", "no name"),
         changed("input_without_type", untyped_input, "input 0 'x'", "type"),
         changed("input_is_a_map", map_input, "input 0 'x'", codes=(MODEL, UNSUPPORTED)),

@@ -254,8 +254,8 @@ Expected<const ComplexRow*> complex_row(const ir::OpDef& op, std::span<const ten
     const DType to = attrs[0].dtype();
     if (!is_complex(to) && to != DType::boolean)
       return fail(Code::invalid_argument,
-                  "a complex number has two parts, {} has one: take real(x), imag(x), abs(x) or "
-                  "angle(x)",
+                  "a complex number has two parts, but {} has one: take real(x), imag(x), abs(x) "
+                  "or angle(x)",
                   dtype_name(to));
   }
   return found->second;

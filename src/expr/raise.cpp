@@ -52,7 +52,7 @@ class Raising {
       return fail(Code::unsupported, "{}: {} is {}, but expressions are tensors of numbers",
                   where(), module_.describe(id), to_string(type, module_.dims));
     if (!type.ranked)
-      return fail(Code::unsupported, "{}: how many axes {} has is known to a run alone", where(),
+      return fail(Code::unsupported, "{}: the rank of {} is known only at run time", where(),
                   module_.describe(id));
     StaticType made{type.dtype, {}};
     for (const tensor::Dim dim : type.dims)

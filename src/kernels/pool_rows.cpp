@@ -367,7 +367,7 @@ Prepared prepare_rows(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold 
     return prepare_typed<std::uint8_t>(ctx, geometry, fold);
   if (fold == Fold::maximum && dtype == DType::i8)
     return prepare_typed<std::int8_t>(ctx, geometry, fold);
-  return Prepared::no("an element type for the reference kernel");
+  return Prepared::no("an element type that only the reference kernel takes");
 }
 
 }  // namespace scanloom::kernels::pool

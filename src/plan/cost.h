@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMinStepsToCompile = 256;
 inline constexpr double kMinOperationsToCompile = 1 << 24;
 
 /// The reason that `explain` gives for a stepped loop that would be compiled with more steps.
-inline constexpr const char* kFewSteps = "so few steps do not pay for compiling";
+inline constexpr const char* kFewSteps = "too few steps to repay compilation";
 
 /// Maximum operations of a body that is compiled as a whole loop.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;

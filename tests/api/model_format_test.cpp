@@ -54,9 +54,9 @@ TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
       {"\x08\0\0\0ORTM"sv, "is in the ORT format"},
       {"\x89HDF\r\n\x1a\n"sv, "is in the HDF5 format"},
       {"\x93NUMPY\x01"sv, "is an array of NumPy"},
-      {"\x80\x04\x95"sv, "is a pickle of Python"},
-      {"(dp0\nVw\np1\nI1\ns."sv, "is a pickle of Python"},
-      {"}q\0."sv, "is a pickle of Python"},
+      {"\x80\x04\x95"sv, "is a Python pickle"},
+      {"(dp0\nVw\np1\nI1\ns."sv, "is a Python pickle"},
+      {"}q\0."sv, "is a Python pickle"},
       {"\x40\0\0\0\0\0\0\0{\"w"sv, "is a safetensors file"},
       {"PK\x05\x06\0\0"sv, "is an empty zip archive"},
       {"\x02\0\0\0\0\0\0\0{}"sv, "is a safetensors file"},
@@ -79,7 +79,7 @@ TEST(ModelFormat, WeightsAreToldWithTheirModel) {
   EXPECT_THAT(described_weights("/some/where/m.BIN"),
               testing::AllOf(HasSubstr("load 'm.xml'"), HasSubstr("missing")));
   EXPECT_EQ(described_weights("m.onnx"), "");
-  expect_refused(std::string_view("\x01\x02", 2), "m.bin", "'m.bin' is no model: a .bin holds");
+  expect_refused(std::string_view("\x01\x02", 2), "m.bin", "'m.bin' is not a model: a .bin holds");
   EXPECT_EQ(*format_of(std::string_view("\x08\x08", 2), "m.bin"), ModelFormat::onnx);
 }
 

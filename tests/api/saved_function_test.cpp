@@ -89,13 +89,13 @@ TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
   write("something else");
   EXPECT_THAT(
       Function::load(path_).error().message(),
-      testing::HasSubstr("is no saved function: it does not begin with 'scanloom function'"));
+      testing::HasSubstr("is not a saved function: it does not begin with 'scanloom function'"));
   write("\x08\x07\x12\x07pytorch");
   const auto model = Function::load(path_);
   EXPECT_EQ(model.error().code(), Code::invalid_model);
   const std::string name = "'" + std::filesystem::path(path_).filename().string() + "'";
   EXPECT_THAT(model.error().message(),
-              testing::StartsWith(name + " is a model of ONNX, not a saved function"));
+              testing::StartsWith(name + " is an ONNX model, not a saved function"));
   EXPECT_THAT(model.error().message(), testing::HasSubstr("Session::load"));
   write("");
   EXPECT_THAT(Function::load(path_).error().message(), testing::HasSubstr("is empty"));

@@ -100,7 +100,7 @@ def test_they_obey_limits(saved):
         ([*FEEDS, "--feed", "y=1"], "the model has no input 'y'"),
         ([*FEEDS, "--feed", "calls=1"], "'calls'"),
         (["--feed", "x=[[1]]", "--feed", "start=1"], "'x'"),
-        (["--feed", "x=[one]", "--feed", "start=1"], "'one' at [0] is no number, as float64 needs"),
+        (["--feed", "x=[one]", "--feed", "start=1"], "'one' at [0] is not a number, as float64 needs"),
         ([*FEEDS, "--output", "nothing"], "the model has no output 'nothing'"),
     ],
 )

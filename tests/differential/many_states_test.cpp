@@ -111,7 +111,7 @@ TEST_F(ManyStates, FewAreOneFunctionAndManyLieInMemory) {
 TEST_F(ManyStates, AreSteppedUntilCompilingPays) {
   for (const std::int64_t lanes : {1, 16, 64, 1000}) {
     const std::string text = strategy(100, lanes, 100, false);
-    EXPECT_THAT(text, testing::StartsWith("stepped: so few steps do not pay for compiling; "));
+    EXPECT_THAT(text, testing::StartsWith("stepped: too few steps to repay compilation; "));
     EXPECT_THAT(text, HasSubstr("; compiled after "));
   }
   EXPECT_THAT(strategy(100, 64, 1'000'000, false), testing::StartsWith("compiled per step: "));

@@ -133,7 +133,7 @@ TEST(Functions, RefuseRowsThatExceedTheBudgetBeforeTheFirstStep) {
   EXPECT_EQ(refused.error().code(), Code::limit_reached);
   EXPECT_THAT(refused.error().text(),
               testing::MatchesRegex("scan 'walk': the rows of 1000000000 steps need 8000000000 "
-                                    "bytes, [0-9]+ bytes of the memory budget are left"));
+                                    "bytes, but [0-9]+ bytes of the memory budget are left"));
   EXPECT_EQ(taken, 0);
   EXPECT_EQ(f.call({{view(&few, {})}}, limits, nullptr).value_or_throw()[0].shape()[0], few);
 }

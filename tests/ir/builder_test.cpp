@@ -50,7 +50,7 @@ TEST_F(BuilderTest, ErrorsNameLocationAndOperand) {
   EXPECT_THAT(error(local::plus_op, {x, x, x}), HasSubstr("takes 2 operands, 3 are given"));
   EXPECT_THAT(error(local::plus_op, {x, n}), HasSubstr("is i64, but operand 0 is f32"));
   EXPECT_THAT(error(local::resize_op, {x, x}),
-              HasSubstr("must be a tensor of i64 or i32, not f32[2]"));
+              HasSubstr("must be an i64 or i32 tensor, not f32[2]"));
   EXPECT_THAT(error(local::same_op, {x}, {{"text", Attr("a")}}),
               HasSubstr("has no attribute 'text'"));
   EXPECT_THAT(error(local::same_op, {x}, {{"label", Attr(1)}}),

@@ -657,7 +657,7 @@ TEST(Operators, LstmAttributesAreChecked) {
   EXPECT_THAT(error_of(NodeBytes(lstm).text("direction", "up")),
               ::testing::HasSubstr("'up', neither forward"));
   EXPECT_THAT(error_of(NodeBytes(lstm).texts("activations", {"Tanh"})),
-              ::testing::HasSubstr("'activations' has 1 names, 3 are needed"));
+              ::testing::HasSubstr("'activations' has 1 names, but 3 are needed"));
   EXPECT_EQ(error_of(NodeBytes(lstm).texts("activations", {"Sigmoid", "Tanh", "Tanh"})), "none");
   EXPECT_EQ(error_of(NodeBytes(lstm)
                          .texts("activations", {"Elu", "Tanh", "Tanh"})

@@ -249,7 +249,7 @@ TEST_F(ExternalDataTest, RangesAreChecked) {
   expect_error({{"location", "w.bin"}, {"length", "18446744073709551615"}}, invalid,
                "past the end");
   expect_error({{"location", "w.bin"}, {"length", "16"}}, invalid,
-               "its data has 16 bytes, its shape [2] needs 8");
+               "its data has 16 bytes, but its shape [2] needs 8");
   // Without a length the data ends where the shape says.
   EXPECT_TRUE(decode_external({{"location", "w.bin"}}));
 }

@@ -77,7 +77,7 @@ TEST(Wire, RemembersMistakesAndEnds) {
   EXPECT_TRUE(truncated.next());
   EXPECT_EQ(truncated.view(), "");
   EXPECT_FALSE(truncated.ok());
-  EXPECT_EQ(truncated.mistake(), "at byte 2 of its 3: field 1 is 3 bytes long, 1 are left");
+  EXPECT_EQ(truncated.mistake(), "at byte 2 of its 3: field 1 is 3 bytes long, but 1 are left");
   Wire group(std::string_view("\x0b", 1));
   EXPECT_FALSE(group.next());
   EXPECT_FALSE(group.ok());

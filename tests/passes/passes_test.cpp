@@ -316,7 +316,7 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
   const auto refused = run(module, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::invalid_argument);
-  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("there is no pass 'canonicalize'"));
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("unknown pass 'canonicalize'"));
   ASSERT_EQ(refused.error().notes().size(), 1u);
   EXPECT_THAT(refused.error().notes()[0],
               ::testing::StartsWith("the passes are: inline_branch, unroll_short_loop, "));

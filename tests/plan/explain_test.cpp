@@ -71,7 +71,7 @@ class Explain : public testing::Test {
 // The same body is compiled if it takes more steps: nothing in it is in the way.
 TEST_F(Explain, FewStepsAreTheReasonWhereMoreWouldBeCompiled) {
   EXPECT_THAT(strategy(kSum, 1000),
-              AllOf(StartsWith("stepped: so few steps do not pay for compiling; compiled after "),
+              AllOf(StartsWith("stepped: too few steps to repay compilation; compiled after "),
                     Not(HasSubstr("element-wise"))));
 }
 
@@ -96,7 +96,7 @@ TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
   EXPECT_THAT(
       strategy(body, 1000),
       AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
-            HasSubstr("; outlined regions of it are compiled after ")));
+            HasSubstr("; its outlined regions are compiled after ")));
   EXPECT_THAT(strategy(body, 1000, true),
               AllOf(StartsWith("compiled in outlined regions: 2 pieces of code, with "),
                     HasSubstr("holds node 'find', whose sizes depend on data")));
@@ -106,7 +106,7 @@ TEST_F(Explain, OneProgramNeedsNoReason) {
   EXPECT_THAT(strategy(kScaled, 10'000'000),
               AllOf(StartsWith("compiled as a whole loop: "), Not(HasSubstr("not one program"))));
   EXPECT_THAT(strategy(kScaled, 1000),
-              StartsWith("stepped: so few steps do not pay for compiling; compiled after "));
+              StartsWith("stepped: too few steps to repay compilation; compiled after "));
 }
 
 /// An outer loop, each step of which takes another loop of as many steps as a value says.
@@ -160,7 +160,7 @@ TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
   const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
   EXPECT_THAT(
       describe_strategy(*binding, binding->loops[0]),
-      HasSubstr("holds node 'inner', a loop of which only the run knows how many rows it stacks"));
+      HasSubstr("holds node 'inner', a loop that stacks a number of rows known only at run time"));
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ void add_compare(CLI::App& app, int& status) {
       app.add_subcommand("compare", "compares a model's results with expected ones");
   command
       ->add_option("model", args->model.path,
-                   "an ONNX model, an IR of OpenVINO or a saved function, or its folder")
+                   "an ONNX model, an OpenVINO IR or a saved function, or its folder")
       ->required();
   command->add_option("data", args->data,
                       "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"

@@ -220,7 +220,7 @@ def test_errors():
         ("RandomNormal", {}, "'shape' is missing"),
         ("RandomNormal", {"shape": [2, -1]}, "negative size -1"),
         ("RandomUniform", {"shape": [2**30, 2**30]}, "elements"),
-        ("RandomUniform", {"shape": [2], "dtype": TensorProto.INT64}, "a real type is needed"),
+        ("RandomUniform", {"shape": [2], "dtype": TensorProto.INT64}, "a floating-point type is needed"),
     ):
         with pytest.raises(scanloom.Error, match=words):
             draw(op, **attributes)

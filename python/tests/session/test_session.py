@@ -219,9 +219,9 @@ def test_unknown_attributes_of_run_options_are_refused():
         ({"threads": 1.5}, "threads is 1.5, but must be an integer"),
         ({"threads": "2"}, "threads is '2', but must be an integer"),
         ({"threads": 2**70}, "threads is 1180591620717411303424, but must be 0 to 4096"),
-        ({"disabled_passes": "all"}, "disabled_passes is the text 'all'"),
-        ({"disabled_passes": [3]}, "disabled_passes holds 3, but must hold texts only"),
-        ({"states": {"h0": 3}}, "states holds 3, but must hold texts only"),
+        ({"disabled_passes": "all"}, "disabled_passes is the string 'all'"),
+        ({"disabled_passes": [3]}, "disabled_passes holds 3, but must hold only strings"),
+        ({"states": {"h0": 3}}, "states holds 3, but must hold only strings"),
         ({"states": ["h0"]}, "states is .*, but must be a dictionary"),
     ],
 )
@@ -240,8 +240,8 @@ def test_arguments_of_wrong_types(sums):
     for call, words in (
         (lambda: sums.run(None, feeds(), peer), "run_options is a .*, not scanloom.RunOptions"),
         (lambda: sums.run(["h", 3], feeds()), "output_names holds 3"),
-        (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of texts"),
-        (lambda: scanloom.InferenceSession(3), "a model is a path or bytes, or one of onnx or OpenVINO, not a <class 'int'>"),
+        (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of strings"),
+        (lambda: scanloom.InferenceSession(3), "a model must be a path, bytes, or a model object of onnx or OpenVINO, not a <class 'int'>"),
         (lambda: scanloom.check(None), "a model is a path or bytes"),
         (lambda: scanloom.check(SUM, 3), "sess_options is a <class 'int'>"),
     ):
@@ -771,7 +771,7 @@ def test_strange_feeds_are_refused(sums):
     ):
         with pytest.raises(scanloom.Error, match=words):
             sums.run(None, {"x": value, "h0": feeds()["h0"]})
-    with pytest.raises(scanloom.InvalidArgument, match="names of feeds are texts, not 3"):
+    with pytest.raises(scanloom.InvalidArgument, match="names of feeds must be strings, not 3"):
         sums.run(None, {3: 1})
     with pytest.raises(scanloom.InvalidArgument, match="write \\['h'\\]"):
         sums.run("h", feeds())

@@ -15,7 +15,7 @@ using tensor::Operand;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const double p = ctx.attr(kPoolOwn).real();
-  if (!(p > 0)) return invalid_model("p is {}, not above 0", p);
+  if (!(p > 0)) return invalid_model("p is {}, but must be above 0", p);
   SCANLOOM_TRY(tensor::Type y, pooled_type(ctx));
   if (!y.ranked) {
     ctx.set(0, std::move(y));

@@ -17,14 +17,14 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const Type &data = ctx.in(0), &indices = ctx.in(1);
   if (data.ranked && indices.ranked) {
     if (data.rank() != indices.rank())
-      return invalid_model("data has {} axes, indices has {}", data.rank(), indices.rank());
+      return invalid_model("data has {} axes, but indices has {}", data.rank(), indices.rank());
     SCANLOOM_TRY(const int along, ctx.axis(ctx.attr(kAxis).integer(), data.rank()));
     for (int axis = 0; axis < data.rank(); ++axis) {
       const tensor::Dim size = data.dims[static_cast<std::size_t>(axis)];
       const tensor::Dim count = indices.dims[static_cast<std::size_t>(axis)];
       const bool numbers = size.is_constant() && count.is_constant();
       if (axis != along && numbers && count.value() > size.value())
-        return invalid_model("indices has size {} on axis {}, data has {}", count.value(), axis,
+        return invalid_model("indices has size {} on axis {}, but data has {}", count.value(), axis,
                              size.value());
     }
   }

@@ -27,7 +27,7 @@ Expected<Dim> kept_size(ir::InferCtx& ctx, Dim size) {
   const Dim kept = given->front();
   if (kept.is_constant() && kept.value() < 0) return invalid_model("k is {}", kept.value());
   if (kept.is_constant() && size.is_constant() && kept.value() > size.value())
-    return invalid_model("k is {}, the axis has {} elements", kept.value(), size.value());
+    return invalid_model("k is {}, but the axis has {} elements", kept.value(), size.value());
   return kept;
 }
 

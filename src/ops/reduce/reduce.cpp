@@ -95,7 +95,7 @@ bool is_all(const Attr& empty_is_all) {
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const auto kind = kind_of(ctx.attr(kKind).text());
-  if (!kind) return invalid_model("there is no reduction of kind '{}'", ctx.attr(kKind).text());
+  if (!kind) return invalid_model("unknown reduction '{}'", ctx.attr(kKind).text());
   SCANLOOM_CHECK_OK(check_dtype(x.dtype, *kind));
   SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), kAxesOperand));
   const bool keep = ctx.attr(kKeepdims).integer() != 0;
@@ -314,7 +314,7 @@ Axes axes_of(const tensor::Call& call) {
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   const auto kind = kind_of(call.attrs[kKind].text());
-  if (!kind) return call.fail("there is no such reduction");
+  if (!kind) return call.fail("unknown reduction");
   const Axes axes = axes_of(call);
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) {

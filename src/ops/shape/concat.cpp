@@ -26,7 +26,7 @@ Expected<void> add_input(ir::InferCtx& ctx, int i, std::size_t along, std::vecto
     return {};
   }
   if (x.dims.size() != sizes.size())
-    return invalid_model("input {} has {} axes, others have {}", i, x.rank(), sizes.size());
+    return invalid_model("input {} has {} axes, but others have {}", i, x.rank(), sizes.size());
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     if (axis == along) {
       sizes[axis] = ctx.dims().add(sizes[axis], x.dims[axis]);

@@ -27,7 +27,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   constexpr std::size_t kShown = 40;
   for (const StringRef& text : x.as<StringRef>()) {
     if (!read_number(text.view(), to, element))
-      return fail(Code::invalid_argument, "'{}' is no {}", text.view().substr(0, kShown),
+      return fail(Code::invalid_argument, "'{}' is not a valid {}", text.view().substr(0, kShown),
                   dtype_name(to));
     element += dtype_bytes(to);
   }

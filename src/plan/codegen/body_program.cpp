@@ -60,7 +60,7 @@ std::optional<Refusal> BodyProgram::add_constants(const ir::Region& body) {
 /// Every value has one element or as many as there are lanes.
 std::optional<Refusal> BodyProgram::admit(ir::ValueId id) {
   if (!type(id).is_tensor() || type(id).dtype == DType::string)
-    return Refusal(module_.describe_result(id) + " is no tensor of numbers", producer(id));
+    return Refusal(module_.describe_result(id) + " is not a numeric tensor", producer(id));
   if (!type(id).is_static())
     return Refusal("the size of " + module_.describe_result(id) + " depends on data", producer(id));
   const std::int64_t elements = type(id).shape().elements();

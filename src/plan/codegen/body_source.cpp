@@ -105,7 +105,8 @@ class BodyMaker {
     }
     SCANLOOM_CHECK_OK(run(parts, Stage::place, options_));
     if (const std::int64_t emitted = emitted_of(parts.parts); emitted > kMaxEmittedOfBody)
-      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+      return fail(Code::unsupported,
+                  "{} takes {} operations of machine code, more than the limit of {}",
                   describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     parts.extents = step_extents(binding_, loop_);
     SCANLOOM_CHECK_OK(run(parts, Stage::share, options_));

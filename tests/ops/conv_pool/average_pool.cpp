@@ -166,7 +166,7 @@ std::vector<Sample> average_pool_second_part() {
                  {"ceil_mode", 0},
                  {"kernel", std::vector<std::int64_t>{6}},
                  {"count_include_pad", 0}},
-       .error = "a window over 6 elements does not fit the 3 of spatial axis 0"},
+       .error = "a window over 6 elements does not fit into the 3 of spatial axis 0"},
       {.name = "wrong_kernel",
        .inputs = {f32({1, 1, 3, 3}, {-5, 2, -2, -5, -8, -8, 2, -7, 6})},
        .attrs = {{"auto_pad", "explicit"},

@@ -85,11 +85,11 @@ std::vector<Sample> conv_errors() {
   return {
       {.name = "kernel_too_long",
        .inputs = {f32({1, 1, 2}, {3, 1}), f32({1, 1, 4}, {3, 1, 0, -2})},
-       .error = "a kernel over 4 elements does not fit the 2 of spatial axis 0"},
+       .error = "a kernel over 4 elements does not fit into the 2 of spatial axis 0"},
       {.name = "channels_differ",
        .inputs = {f32({1, 3, 4}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3, 1, 4}),
                   f32({2, 2, 2}, {3, 1, 0, -2, -2, -4, -4, -4})},
-       .error = "x has 3 channels, w takes 2 in each of 1 groups"},
+       .error = "x has 3 channels, but w takes 2 in each of 1 groups"},
       {.name = "filters_do_not_divide",
        .inputs = {f32({1, 4, 4}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3, 1, 4, 0, 1, 4, 2}),
                   f32({3, 2, 2}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3, 1, 4})},

@@ -152,7 +152,7 @@ std::vector<Sample> max_pool_second_part() {
                  {"ceil_mode", 0},
                  {"kernel", std::vector<std::int64_t>{6}},
                  {"storage_order", 0}},
-       .error = "a window over 6 elements does not fit the 3 of spatial axis 0"},
+       .error = "a window over 6 elements does not fit into the 3 of spatial axis 0"},
       {.name = "wrong_kernel",
        .inputs = {f32({1, 1, 3, 3}, {1, 5, 4, 1, 5, 4, -5, 4, 1})},
        .attrs = {{"auto_pad", "explicit"},

@@ -33,7 +33,7 @@ std::vector<Sample> less_equal_samples() {
        .error = "do not broadcast: sizes 3 and 2"},
       {.name = "element_types_that_differ",
        .inputs = {f32({1}, {0}), i64({1}, {0})},
-       .error = "element types f32 and i64 do not go together"},
+       .error = "element types f32 and i64 cannot be combined"},
   };
 }
 

@@ -34,7 +34,7 @@ std::vector<Sample> where_samples() {
        .outputs = {f32({0, 3}, {})}},
       {.name = "element_types_that_differ",
        .inputs = {booleans({1}, {true}), f32({1}, {0}), i64({1}, {0})},
-       .error = "element types f32 and i64 do not go together"},
+       .error = "element types f32 and i64 cannot be combined"},
   };
 }
 

@@ -87,7 +87,7 @@ std::vector<Sample> scatter_elements_first_part() {
        .inputs = {f32({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}), i64({1, 4}, {0, 0, 0, 0}),
                   f32({1, 4}, {0, 0, 0, 0})},
        .attrs = {{"axis", 0}, {"reduction", "none"}},
-       .error = "indices has size 4 on axis 1, data has 3"},
+       .error = "indices has size 4 on axis 1, but data has 3"},
       {.name = "unknown_reduction",
        .inputs = {f32({1, 3}, {4, 2, 3}), i64({1, 1}, {0}), f32({1, 1}, {1})},
        .attrs = {{"axis", 1}, {"reduction", "mean"}},

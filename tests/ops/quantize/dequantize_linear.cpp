@@ -45,7 +45,7 @@ std::vector<Sample> dequantize_linear_samples() {
       {.name = "types_differ",
        .inputs = {u8({2}, {0, 0}), f32({}, {1}), integers(DType::i8, {}, {0})},
        .attrs = {{"axis", 0}},
-       .error = "zero has elements of type i8, x of type u8"},
+       .error = "zero has elements of type i8, but x of type u8"},
   };
 }
 

@@ -22,7 +22,7 @@ std::vector<Sample> reshape_samples() {
       {.name = "no_elements",
        .inputs = {f32({0, 3}, {}), i64({2}, {0, -1})},
        .attrs = {{"allowzero", 0}},
-       .error = "0 elements cannot be divided by the 0 of the other axes"},
+       .error = "0 elements are not divisible by the 0 of the other axes"},
       {.name = "no_elements_copied",
        .inputs = {f32({0, 3}, {}), i64({2}, {-1, 3})},
        .attrs = {{"allowzero", 0}},

@@ -29,7 +29,7 @@ std::vector<Sample> label_encode_samples() {
       {.name = "counts_differ",
        .inputs = {i64({1}, {1})},
        .attrs = {{"keys", i64({2}, {1, 2})}, {"values", f32({1}, {1})}, {"default", f32({}, {0})}},
-       .error = "2 keys stand against 1 values"},
+       .error = "there are 2 keys, but 1 values"},
       {.name = "another_type",
        .inputs = {i32({1}, {1})},
        .attrs = {{"keys", i64({1}, {1})}, {"values", f32({1}, {1})}, {"default", f32({}, {0})}},

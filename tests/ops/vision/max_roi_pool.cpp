@@ -131,7 +131,7 @@ std::vector<Sample> max_roi_pool_second_part() {
                        3,   14,  15,  9,   -19, -4,  12,  1,   -13}),
                   f32({1, 5}, {0, 0, 0, 0, 0})},
        .attrs = {{"height", 0}, {"width", 1}, {"spatial_scale", 1.0}},
-       .error = "the result is 0 by 1, at least 1 is needed"},
+       .error = "the result is 0 by 1, but at least 1 is needed"},
   };
 }
 

@@ -182,7 +182,8 @@ Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
   if (rank != 4) return invalid_model("input 0 has {} axes, not 4", rank);
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   const std::int64_t groups = c.integer("deformable_group", 1);
-  if (groups < 1) return invalid_model("attribute 'deformable_group' is {}, below 1", groups);
+  if (groups < 1)
+    return invalid_model("attribute 'deformable_group' is {}, but must be at least 1", groups);
   if (ctx.version() < 8 || !c.flag("bilinear_interpolation_pad", false))
     SCANLOOM_CHECK_OK(keep_inside(c, windows, groups, operands));
   auto attrs = windows.attributes();

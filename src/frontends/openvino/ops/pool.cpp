@@ -154,7 +154,7 @@ ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   } else {
     const ValueId least = c.reduce_all(sizes, "min");
     c.op(ops::check_equal_op, {least, c.max(least, c.number(0))},
-         {{"text", "a size of the result is {}, at least {} is needed"}});
+         {{"text", "a size of the result is {}, but at least {} is needed"}});
   }
   limit_elements(c, c.join({c.shape(x, 0, 2), sizes}));
   return sizes;
