@@ -12,7 +12,7 @@ std::string dim_text(const tensor::DimTable& dims, const tensor::Type& type) {
   return text + "]";
 }
 
-/// What the sizes of earlier inputs have fixed a symbol to, and which input did.
+/// The size that an earlier input gave a symbol, and that input.
 struct Solved {
   std::int64_t value = -1;
   std::size_t input = 0;

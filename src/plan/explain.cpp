@@ -1,4 +1,4 @@
-// What became of a loop, for people.
+// Describes how a loop is executed and where it keeps its states, for `explain`.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -19,7 +19,7 @@ std::string compiled_step_by_step(const BoundLoop& loop, const std::string& targ
                    "; not one program for each element: " + loop.notes.why_not_whole_loop->reason;
 }
 
-/// Whether there is code of that body or part of one.
+/// Whether the body or outlined region has been compiled.
 bool has_code(const Plan& plan, const BodyCode& bound, const Expected<Body>& body) {
   if (bound.code.run != nullptr) return true;
   if (!body) return false;
@@ -27,7 +27,7 @@ bool has_code(const Plan& plan, const BodyCode& bound, const Expected<Body>& bod
   return code && *code;
 }
 
-/// A loop whose code holds this one, if there is one.
+/// Returns a loop whose code contains this loop, or nullptr.
 const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   const auto holds = [&](std::uint32_t first, std::uint32_t last) {
@@ -69,7 +69,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
                                                  counted(loop.per_step.steps_to_compile, "step")));
 }
 
-/// Of a body with parts that become code, though not all of it does.
+/// Describes a body that cannot be compiled as a whole but has regions that can.
 std::string strategy_of_outlined_regions(const Plan& plan, const Binding& binding,
                                          const BoundLoop& loop) {
   const std::string why = describe(plan, loop.node) + " " + loop.per_step.refusal->reason;
@@ -112,7 +112,7 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
                                                 : strategy_of_outlined_regions(plan, binding, loop);
 }
 
-/// The code that takes the steps is one element program's.
+/// Whether the steps are run by whole-loop code, which is one element program.
 bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   if (loop.is_compiled_whole()) return true;
   if (!loop.may_become_whole() || binding.plan->options.compiler == nullptr) return false;
@@ -120,7 +120,7 @@ bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   return code && code->has_value();
 }
 
-/// The states that the code keeps in its own memory, where a body's code takes the steps.
+/// Returns the states that the code of a per-step compiled body keeps in its own memory.
 std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   std::set<SlotId> slots;
   if (binding.plan->options.compiler == nullptr) return slots;

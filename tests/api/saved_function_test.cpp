@@ -110,7 +110,7 @@ TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code(), Code::unsupported);
   EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 4"));
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 3"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("formats up to 3"));
 }
 
 TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {

@@ -108,7 +108,7 @@ TEST(Value, OfSeveralTensorsIsReadByItem) {
     const Value value(kind, DType::f32, {of_floats({1, 2})});
     EXPECT_EQ(value.try_as<float>().error().text(),
               "the value is " + std::string(what) +
-                  " of f32, not a tensor of f32: items() has its tensors");
+                  " of f32, not a tensor of f32: use items() for its tensors");
     EXPECT_THAT(thrown([&] { return value.as<double>(); }), HasSubstr("not a tensor of f64"));
     EXPECT_THAT(value.items()[0].as<float>(), ElementsAre(1, 2));
   }

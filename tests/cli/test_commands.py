@@ -223,7 +223,7 @@ def test_compare_with_archives(sums, tmp_path):
 def test_compare_without_anything_to_compare(sums, tmp_path):
     assert "nothing to compare" in scanloom("compare", sums, expect=BAD).stderr
     (tmp_path / "empty").mkdir()
-    assert "holds 0 files .onnx" in scanloom("compare", tmp_path / "empty", expect=BAD).stderr
+    assert "holds 0 .onnx files" in scanloom("compare", tmp_path / "empty", expect=BAD).stderr
 
 
 @pytest.mark.parametrize("variable", ["SCANLOOM_ISA", "SCANLOOM_THREADS"])

@@ -53,7 +53,7 @@ def test_weights_in_a_file_beside(tmp_path):
     scanloom("convert", tmp_path / "in.onnx", out, "--external-data")  # replaced
     os.remove(out)
     refused = scanloom("convert", tmp_path / "in.onnx", out, "--external-data", expect=BAD)
-    assert "out.onnx.data' would be replaced, and there is no" in refused.stderr
+    assert "out.onnx.data' would be replaced, but there is no" in refused.stderr
 
 
 def test_files_are_replaced_whole_or_not_at_all(sums, tmp_path):
@@ -79,7 +79,7 @@ def test_the_model_itself_is_not_replaced(sums, tmp_path):
 @pytest.mark.parametrize("name", ["a", "a.bin", "a.onnx.gz", ".onnx"])
 def test_other_extensions(sums, tmp_path, name):
     answer = scanloom("convert", sums, tmp_path / name, expect=BAD)
-    assert "ends neither in .onnx nor in .xml" in answer.stderr
+    assert "ends in neither .onnx nor .xml" in answer.stderr
 
 
 def test_places_that_cannot_be_written(sums, tmp_path):

@@ -54,7 +54,7 @@ TEST_F(BuilderTest, ErrorsNameLocationAndOperand) {
   EXPECT_THAT(error(local::same_op, {x}, {{"text", Attr("a")}}),
               HasSubstr("has no attribute 'text'"));
   EXPECT_THAT(error(local::same_op, {x}, {{"label", Attr(1)}}),
-              HasSubstr("must be a text, not an integer"));
+              HasSubstr("must be a string, not an integer"));
   build.set_location(m.add_location({{"node 'sum' (Add-14)"}}));
   EXPECT_THAT(error(local::plus_op, {x, argument(DType::f32, {3})}),
               HasSubstr("node 'sum' (Add-14): f32[2] and f32[3] do not broadcast: sizes 2 and 3"));

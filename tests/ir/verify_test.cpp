@@ -183,7 +183,7 @@ TEST_F(VerifyByHand, ReadBeforeItIsMade) {
 
 TEST_F(VerifyByHand, ReadThoughNothingMakesIt) {
   module.region(top).nodes.erase(module.region(top).nodes.begin());
-  expect_broken(module, "is read before it is made");
+  expect_broken(module, "is read before it is defined");
 }
 
 TEST_F(VerifyByHand, Attributes) {

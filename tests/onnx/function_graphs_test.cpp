@@ -205,7 +205,7 @@ TEST(FunctionGraphs, ErrorsNameWhatIsMissing) {
   EXPECT_THAT(error_of(model_of({call("Repeat", {"m", "x"}, {"y"}).integer("what", 1)},
                                 {repeat_function()}))
                   .text(),
-              HasSubstr("attribute 'body' is an integer, a graph is needed"));
+              HasSubstr("attribute 'body' is an integer, but a graph is needed"));
   // A name of the function is none of the body's.
   const Error error = error_of(model_of(
       {call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "a"))}, {repeat_function()}));

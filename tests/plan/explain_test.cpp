@@ -84,7 +84,7 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
 }
 
 TEST_F(Explain, OneStepIsStepped) {
-  EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: code of such a body takes over"));
+  EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: the body's code takes over"));
 }
 
 // Known sizes let the nodes around the one in the way be compiled, and that node is named.
@@ -98,7 +98,7 @@ TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
       AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
             HasSubstr("; its outlined regions are compiled after ")));
   EXPECT_THAT(strategy(body, 1000, true),
-              AllOf(StartsWith("compiled in outlined regions: 2 pieces of code, with "),
+              AllOf(StartsWith("compiled in outlined regions: 2 pieces of code with "),
                     HasSubstr("holds node 'find', whose sizes depend on data")));
 }
 
@@ -135,7 +135,7 @@ TEST_F(Explain, LoopsInsideAreToldToBePartsOfTheCode) {
 TEST_F(Explain, LoopsInsideThatMayBecomeCodeThemselvesAreWaitedFor) {
   const auto binding = bind(nested("", "%8 = neg(%7) : f32[8] yield %8"), false);
   EXPECT_THAT(describe_strategy(*binding, binding->loops[0]),
-              AllOf(HasSubstr("the first steps show how long loops inside are"),
+              AllOf(HasSubstr("the first steps show how long inner loops are"),
                     HasSubstr("unless one of these takes 256")));
 }
 
@@ -151,9 +151,9 @@ TEST_F(Explain, StatesWhoseSizeOnlyTheRunKnowsHaveNoTwoBuffers) {
     yield %2 "grown", %3 "last"
   } })",
                             false);
-  EXPECT_THAT(describe_states(*binding, binding->loops[0]),
-              testing::ElementsAre(HasSubstr("reserved when the run knows"),
-                                   HasSubstr("two buffers that take turns")));
+  EXPECT_THAT(
+      describe_states(*binding, binding->loops[0]),
+      testing::ElementsAre(HasSubstr("reserved at run time"), HasSubstr("double-buffered")));
 }
 
 TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {

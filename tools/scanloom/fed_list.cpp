@@ -165,17 +165,17 @@ class ListReader {
   }
 
   [[noreturn]] void refuse_element(const std::string& text) {
-    const std::string what = "'" + text + "' at " + position() + " is no ";
+    const std::string what = "'" + text + "' at " + position() + " is not a ";
     if (input_.dtype == DType::string) refuse(input_, what + "quoted string");
     if (input_.dtype == DType::boolean) refuse(input_, what + "boolean: true or false");
     refuse(input_, what + "number, as " + numpy_name(input_.dtype) + " needs");
   }
 
   [[noreturn]] void refuse_mixture() {
-    refuse(input_, "at " + position() + " stands " +
-                       (reader_.next() == '[' ? "a list" : "an element") + ", where " +
+    refuse(input_, "the item at " + position() + " is " +
+                       (reader_.next() == '[' ? "a list" : "an element") + ", but " +
                        (reader_.next() == '[' ? "an element" : "a list") +
-                       " is at another depth: all lists of a tensor must have the same depth");
+                       " elsewhere: all lists of a tensor must have the same depth");
   }
 
   /// Returns the current position as an index, for example "[1,0]".

@@ -95,7 +95,7 @@ MISTAKES = [
     (case("r", "Unique", floats(3), axis=1), "axis 1 is outside"),
     (
         case("s", "Col2Im", floats(1, 4, 6), i64(3, 3), i64(2, 2), opset=18),
-        "6 blocks, the image takes 4",
+        "6 blocks, but the image takes 4",
     ),
     (case("t", "CenterCropPad", floats(3), i64(1, 2), opset=18), "2 entries for 1 axes"),
     (case("u", "OneHot", whole(2), np.array(3), floats(2), axis=3), "'axis' is 3"),

@@ -149,8 +149,8 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "json": (b'{"error": "not found"}', ("JSON", '{"error": "not found"}')),
     "text": (b"Entry not found", ("a text of 15 bytes", "'Entry not found'", "download it again")),
     "zeros": (bytes(64), ("zeros", "download it again")),
-    "ones": (b"\xff" * 1000, ("no model of ONNX", "malformed")),
-    "noise": (bytes(range(3, 8)) * 20, ("no model of ONNX", "malformed")),
+    "ones": (b"\xff" * 1000, ("not an ONNX model", "malformed")),
+    "noise": (bytes(range(3, 8)) * 20, ("not an ONNX model", "malformed")),
 }
 
 
@@ -159,7 +159,7 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
 def test_a_file_is_told_by_its_name_and_kind(kind: str, name: str, tmp_path: pathlib.Path) -> None:
     content, words = KINDS[kind]
     if name.endswith(".xml") and kind in ("frozen_graph", "onnx_graph", "onnx_scalar", "zeros", "ones", "noise"):
-        words = ("no XML",)  # what the bytes are is known only to who reads them as ONNX
+        words = ("not XML",)  # what the bytes are is known only to who reads them as ONNX
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(scanloom.InvalidModel) as caught:
@@ -236,7 +236,7 @@ def test_folders_are_told_with_what_is_in_them(tmp_path: pathlib.Path) -> None:
             scanloom.InferenceSession(str(tmp_path))
         return str(caught.value)
 
-    assert "is a folder without models" in message()
+    assert "is a folder that contains no models" in message()
     (tmp_path / "net.onnx").write_bytes(GOOD)
     assert "load the model in it ('net.onnx')" in message()
     (tmp_path / "saved_model.pb").write_bytes(SAVED_MODEL)

@@ -226,6 +226,6 @@ def test_errors():
             draw(op, **attributes)
     with pytest.raises(scanloom.Error, match="'dtype' is float"):
         draw("Multinomial", [np.zeros((1, 2), np.float32)], dtype=TensorProto.FLOAT)
-    with pytest.raises(scanloom.Error, match="has 1 axes, at least 2"):
+    with pytest.raises(scanloom.Error, match="has 1 axes, but at least 2"):
         draw("Multinomial", [np.zeros(2, np.float32)])
 

@@ -636,7 +636,7 @@ def test_wrong_lists_are_refused(value: Any, text: str) -> None:
 
 def test_wrong_texts_are_refused() -> None:
     graph = "g (string[N] s) => (string[N] t) { t = Identity(s) }"
-    assert "must hold texts" in error_of(graph, {"s": A}, scanloom.InvalidArgument)
+    assert "must hold strings" in error_of(graph, {"s": A}, scanloom.InvalidArgument)
     assert "holds a int" in error_of(graph, {"s": ["a", 1]}, scanloom.InvalidArgument)
     graph = "g (float[N] s) => (float[N] t) { t = Identity(s) }"
     assert "holds strings" in error_of(graph, {"s": ["a"]}, scanloom.InvalidArgument)
@@ -674,7 +674,7 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
         ),
         (
             "g (float[N] a, int64[N] b) => (seq(float[N]) s) { s = SequenceConstruct(a, b) }",
-            "item 1 is i64[N], the items of the sequence are f32[N]",
+            "item 1 is i64[N], but the items of the sequence are f32[N]",
         ),
         (
             "g (seq(float[N]) s) => (seq(float[N]) t) { t = Neg(s) }",
@@ -699,7 +699,7 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
         ),
         (
             'g (string[N] x) => (bool[N] y) { y = RegexFullMatch <pattern = "(a"> (x) }',
-            "the pattern '(a' is no RE2 expression",
+            "the pattern '(a' is not an RE2 expression",
         ),
         (
             'g (string[N] x) => (string[N] y) { y = StringNormalizer <case_change_action = "TITLE"> (x) }',

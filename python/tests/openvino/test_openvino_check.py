@@ -49,7 +49,7 @@ def test_unknown_operations_and_a_wrong_back_edge(tmp_path: pathlib.Path) -> Non
     graph.result(loop)
     all_found(texts(graph, tmp_path),
               r"2 operations cannot be read: Frobnicate \(layer 1 .*\), Grumble \(layer 1 ",
-              r"\(TensorIterator\): a back edge leads to layer 77, for whose first value")  # fmt: skip
+              r"\(TensorIterator\): a back edge leads to layer 77, but port_map has no entry")  # fmt: skip
 
 
 def test_everything_in_one_loop(tmp_path: pathlib.Path) -> None:
@@ -66,8 +66,8 @@ def test_everything_in_one_loop(tmp_path: pathlib.Path) -> None:
     graph.result(loop)
     all_found(texts(graph, tmp_path),
               r"port_map input 0: stride is 0", r"port_map output 0: layer 1 is not a Result of the body",
-              r"slices input port 0 for Parameter 0, to which the back edge", r"a back edge: layer 9 is no Result",
-              r"a back edge leads to layer 1, for whose first value", r"its 8 bytes begin at byte 4000 of",
+              r"slices input port 0 for Parameter 0, which also has the back edge", r"a back edge: layer 9 is no Result",
+              r"a back edge leads to layer 1, but port_map has no entry", r"its 8 bytes begin at byte 4000 of",
               r"\(Abs\): its operation set is 'opset99'", r"edge from layer 55 to layer 3 leaves")  # fmt: skip
 
 
@@ -216,5 +216,5 @@ def test_a_file_that_is_cut_off(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "model.xml"
     path.write_text(TEXT[: TEXT.index(' name="y"')], "utf-8")
     (error,) = scanloom.check(str(path)).errors
-    words = r"cannot be read at line 8, column 17, in <layer>: .* at byte \d+ of its \d+; it seems to be cut off"
+    words = r"cannot be read at line 8, column 17, in <layer>: .* at byte \d+ of its \d+; it seems to be truncated"
     assert re.search(words, str(error)), str(error)

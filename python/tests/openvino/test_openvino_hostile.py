@@ -94,10 +94,10 @@ for name, text in {
     "no_xml": "<", "cut": "<net name='x' version='11'><layers>", "two_roots": "<net/><net/>",
     "unclosed_attribute": "<net name='x", "closing_another": "<net></layers>",
 }.items():  # fmt: skip
-    case(r"XML|no 'net'|version|layers", name)(lambda text=text: text.encode())
+    case(r"XML|not 'net'|version|layers", name)(lambda text=text: text.encode())
 
 
-@case("holds 'graph', no 'net'")
+@case("holds 'graph', not 'net'")
 def another_root():
     return b"<graph></graph>"
 
@@ -167,7 +167,7 @@ def layer_without_id():
     return edited(simple(), ('layer id="0"', "layer"))
 
 
-@case("is 'zero', an integer")
+@case("is 'zero', but an integer")
 def layer_id_no_number():
     return edited(simple(), ('layer id="0"', 'layer id="zero"'))
 
@@ -280,7 +280,7 @@ def result_of_nothing():
     return graph
 
 
-@case(r"'x' is another Parameter's too")
+@case(r"'x' also belongs to another Parameter")
 def name_twice():
     graph = Graph()
     x, y = graph.parameter("x", "float32", [2]), graph.parameter("x", "float32", [2])
@@ -321,7 +321,7 @@ def element_types_that_do_not_fit():
     return identity_of(graph, graph.add("Add", [x, y]))
 
 
-@case(r"attribute 'auto_broadcast' is 'sometimes', none of")
+@case(r"attribute 'auto_broadcast' is 'sometimes', but must be one of")
 def unknown_broadcast():
     graph = Graph()
     x = graph.parameter("x", "float32", [2])
@@ -341,7 +341,7 @@ def weights_offset_huge():
     return edited(simple(), ('offset="0"', 'offset="9223372036854775800"'))
 
 
-@case(r"attribute .offset. is -8, a number of bytes is 0 or more")
+@case(r"attribute .offset. is -8, but a number of bytes must be at least 0")
 def weights_offset_negative():
     return edited(simple(), ('offset="0"', 'offset="-8"'))
 
@@ -356,12 +356,12 @@ def weights_of_too_many_elements():
     return edited(simple(), ('shape="2" offset="0"', 'shape="4294967296,4294967296" offset="0"'))
 
 
-@case(r"needs 8 bytes of weights, and there is no file")
+@case(r"needs 8 bytes of weights, but there is no weights file")
 def no_weights():
     return simple().xml(), None
 
 
-@case(r"holds 100 strings, its shape \[2\] needs 2")
+@case(r"holds 100 strings, but its shape \[2\] needs 2")
 def strings_of_another_count():
     graph = simple()
     graph.weights[0:4] = (100).to_bytes(4, "little")
@@ -406,12 +406,12 @@ def axis_outside():
     return edited(iterator(), ('axis="0"', 'axis="2"'))
 
 
-@case(r"is '1.5', an integer")
+@case(r"is '1.5', but an integer")
 def axis_no_integer():
     return edited(iterator(), ('axis="0"', 'axis="1.5"'))
 
 
-@case(r"external_port_id is 9, no input port")
+@case(r"external_port_id is 9, which is not an input port")
 def external_port_outside():
     return edited(iterator(), ('input external_port_id="1"', 'input external_port_id="9"'))
 
@@ -481,7 +481,7 @@ def no_body():
     return identity_of(graph, graph.add("TensorIterator", [x]))
 
 
-@case(r"nothing says how many steps")
+@case(r"so the number of steps is unknown")
 def no_slices():
     graph = iterator()
     return edited(graph, ('axis="0"', ""))
@@ -757,7 +757,7 @@ def test_files_that_are_cut_off_say_so(tmp_path: pathlib.Path) -> None:
     whole = graph.xml()
     for size in [*range(0, len(whole) - 1, 61), len(whole) - 1]:
         path.write_bytes(whole[:size])
-        what = "is empty: it has 0 bytes" if size == 0 else f"of its {size}; it seems to be cut off"
+        what = "is empty: it has 0 bytes" if size == 0 else f"of its {size}; it seems to be truncated"
         with pytest.raises(scanloom.Error, match=what):
             scanloom.InferenceSession(str(path))
 
@@ -768,8 +768,8 @@ def test_files_that_are_cut_off_say_so(tmp_path: pathlib.Path) -> None:
         (b"", "is empty: it has 0 bytes"),
         (b"no model", "is a text of 8 bytes that begins with 'no model'"),
         (b"PK\x03\x04\x00", "is not XML: its first byte is 80, not '<'"),
-        ("<net/>".encode("utf-16"), "is text in UTF-16"),
-        (b"<svg/>", "holds 'svg', no 'net'"),
+        ("<net/>".encode("utf-16"), "is UTF-16 text"),
+        (b"<svg/>", "holds 'svg', not 'net'"),
     ],
 )
 def test_files_that_are_no_ir_say_what_they_are(content: bytes, words: str, tmp_path: pathlib.Path) -> None:

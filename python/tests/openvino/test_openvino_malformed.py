@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "offset and size beyond 64 bits": (
         lambda: data(sum_of(), 1, offset=2**63 - 1, size=2**63 - 1),
         "its 9223372036854775807 bytes begin at byte 9223372036854775807 of 'model.bin'"),
-    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*attribute 'size' is -8, a number of bytes is 0"),
+    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*attribute 'size' is -8, but a number of bytes must be at least 0"),
     "constant of text without size": (
         lambda: data(sum_of(), 1, element_type="string", size=None), "Const_1.*attribute 'size' is missing"),
     "port without precision": (
@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "edge without from-port": (
         edges_from_nowhere, r"the edge from layer '0' to layer '2': attribute 'from-port' is missing"),
     "body's Parameter without data": (
-        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data>, .* no sizes either"),
+        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data> with .* no sizes either"),
     "Parameter without element type": (
         lambda: data(sum_of(), 0, element_type=None), "'x'.*attribute 'element_type' is missing"),
     "Parameter of a dynamic type": (
@@ -218,10 +218,10 @@ REFUSED: dict[str, tuple[Make, str]] = {
         lambda: iterator(kind="Loop", rows={"stride": 0}), "port_map output 0: stride is 0"),
     "output port -1 without purpose": (
         lambda: counting(entries=[{"kind": "output", "port": -1}]),
-        "port_map output 1: external_port_id is -1 and there is no purpose, execution_condition"),
+        "port_map output 1: external_port_id is -1 without a purpose, but execution_condition"),
     "input port -1 without purpose": (
         lambda: counting(entries=[{"kind": "input", "port": -1}]),
-        "port_map input 1: external_port_id is -1 and there is no purpose, current_iteration"),
+        "port_map input 1: external_port_id is -1 without a purpose, but current_iteration"),
     "output port -1 with an input's purpose": (
         lambda: counting(entries=[{"kind": "output", "port": -1, "purpose": "current_iteration"}]),
         "purpose is 'current_iteration', but execution_condition is the one of outputs"),
@@ -275,7 +275,7 @@ WARNED: dict[str, tuple[Make, str, Any, Any]] = {
         lambda: data(sum_of(), 0, shape=None), "'x'.*attribute 'shape' is missing", 1, [2, 2]),
     "part_size of an output of a Loop": (
         lambda: iterator(kind="Loop", rows={"part_size": 2}),
-        "output port 3: part_size is 2, each step makes 1 along axis 0, which is taken",
+        "output port 3: part_size is 2, each step makes 1 along axis 0, which is used",
         np.ones((6, 2)), np.full((6, 2), 2)),
 }  # fmt: skip
 

@@ -591,11 +591,11 @@ def refused(message: str, kind: str, version: int, operands: list, outputs: int 
 
 
 REFUSED = [
-    refused("'num_splits' is 4, the layer has 1 outputs", "Split", 1, [X, fixed(0)], num_splits=4),
+    refused("'num_splits' is 4, but the layer has 1 outputs", "Split", 1, [X, fixed(0)], num_splits=4),
     refused("input 0 has size 3 on axis 1, which is not divisible into 2 parts", "Split", 1, [X, fixed(1)], 2,
             num_splits=2),
     refused(r"input 2, the axis, is 3, outside \[-3, 3\)", "Gather", 8, [X, i32(0), fixed(3)]),
-    refused("'batch_dims' is 2, the axis 1 stands before its end", "Gather", 8, [X, i32(0, 0).reshape(1, 2), fixed(1)],
+    refused("'batch_dims' is 2, but the axis 1 comes before its end", "Gather", 8, [X, i32(0, 0).reshape(1, 2), fixed(1)],
             batch_dims=2),
     refused("input 1 is f32", "Gather", 8, [X, LINE, fixed(0)]),
     refused("input 1 has 40 entries, but input 0 has 3 axes", "StridedSlice", 1,
@@ -615,7 +615,7 @@ REFUSED = [
     refused("input 1 must be a constant, but is computed", "Transpose", 1, [X, i64(0, 1, 2)]),
     refused("input 2 maps 1 axes, but input 0 has 3", "Broadcast", 3, [X, fixed([2, 3, 4]), fixed([0])],
             mode="explicit"),
-    refused("'mode' is 'bidirectional', none of numpy, explicit, none, pdpd", "Broadcast", 1, [X, fixed([2, 3, 4])],
+    refused("'mode' is 'bidirectional', but must be one of numpy, explicit, none, pdpd", "Broadcast", 1, [X, fixed([2, 3, 4])],
             mode="bidirectional"),
     refused("input 0 has size 3 on axis 1, which is not divisible by 4", "DepthToSpace", 1, [SPACE], block_size=2),
     refused("input 0 has size 3 on axis 1, which is not divisible by 2", "ShuffleChannels", 1, [SPACE], group=2),
@@ -626,13 +626,13 @@ REFUSED = [
             pad_mode="symmetric"),
     refused("input 3, the value, is i32.*input 0 is f32", "Pad", 1,
             [X, fixed([0] * 3), fixed([0] * 3), fixed(1, np.int32)], pad_mode="constant"),
-    refused("attribute 'output_type' is f32, a type of integers", "ShapeOf", 3, [X], output_type="f32"),
+    refused("attribute 'output_type' is f32, but a type of integers", "ShapeOf", 3, [X], output_type="f32"),
     refused("input 1 has 2 axes, not 1", "Bucketize", 3, [X, WHOLE]),
     refused(r"symbols is i64\[2\], a list of u8", "StringTensorPack", 15, [i64(0, 1), i64(1, 2), i64(97, 98)]),
     refused("input 0 is f32.*integers are needed", "StringTensorPack", 15, [LINE, i64(0), LETTERS]),
     refused("input 0 has 2 axes, input 1 has 3", "SearchSorted", 15, [WHOLE, X.astype(np.int32)]),
     refused("input 3, the axis, is 2, outside", "ScatterUpdate", 3, [WHOLE, i32(0), WHOLE, fixed(2)]),
-    refused("'reduction' is 'sub', none of none, sum, prod, min, max, mean", "ScatterElementsUpdate", 12,
+    refused("'reduction' is 'sub', but must be one of none, sum, prod, min, max, mean", "ScatterElementsUpdate", 12,
             [WHOLE, WHOLE, WHOLE, fixed(0)], reduction="sub"),
     refused("input 2 has 2 lengths of -1", "VariadicSplit", 1, [X, fixed(0), fixed([-1, -1])], 2),
 ]  # fmt: skip

@@ -260,11 +260,11 @@ STEPS = {
     "no sequences": (lambda: theano.scan(lambda r, s, w: s, outputs_info=S, non_sequences=S, n_steps=2), "3 arguments",
                      "1 earlier value of outputs, 1 non_sequence", "sequences=... is probably missing"),
     "no state": (lambda: theano.scan(lambda r: r, X, S), "1 argument (r)", "1 slice of sequences, 1 earlier value",
-                 "a parameter for the earlier value"),
+                 "a parameter is missing for the earlier value"),
     "no constant": (lambda: theano.scan(lambda r: r.sum(), X, non_sequences=[V]), "1 argument (r)", "1 non_sequence",
-                    "parameters for v are missing"),
+                    "for v, are missing"),
     "taps": (lambda: theano.scan(lambda a: a, dict(input=X, taps=[0, 1])), "1 argument (a)", "2 slices of sequences",
-             "are missing at its end"),
+             "are missing"),
     "nothing": (lambda: theano.scan(lambda: S, V), "takes 0 arguments,", "1 slice of sequences", "v"),
 }  # fmt: skip
 
@@ -281,7 +281,7 @@ def test_step_functions_of_other_arguments(misuse, takes, given, missing):
 
 def test_steps_without_a_number():
     for name, place in ((None, "scan: "), ("walk", "scan 'walk': ")):
-        with pytest.raises(ValueError, match=f"{place}nothing says how many steps to take.*n_steps"):
+        with pytest.raises(ValueError, match=f"{place}the number of steps is unknown.*n_steps"):
             theano.scan(lambda s: s, outputs_info=S, name=name)
 
 

@@ -349,5 +349,5 @@ def test_default_updates_of_some_variables_alone():
         *_, now, count = f()
         assert count == 0 and not set(now) & seen
         seen |= set(now)
-    with pytest.raises(TypeError, match="no shared variable"):
+    with pytest.raises(TypeError, match="not a shared variable"):
         theano.function([], draw, no_default_updates=[1])

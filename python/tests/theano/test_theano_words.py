@@ -210,7 +210,7 @@ def test_models_of_the_onnx_package():
     for given in (model, model.SerializeToString(), bytearray(model.SerializeToString())):
         y = theano.from_onnx(given)(V)
         np.testing.assert_allclose(theano.function([V], y)([0.5]), np.tanh([0.5]), rtol=1e-15)
-    with pytest.raises(TypeError, match="one of onnx or OpenVINO, not a .*GraphProto"):
+    with pytest.raises(TypeError, match="model object of onnx or OpenVINO, not a .*GraphProto"):
         theano.from_onnx(model.graph)
 
 

@@ -124,7 +124,7 @@ std::vector<Sample> contract_errors() {
       {.name = "wrong_rank",
        .inputs = {f32({2, 2}, {3, 1, 0, -2}), f32({2, 2}, {3, 1, 0, -2})},
        .attrs = {{"spec", "ijk,jk->i"}},
-       .error = "operand 0 has 2 axes, the specification names 3"},
+       .error = "operand 0 has 2 axes, but the specification names 3"},
       {.name = "no_comma",
        .inputs = {f32({2, 2}, {3, 1, 0, -2}), f32({2, 2}, {3, 1, 0, -2})},
        .attrs = {{"spec", "ij->i"}},

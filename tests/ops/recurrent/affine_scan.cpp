@@ -42,7 +42,7 @@ std::vector<Sample> affine_scan_samples() {
       {.name = "matrix",
        .inputs = {f32({1, 2}, {1, 1}), f32({2}, {1, 1}), f32({}, {0})},
        .attrs = {{"reverse", 0}},
-       .error = "a has 2 axes, must have one"},
+       .error = "a has 2 axes, but must have one"},
       {.name = "half",
        .inputs = {floats(DType::f16, {1}, {1}), floats(DType::f16, {1}, {1}),
                   floats(DType::f16, {}, {0})},

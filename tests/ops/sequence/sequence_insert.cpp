@@ -33,7 +33,7 @@ std::vector<Sample> sequence_insert_samples() {
        .error = "the position has 2 elements, but 1 is needed"},
       {.name = "not_a_tensor",
        .inputs = {sequence({f32({}, {1})}), sequence({f32({}, {2})})},
-       .error = "the item to insert is sequence(f32[]), the items of the sequence are f32[]"},
+       .error = "the item to insert is sequence(f32[]), but the items of the sequence are f32[]"},
   };
 }
 

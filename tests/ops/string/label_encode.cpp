@@ -33,7 +33,7 @@ std::vector<Sample> label_encode_samples() {
       {.name = "another_type",
        .inputs = {i32({1}, {1})},
        .attrs = {{"keys", i64({1}, {1})}, {"values", f32({1}, {1})}, {"default", f32({}, {0})}},
-       .error = "x is i32, the keys are i64"},
+       .error = "x is i32, but the keys are i64"},
   };
 }
 
