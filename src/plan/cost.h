@@ -58,7 +58,7 @@ inline constexpr double kNanosecondsPerElement = 0.5;
 /// takes 1.6 to 2.1 times as long as f32, and bf16 three to four times as long.
 inline constexpr double kNanosecondsPerF16 = 1;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
-/// Returns the average time per element if the fraction `fraction` of the elements is f16 or bf16.
+/// Returns the average time per element if this fraction of the elements is f16 or bf16.
 constexpr double nanoseconds_per_element(double fraction) {
   return kNanosecondsPerElement + fraction * (kNanosecondsPerF16 - kNanosecondsPerElement);
 }

@@ -85,8 +85,8 @@ CASES = {
     "truth": (of_step(lambda e: e if e > 0 else -e), TypeError, r"T.switch\(condition, a, b\)"),
     "iteration": (lambda x: theano.scan(lambda r: sum(r), MATRIX), TypeError, r"T.sum\(x\) sums it"),
     "a number": (of_step(lambda e: 1), TypeError, r"T.constant\(...\) turns a number or an array into a variable"),
-    "nothing given": (of_step(lambda e: None), TypeError, "gives None, which is not a variable"),
-    "a string": (of_step(lambda e: [e, "a"]), TypeError, "gives 'a', which is not a variable"),
+    "nothing given": (of_step(lambda e: None), TypeError, "returns None, which is not a variable"),
+    "a string": (of_step(lambda e: [e, "a"]), TypeError, "returns 'a', which is not a variable"),
     "a condition alone": (of_step(lambda e: theano.scan_module.until(e > 0)), ValueError, "only a condition"),
     "a condition in front": (
         of_step(lambda e: (theano.scan_module.until(e > 0), e)), ValueError, "the last value of a step"),

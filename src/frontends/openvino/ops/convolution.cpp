@@ -38,7 +38,7 @@ Expected<void> convolve(LayerCtx& ctx, const Filters& filters) {
   return ctx.emit(ops::conv_op, {x, filters.value, ValueId()}, std::move(attrs));
 }
 
-/// Cuts y to the given sizes: at the end or, with `both_sides`, on both sides.
+/// Crops y to the given sizes: at the end or, with `both_sides`, at the beginning as well.
 ValueId cut_to(LayerComposer& c, ValueId y, ValueId sizes, bool both_sides, bool upper) {
   const ValueId surplus = c.sub(c.shape(y, 2), c.cast(sizes, DType::i64));
   const ValueId cut = c.max(surplus, c.list({0})), half = c.div(cut, c.number(2));
@@ -63,7 +63,7 @@ Expected<void> convolve_back(LayerCtx& ctx, const Filters& filters) {
   if (both_sides) windows.begin.clear();
   if (sizes.valid()) windows.end.assign(windows.begin.size(), 0);
   const bool known = both_sides && sizes.valid() && ctx.constant(2) != nullptr;
-  // The operator splits the both_sides the other way round.
+  // The operator puts the larger half on the other side.
   if (known) windows.padding = upper ? "same_lower" : "same_upper";
   auto attrs = windows.attributes();
   attrs.push_back({"group", filters.groups});
