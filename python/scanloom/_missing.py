@@ -36,7 +36,6 @@ TENSOR = {
     ),
     "log_softmax": "write T.nnet.logsoftmax(x)",
     "ifelse": "it is scanloom.ifelse.ifelse",
-    "cond"
     "cond": "write scanloom.ifelse.ifelse(condition, a, b), or T.switch(condition, a, b) for each element",
     "cat": "write T.concatenate([a, b], axis)",
     "permute": "write x.dimshuffle(...)",
@@ -193,7 +192,6 @@ STREAMS = {
 VARIABLE = {
     **dict.fromkeys(["owner", "index", "clients", "get_parents", "auto_name"], _GRAPH),
     **dict.fromkeys(["item", "tolist"], _VALUES),
-    "clone"
     "clone": "write x.type(name) for another input, scanloom.clone(x, replace=...) for an expression",
     "required": "write x.sum() and T.grad",
     **dict.fromkeys(["expand_dims", "unsqueeze"], TENSOR["unsqueeze"]),

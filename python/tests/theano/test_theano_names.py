@@ -331,7 +331,7 @@ def test_modules():
         (lambda: T.gammaln, "no such function"), (lambda: T.fft, "no such function"),
         (lambda: T.topk, "T.sort"), (lambda: theano.Mode, "FAST_RUN"), (lambda: T.scan, "scanloom.scan"),
         (lambda: theano.sparse, "dense"), (lambda: compile_module.nanguardmode, "numpy.isnan"),
-        (lambda: theano.nothing, "no scanloom.nothing"), (lambda: T.nothing, "no T.nothing"),
+        (lambda: theano.nothing, "scanloom.nothing does not exist here"), (lambda: T.nothing, "T.nothing does not exist here"),
     ],
 )  # fmt: skip
 def test_names_that_are_missing(ask, says):
