@@ -1,4 +1,4 @@
-// Functions saved and loaded; files that hold no saved function, or a damaged one.
+// Saving and loading functions; files that are damaged or are not saved functions.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>

@@ -1,4 +1,5 @@
-// Stream: states kept from push to push, all or none.
+// Stream: the states that a push leaves to the next one, which are committed together or not at
+// all.
 #include <scanloom/session.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Elements of values as C++ types: the type that they have, and none else in silence.
+// Elements of values as C++ types: the matching type is accepted, any other is an error.
 #include <scanloom/value.h>
 
 #include <array>

@@ -1,5 +1,6 @@
 // Indices of maxima and minima: the kernels find what the reference operators find, on every
-// instruction set, for sizes around vectors, any strides, NaN, zeros of both signs and equals.
+// instruction set, for sizes around the vector length, any strides, NaN, zeros of both signs and
+// ties.
 #include <gtest/gtest.h>
 
 #include <limits>

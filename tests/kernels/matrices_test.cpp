@@ -1,5 +1,5 @@
 // Factorisations and solutions: the kernels give the bits of the reference operators, on every
-// instruction set, for sizes around blocks and vectors.
+// instruction set, for sizes around those of blocks and vectors.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Bodies of the loop-nest IR that are made at random: nests with broadcast, reversed, transposed
+// Random bodies of the loop-nest IR: nests with broadcast, reversed, transposed
 // and indexed reads, reductions, pieces of a value, branches, states and rows.
 #pragma once
 

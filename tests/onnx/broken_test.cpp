@@ -1,4 +1,4 @@
-// Models that break a rule: each must give one clear error, and never crash.
+// Invalid models: each must give one clear error, and none may crash the reader.
 #include <gmock/gmock.h>
 
 #include <functional>
