@@ -89,10 +89,10 @@ def bars(rows: Iterable[Row]) -> list[Bar]:
     made = []
     for name, group in found.items():
         fast = [row for row in group if not row.question.endswith("/stepped")]
-        beside = [row for row in fast or group if row.peer.startswith(ENGINES)]
+        peers = [row for row in fast or group if row.peer.startswith(ENGINES)]
         floors = [row.ratio for row in fast or group if row.peer == FLOOR]
-        if beside:
-            best = max(beside, key=lambda row: row.ratio)
+        if peers:
+            best = max(peers, key=lambda row: row.ratio)
             made.append(Bar(name, best, max(floors, default=None)))
     return sorted(made, key=lambda bar: bar.best.ratio)
 

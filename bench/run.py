@@ -36,9 +36,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     selection.add_options(parser, pairs=15)
     parser.add_argument("--peers", nargs="+", default=[], metavar="NAME",
-                        help="measure beside the peers whose names begin so")
+                        help="compare with peers whose names begin with NAME")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build" / "bench.json",
-                        help="where the figures go; the picture goes beside it, as .svg")
+                        help="where the figures go; the picture goes next to it, as .svg")
     parser.add_argument("--strict", action="store_true", help="end with 1 on a missed target")
     arguments = parser.parse_args()
     selection.check_options(parser, arguments)

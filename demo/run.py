@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The demo: a voice detector follows a recording, a classifier reads digits, both on real input.
 
-Prints what was found and the times beside onnxruntime's, one thread each; writes the picture
+Prints what was found and the times compared with onnxruntime's, one thread each; writes the picture
 build/demo/voice.png."""
 
 import argparse

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Thomas' elimination for systems side by side; the diagonals, factors and x are [rows][systems].
+/* Thomas' elimination for interleaved systems; the diagonals, factors and x are [rows][systems].
  */
 void scanloom_thomas(int64_t rows, int64_t systems, const double* lower, const double* main,
                      const double* upper, const double* right, double* restrict factors,

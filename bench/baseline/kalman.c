@@ -86,7 +86,7 @@ static inline void solve_4x4(const double* m, double* b) {
     }
 }
 
-/* The smoother of Rauch, Tung and Striebel behind the filter; covariances is [steps][4][4]. */
+/* The smoother of Rauch, Tung and Striebel, run after the filter; covariances is [steps][4][4]. */
 void scanloom_kalman_smoother(int64_t steps, const double* f, const double* h, const double* q,
                               const double* r, const double* x_start, const double* p_start,
                               const double* seen, double* restrict covariances, double* p_result,

@@ -26,8 +26,8 @@ def ctc(feeds):
     def loop(logits, places, skip, lengths, ends):
         def step(alpha, row):
             now, count = row
-            beside = jnp.pad(alpha, ((0, 0), (2, 0)), constant_values=labels.NEVER)
-            ways = jnp.stack([alpha, beside[:, 1:-1], beside[:, :-2] + skip])
+            padded = jnp.pad(alpha, ((0, 0), (2, 0)), constant_values=labels.NEVER)
+            ways = jnp.stack([alpha, padded[:, 1:-1], padded[:, :-2] + skip])
             after = jax.nn.logsumexp(ways, axis=0) + jnp.take_along_axis(now, places, axis=1)
             return jnp.where((count < lengths)[:, None], after, alpha), None
 

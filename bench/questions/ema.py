@@ -47,7 +47,7 @@ def questions(place, clock):
     )
     yield Question(
         name="ema/compiled",
-        about="the same as one machine-code function, beside a plain C loop",
+        about="the same as one machine-code function, compared with a plain C loop",
         unit="step",
         units=LONG,
         ours=engines.ours(path, feeds),

@@ -18,7 +18,7 @@ def _thomas(place):
     return Workload(
         name="thomas",
         sizes={"n": grids.SYSTEMS},
-        about=f"{grids.SYSTEMS} tridiagonal systems side by side, float64",
+        about=f"{grids.SYSTEMS} interleaved tridiagonal systems, float64",
         unit="row",
         steps=THOMAS_ROWS,
         write=grids.write_thomas,

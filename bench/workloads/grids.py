@@ -81,13 +81,13 @@ def write_heat(path, steps):
     going, heat = body.input("going", [], BOOL), body.input("heat", shape)
     padded = body("Pad", heat, body.constant(np.array([1, 1, 1, 1])), mode="edge")
 
-    def beside(down, right):
+    def shifted(down, right):
         first = np.array([1 + down, 1 + right])
         ends = (body.constant(first), body.constant(first + SIDE))
         return body("Slice", padded, *ends, body.constant(np.array([0, 1])))
 
-    across = body("Add", beside(0, -1), beside(0, 1))
-    around = body("Add", body("Add", beside(-1, 0), beside(1, 0)), across)
+    across = body("Add", shifted(0, -1), shifted(0, 1))
+    around = body("Add", body("Add", shifted(-1, 0), shifted(1, 0)), across)
     here = body("Mul", body.constant(np.float32(4)), heat)
     flow = body("Mul", body.constant(np.float32(RATE)), body("Sub", around, here))
     body.output(going, [], BOOL)

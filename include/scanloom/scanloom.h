@@ -49,7 +49,7 @@ enum {
   SCANLOOM_NOT_FOUND = 4,         ///< a file, an input or an output does not exist
   SCANLOOM_LIMIT_REACHED = 5,     ///< a step limit, a deadline or a memory budget was reached
   SCANLOOM_CANCELLED = 6,         ///< the caller cancelled the run
-  SCANLOOM_OUT_OF_MEMORY = 7,     ///< the system has no memory left
+  SCANLOOM_OUT_OF_MEMORY = 7,     ///< the system is out of memory
   SCANLOOM_INTERNAL = 8           ///< a bug of the library
 };
 

@@ -18,7 +18,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def whole(value: Any, what: str) -> int:
     """Converts an integer of Python or numpy to int. Raises InvalidType."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InvalidType(f"{what} is an integer, not {value!r:.80}")
+        raise InvalidType(f"{what} must be an integer, not {value!r:.80}")
     return int(value)
 
 
@@ -61,7 +61,7 @@ def yes_or_no(value: Any, what: str) -> bool:
         return bool(value)
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
-    raise InvalidType(f"{what} is True or False, not {value!r:.80}")
+    raise InvalidType(f"{what} must be True or False, not {value!r:.80}")
 
 
 def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
@@ -77,7 +77,7 @@ def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
 def name_or_none(name: Any, what: str) -> Union[str, None]:
     """Returns the name. Raises InvalidType if it is neither None nor a str."""
     if name is not None and not isinstance(name, str):
-        raise InvalidType(f"the name of {what} is a text, not {name!r:.80}")
+        raise InvalidType(f"the name of {what} must be a string, not {name!r:.80}")
     return name
 
 

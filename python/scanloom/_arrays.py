@@ -39,7 +39,8 @@ def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
         return dtype
     except (ImportError, KeyError, AttributeError):
         raise Unsupported(
-            f"numpy has no element type {onnx_name}", ("the package ml_dtypes has most of them",)
+            "numpy has no element type "
+            f"{onnx_name}", ("the package ml_dtypes provides most of them",)
         ) from None
 
 
@@ -55,7 +56,7 @@ def onnx_name_of(dtype: np.dtype[Any]) -> str:
     if dtype.name in _ONNX_OF_ML:
         return _ONNX_OF_ML[dtype.name]
     if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype == np.longdouble:
-        raise InvalidArgument(f"numpy's {dtype} is no element type that models have")
+        raise InvalidArgument(f"numpy's {dtype} is not an element type of models")
     return _ONNX_NAMES.get(dtype.name, dtype.name)
 
 
@@ -97,12 +98,12 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
         _refuse_objects(array, name)
     if array.dtype.kind in "UST":
         wants = f", but must be of type {wanted}" if wanted else ""
-        raise InvalidArgument(f"feed '{name}' holds texts{wants}")
+        raise InvalidArgument(f"feed '{name}' holds strings{wants}")
     if array.dtype.name in _ONNX_OF_ML:
         bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
         return _aligned(array).view(bits), _ONNX_OF_ML[array.dtype.name]
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16 or array.dtype == np.longdouble:
-        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, which no model has")
+        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, which models do not have")
     array = _aligned(array.astype(array.dtype.newbyteorder("="), copy=False))
     return array, _ONNX_NAMES.get(array.dtype.name, array.dtype.name)
 
@@ -110,10 +111,10 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
 def texts(value: Any, name: str) -> tuple[list[bytes], tuple[int, ...]]:
     """Returns the elements of an array of strings, encoded as UTF-8, and its shape."""
     if value is None:
-        raise InvalidArgument(f"feed '{name}' is None, but must be a tensor of texts")
+        raise InvalidArgument(f"feed '{name}' is None, but must be a string tensor")
     array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
     if array.dtype.kind not in "OUST" and array.size > 0:
-        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, but must hold texts")
+        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, but must hold strings")
     return [_utf8(element, name) for element in array.flat], array.shape
 
 
@@ -132,12 +133,12 @@ def _utf8(element: Any, name: str) -> bytes:
             return element.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
             raise InvalidArgument(
-                f"feed '{name}' holds a text that is no UTF-8: {element!r:.80}"
+                f"feed '{name}' holds a string that is not UTF-8: {element!r:.80}"
             ) from None
     if isinstance(element, bytes):
         return element
     raise InvalidArgument(
-        f"feed '{name}' holds a {type(element).__name__}, but must hold texts (str or bytes)"
+        f"feed '{name}' holds a {type(element).__name__}, but must hold strings (str or bytes)"
     )
 
 
@@ -159,11 +160,11 @@ def _refuse_objects(array: np.ndarray[Any, Any], name: str) -> None:
     """Raises an error that says what an array of Python objects holds instead of numbers."""
     kinds = {type(element).__name__ for element in array.flat}
     if kinds and kinds <= {"str", "bytes"}:
-        raise InvalidArgument(f"feed '{name}' holds texts, but must hold numbers")
+        raise InvalidArgument(f"feed '{name}' holds strings, but must hold numbers")
     held = f" ({', '.join(sorted(kinds)[:4])})" if kinds else ""
     raise InvalidArgument(
         f"feed '{name}' is an array of Python objects{held}, but must hold numbers",
-        ("array.astype(...) makes numbers of them, where they are some",),
+        ("if they are numbers, convert them with array.astype(...)",),
     )
 
 

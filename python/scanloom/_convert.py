@@ -56,9 +56,9 @@ def convert(
         raise InvalidArgument(f"options is a {type(chosen)}, not scanloom.SessionOptions")
     if isinstance(source, Function):
         if stream:
-            raise Unsupported("what loops of a function carry cannot be kept: only that of models")
+            raise Unsupported("loop states can be kept only for models, not for functions")
         if sizes or values:
-            raise Unsupported("inputs of a function cannot be fixed: only those of models")
+            raise Unsupported("inputs can be fixed only for models, not for functions")
         return _convert_function(source, path, external_data)
     model = Source.of(source)
     fixed, known = fixed_inputs(sizes, values)
@@ -80,11 +80,12 @@ def _convert_function(
     elif extension == ".xml":
         if external_data:
             raise InvalidArgument(
-                "external data is a form of ONNX models: the weights of "
-                f"{os.fspath(path)!r} stand in a .bin beside it"
+                "external_data is an option of ONNX models; the weights of "
+                f"{os.fspath(path)!r} are always written to a .bin next to it"
             )
         function.to_openvino(path)
     else:
         raise InvalidArgument(
-            f"{os.fspath(path)!r} ends neither in .onnx nor in .xml: it is not known what to write"
+            f"{os.fspath(path)!r} ends in neither .onnx nor .xml; name the file after the format "
+            "to write"
         )

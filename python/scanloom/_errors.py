@@ -97,7 +97,7 @@ class Cancelled(Error):
 
 
 class OutOfMemory(Error, MemoryError):
-    """The system has no memory left."""
+    """The system is out of memory."""
 
     code = "out_of_memory"
 

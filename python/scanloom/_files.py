@@ -16,14 +16,14 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
     partial file."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     place = os.fspath(path)
-    beside = f"{place}.{os.getpid()}.{threading.get_ident()}.part"
+    temporary = f"{place}.{os.getpid()}.{threading.get_ident()}.part"
     try:
-        with open(beside, "wb") as file:
+        with open(temporary, "wb") as file:
             file.write(data)
-        os.replace(beside, place)
+        os.replace(temporary, place)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            os.remove(beside)
+            os.remove(temporary)
         if not isinstance(error, OSError):
             raise
         raise _not_written(place, error) from None
@@ -36,11 +36,11 @@ def writable(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
     Raises FileNotWritten, FolderNotFound.
     """
     place = os.fsencode(path)
-    beside = place + f".{os.getpid()}.{threading.get_ident()}.part".encode()
+    temporary = place + f".{os.getpid()}.{threading.get_ident()}.part".encode()
     try:
-        with open(beside, "wb"):
+        with open(temporary, "wb"):
             pass
-        os.remove(beside)
+        os.remove(temporary)
         if os.path.isdir(place):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:

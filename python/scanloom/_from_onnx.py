@@ -35,7 +35,7 @@ class ModelExpressions:
     def __call__(self, *values: Any, **named: Any) -> Any:
         names = list(self.inputs)
         if len(values) > len(names):
-            raise InvalidType(f"the model has {len(names)} inputs, {len(values)} are given")
+            raise InvalidType(f"the model has {len(names)} inputs, but {len(values)} are given")
         given = dict(zip(names, values))
         for name, value in named.items():
             if name not in self.inputs:
@@ -54,13 +54,15 @@ class ModelExpressions:
         old, new = self.inputs[name], as_tensor_variable(value)
         if new.ndim != old.ndim:
             raise InvalidType(
-                f"the model's input '{name}' has {old.ndim} axes, what is given for it {new.ndim}"
+                f"the model's input '{name}' has {old.ndim} axes, but the value given for it has "
+                f"{new.ndim}"
             )
         if new.dtype == old.dtype:
             return new._expr
         if isinstance(value, TensorVariable):
             raise InvalidType(
-                f"the model's input '{name}' is {old.dtype}, what is given for it {new.dtype}",
+                f"the model's input '{name}' is {old.dtype}, but the value given for it is "
+                f"{new.dtype}",
                 (f"write .astype('{old.dtype}')",),
             )
         return new.astype(old.dtype)._expr

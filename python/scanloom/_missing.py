@@ -7,11 +7,11 @@ from typing import Any
 
 from ._suggest import did_you_mean
 
-_SPECIAL = "there is no such function in the library"
-_OWN = "operations cannot be added; write what it computes with the functions of T"
+_SPECIAL = "the library has no such function"
+_OWN = "operations cannot be added; compose it from the functions of T"
 
-_GRAPH = "variables are made, combined and computed; printing.debugprint shows of what"
-_VALUES = "compute it: numpy has it for what .eval() or a function gives"
+_GRAPH = "variables are created, combined and evaluated; printing.debugprint shows how"
+_VALUES = "compute it with numpy, from the result of .eval() or a function"
 _WIDE = "write T.TensorType(dtype, [False] * axes)(name)"
 _POOLS = "write T.signal.pool.pool_2d"
 
@@ -28,7 +28,7 @@ TENSOR = {
         _OWN,
     ),
     **dict.fromkeys(["scalar_from_tensor", "tensor_from_scalar", "ScalarFromTensor",
-                     "TensorFromScalar"], "there is no other kind of scalar: leave it out"),
+                     "TensorFromScalar"], "leave it out: there is no other kind of scalar"),
     **dict.fromkeys(
         ["sigmoid", "softplus", "relu", "hard_sigmoid", "elu", "selu", "softsign", "softmax",
          "logsoftmax", "binary_crossentropy", "categorical_crossentropy", "conv2d"],
@@ -68,11 +68,11 @@ TENSOR = {
     "searchsorted": "write (x.dimshuffle('x', 0) < v.dimshuffle(0, 'x')).sum(axis=1)",
     "permute_row_elements": "write x[T.arange(n).dimshuffle(0, 'x'), indices]",
     "bartlett": "compute it with numpy, and write T.constant of it",
-    "cpu_contiguous": "leave it out: arrays of any strides are taken",
+    "cpu_contiguous": "leave it out: arrays with any strides are accepted",
     "shared": "it is scanloom.shared",
     "function": "it is scanloom.function",
     "scan": "it is scanloom.scan",
-    "opt": "there are no optimizers to choose: every function goes through all passes",
+    "opt": "there are no optimizers to choose: every function runs all passes",
     "raw_random": "use T.shared_randomstreams.RandomStreams",
     "random": "write T.shared_randomstreams.RandomStreams(seed).uniform(size)",
     "linalg": "its functions are in T.nlinalg and T.slinalg",
@@ -81,7 +81,9 @@ TENSOR = {
     "power": "write T.pow(a, b), or a ** b",
 }  # fmt: skip
 
-_CONVOLUTIONS = "of convolutions there is T.nnet.conv2d, and scanloom.from_onnx of a model"
+_CONVOLUTIONS = (
+    "the only convolution is T.nnet.conv2d; scanloom.from_onnx imports others from a model"
+)
 _MODULE = "its names are in T.nnet"
 
 NNET = {
@@ -94,16 +96,16 @@ NNET = {
     **dict.fromkeys(["softmax_op", "Softmax"], "write T.nnet.softmax(x)"),
     **dict.fromkeys(["scalar_sigmoid", "scalar_softplus"], "T.nnet.sigmoid and softplus take any axes"),
     "h_softmax": "write T.nnet.softmax of the classes, and of the words of each",
-    "neighbours": "write x.reshape(...).dimshuffle(...) for windows that lie side by side",
-    "images2neibs": "write x.reshape(...).dimshuffle(...) for windows that lie side by side",
+    "neighbours": "write x.reshape(...).dimshuffle(...) for windows that do not overlap",
+    "images2neibs": "write x.reshape(...).dimshuffle(...) for windows that do not overlap",
     "ctc": "write the forward recurrence as a scan over log-probabilities, with T.logaddexp",
     "multinomial": "streams have multinomial(pvals=...)",
     "blocksparse": "tensors are dense",
 }  # fmt: skip
 
 _SINGULAR_VALUES = (
-    "decompositions into eigen- and singular values are not here: write solve, cholesky or det,"
-    " or compute it with numpy for what a function gives"
+    "eigenvalue and singular value decompositions are not supported: use solve, cholesky or det,"
+    " or compute them with numpy from a function's result"
 )
 
 NLINALG = {
@@ -144,8 +146,8 @@ SIGNAL = {
 }
 
 SANDBOX = {
-    "cuda": "there is no other device: leave it out",
-    "gpuarray": "there is no other device: leave it out",
+    "cuda": "leave it out: there is no other device",
+    "gpuarray": "leave it out: there is no other device",
     "linalg": "its names are in T.nlinalg and T.slinalg",
     "neighbours": NNET["neighbours"],
 }
@@ -167,7 +169,7 @@ PRINTING = {
 }
 
 SCAN_MODULE = {
-    **dict.fromkeys(["scan_op", "scan_opt"], "fn.explain() says what became of every loop"),
+    **dict.fromkeys(["scan_op", "scan_opt"], "fn.explain() describes how every loop is executed"),
     "scan_views": "its names are in scan_module",
 }
 
@@ -179,11 +181,11 @@ SCAN = {
 STREAMS = {
     **dict.fromkeys(
         ["truncated_normal", "exponential", "gamma", "beta"],
-        "of laws there are uniform, normal, binomial, poisson, multinomial, random_integers and"
-        " choice; an exponential draw is -T.log1p(-uniform(size))",
+        "the distributions are uniform, normal, binomial, poisson, multinomial, random_integers"
+        " and choice; an exponential sample is -T.log1p(-uniform(size))",
     ),
     "multinomial_wo_replacement": "write choice(size, a, replace=False, p=pvals)",
-    "gen": "call a law by its name: uniform, normal ...",
+    "gen": "call a distribution by its name: uniform, normal ...",
     "state_updates": "write updates()",
 }
 
@@ -198,16 +200,16 @@ VARIABLE = {
     "numpy": _VALUES,
     "detach": "write scanloom.gradient.disconnected_grad(x)",
     "searchsorted": TENSOR["searchsorted"],
-    "data": "only constants have it; a function, or x.eval(...), computes others",
+    "data": "only constants have it; use a function or x.eval(...) for other variables",
 }
 
 FUNCTION = {
     **dict.fromkeys(["maker", "fn"], "printing.debugprint(f), f.explain() and f.ir() show what it does"),
     **dict.fromkeys(
         ["container", "value", "defaults", "input_storage", "output_storage"],
-        "shared variables hold what stays between calls: f.get_shared()",
+        "shared variables hold the values kept between calls: f.get_shared()",
     ),
-    "free": "nothing needs to be freed: memory goes with the function",
+    "free": "nothing needs to be freed: the memory is released with the function",
     "sync_shared": "leave it out: there is no other device",
 }
 
@@ -241,19 +243,19 @@ PACKAGE = {
     **_ELSEWHERE,
     "Mode": "modes are None, 'FAST_RUN' and 'FAST_COMPILE', which do the same",
     **dict.fromkeys(["Op", "Apply", "Type", "gof", "as_op", "scalar", "FunctionGraph"], _OWN),
-    "OpFromGraph": "call a function of Python that makes the expressions",
+    "OpFromGraph": "call a Python function that builds the expressions",
     **dict.fromkeys(["predefined_modes", "get_mode", "FAST_RUN"], "it is in scanloom.compile"),
     "subgraph_grad": GRADIENT["subgraph_grad"],
     "verify_grad": "it is scanloom.gradient.verify_grad",
     "Constant": "it is scanloom.tensor.TensorConstant",
     "sharedvar": "it is scanloom.tensor.sharedvar",
     "d3viz": "write printing.plot(x, 'graph.svg')",
-    "generic": "arguments are tensors; leave others to the function of Python that calls",
+    "generic": "arguments are tensors; handle others in the calling Python function",
     "misc": "pickle and fn.save keep functions; pickle and numpy.save keep values",
     "version": "it is scanloom.__version__",
     "sparse": "tensors are dense",
     "typed_list": "use a list of variables, or a tensor with another axis",
-    "gpuarray": "everything runs on the processor",
+    "gpuarray": "everything runs on the CPU",
     "Param": "it is scanloom.In",
 }
 
@@ -282,13 +284,15 @@ COMPILE = {
     "SymbolicOutput": "it is compile.Out",
     "UnusedInputError": "an unused input is scanloom.InvalidArgument, a ValueError",
     **dict.fromkeys(["pfunc", "function_module", "builders", "sharedvalue"], "write compile.function"),
-    **dict.fromkeys(["deep_copy_op", "view_op"], "leave it out: values are copied where that is needed"),
+    **dict.fromkeys(["deep_copy_op", "view_op"], "leave it out: values are copied where needed"),
 }
 
 
 def refuse(module: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:
     """Raises AttributeError for a name of a module, and says what to write or suggests a name."""
-    raise AttributeError(f"there is no {module}.{name} here{_reason(name, known, offered)}", name=name)
+    raise AttributeError(
+        f"{module}.{name} does not exist here{_reason(name, known, offered)}", name=name
+    )
 
 
 def lacking(what: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:

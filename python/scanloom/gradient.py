@@ -98,7 +98,7 @@ def jacobian(
     made = _variable(expression, "the expression of a Jacobian")
     if made.ndim > 1:
         raise InvalidArgument(
-            f"jacobian of {made}, which has {made.ndim} axes: flatten it, it must be a vector"
+            f"jacobian of {made}, which has {made.ndim} axes, but must be a vector: flatten it"
         )
     if made.ndim == 0:
         return grad(made, wrt, consider_constant, disconnected_inputs)
@@ -241,7 +241,9 @@ def verify_grad(
     points = [np.array(p) for p in pt]
     for i, point in enumerate(points):
         if point.dtype.kind != "f":
-            raise InvalidType(f"verify_grad: argument {i} is {point.dtype}, but must be of reals")
+            raise InvalidType(
+                f"verify_grad: argument {i} is {point.dtype}, but must be floating-point"
+            )
     generator = np.random.default_rng(0) if rng is None else rng
     is_wide = all(point.dtype == np.float64 for point in points)
     step = eps if eps is not None else (1e-6 if is_wide else 3e-3)
@@ -250,7 +252,7 @@ def verify_grad(
     inputs = [_input(point, i) for i, point in enumerate(points)]
     output = fun(*inputs)
     if not isinstance(output, TensorVariable):
-        raise InvalidType("verify_grad: the function gives no variable, or several")
+        raise InvalidType("verify_grad: the function must return one variable")
     value = function(inputs, output, on_unused_input="ignore")
     shape = np.shape(value(*points))
     direction = output.type("direction")
@@ -292,7 +294,7 @@ def _compare(i: int, near: Any, exact: Any, most_abs: float, most_rel: float) ->
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise GradientError(
             f"the gradient with respect to argument {i} is {exact[at]:.6g} at {list(at)},"
-            f" differences give {near[at]:.6g}"
+            f" but differences give {near[at]:.6g}"
         )
 
 
@@ -334,7 +336,7 @@ def _check_cost(cost: Any) -> None:
     made = _variable(cost, "the cost")
     if made.ndim != 0:
         raise InvalidType(
-            f"the cost {made} has {made.ndim} axes; a gradient is that of a scalar: sum it up"
+            f"the cost {made} has {made.ndim} axes, but must be a scalar: sum it"
         )
 
 
@@ -345,7 +347,8 @@ def _known(known_grads: Any) -> list[tuple[_native.Expr, _native.Expr]]:
         made = as_tensor_variable(gradient)
         if made.ndim != variable.ndim:
             raise InvalidType(
-                f"known_grads: {variable} has {variable.ndim} axes, its gradient {made.ndim}"
+                f"known_grads: {variable} has {variable.ndim} axes, but its gradient has "
+                f"{made.ndim}"
             )
         known.append((variable._expr, made._expr))
     return known
@@ -354,10 +357,12 @@ def _known(known_grads: Any) -> list[tuple[_native.Expr, _native.Expr]]:
 def _points(given: Any, variables: list[TensorVariable], what: str) -> list[TensorVariable]:
     points = [as_tensor_variable(p) for p in (given if _is_list(given) else [given])]
     if len(points) != len(variables):
-        raise InvalidArgument(f"{len(variables)} variables in {what}, but {len(points)} eval_points")
+        raise InvalidArgument(
+            f"{len(variables)} variables in {what}, but {len(points)} eval_points"
+        )
     for x, point in zip(variables, points):
         if x.ndim != point.ndim:
-            raise InvalidType(f"{x} has {x.ndim} axes, its eval_point {point.ndim}")
+            raise InvalidType(f"{x} has {x.ndim} axes, but its eval_point has {point.ndim}")
     return points
 
 
@@ -385,7 +390,7 @@ def _connected(
 
 
 def _tell_disconnected(x: TensorVariable, disconnected: str, what: str) -> None:
-    text = f"the gradient of what does not depend on {x}, {what} that is asked for"
+    text = f"no gradient: the cost does not depend on {x}, {what} requested"
     if disconnected == "raise":
         option = "disconnected_outputs" if "output" in what else "disconnected_inputs"
         raise DisconnectedInputError(text, (f"{option}='ignore' gives zeros",))

@@ -26,7 +26,7 @@ def ifelse(
     ]
     if len(sides[0]) != len(sides[1]):
         raise InvalidArgument(
-            f"ifelse has {len(sides[0])} values for one side, {len(sides[1])} for the other"
+            f"ifelse has {len(sides[0])} values in one region, but {len(sides[1])} in the other"
         )
     chosen = [
         TensorVariable(made)

@@ -158,8 +158,8 @@ def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending not in (".svg", ".png", ".pdf", ".dot"):
         raise InvalidArgument(
-            f"a picture is a file of SVG, PNG, PDF or DOT, not {os.fspath(path)!r}",
-            ("name it .svg, which needs no other program",),
+            f"a picture can be SVG, PNG, PDF or DOT, not {os.fspath(path)!r}",
+            ("use the extension .svg, which needs no other program",),
         )
     graph = _native.graph([x._expr for x in variables_of(obj)])
     if ending == ".svg":

@@ -62,12 +62,12 @@ nb::object array_over(Tensor tensor) {
 template <class Tensor, class Array>
 nb::tuple import_tensor(Tensor tensor) {
   if (tensor.device_type() != nb::device::cpu::value)
-    raise(Error(Code::unsupported, "the tensor lies on another device than the processor"));
+    raise(Error(Code::unsupported, "the tensor is not on the CPU: copy it there first"));
   const std::optional<DType> dtype = dtype_of_element(tensor.dtype());
   if (!dtype)
     raise(Error(Code::unsupported, "DLPack's type " + std::to_string(tensor.dtype().code) + " of " +
                                        std::to_string(tensor.dtype().bits) +
-                                       " bits is no element type that can be read"));
+                                       " bits is not a supported element type"));
   return nb::make_tuple(array_over<Tensor, Array>(std::move(tensor)),
                         text(dtype_onnx_name(*dtype)));
 }
@@ -81,7 +81,7 @@ nb::tuple from_dlpack(nb::handle source) {
   nb::ndarray<nb::ro> constant;
   if (nb::try_cast(source, constant))
     return import_tensor<nb::ndarray<nb::ro>, nb::ndarray<nb::numpy, nb::ro>>(std::move(constant));
-  raise(Error(Code::invalid_argument, "it gives no tensor through DLPack"));
+  raise(Error(Code::invalid_argument, "it does not provide a tensor through DLPack"));
 }
 
 nb::object to_dlpack(nb::handle bits, const std::string& onnx_name) {
@@ -90,7 +90,7 @@ nb::object to_dlpack(nb::handle bits, const std::string& onnx_name) {
                    [&](const Element& known) { return dtype_onnx_name(known.dtype) == onnx_name; });
   nb::ndarray<> array;
   if (element == std::end(kElements) || !nb::try_cast(bits, array))
-    raise(Error(Code::unsupported, "DLPack cannot hand over elements of type " + onnx_name));
+    raise(Error(Code::unsupported, "DLPack cannot represent elements of type " + onnx_name));
   std::vector<std::size_t> shape;
   std::vector<std::int64_t> strides;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis) {

@@ -24,7 +24,7 @@ std::string numpy_name(DType dtype) {
 DType dtype_of_numpy(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (numpy_name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
-  raise(Error(Code::invalid_argument, "there is no element type '" + std::string(name) + "'"));
+  raise(Error(Code::invalid_argument, "unknown element type '" + std::string(name) + "'"));
 }
 
 namespace {

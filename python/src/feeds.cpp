@@ -97,7 +97,7 @@ std::string name_of(nb::handle key) {
       nb::isinstance<nb::str>(key) ? PyUnicode_AsUTF8AndSize(key.ptr(), &size) : nullptr;
   if (bytes != nullptr) return {bytes, static_cast<std::size_t>(size)};
   PyErr_Clear();
-  raise(Error(Code::invalid_argument, "names of feeds are texts, not " + written(key)));
+  raise(Error(Code::invalid_argument, "names of feeds must be strings, not " + written(key)));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void Converter::charge(std::size_t bytes) {
   }
   if (bytes > static_cast<std::size_t>(left_))
     raise(Error(Code::limit_reached, "a result needs " + std::to_string(bytes) +
-                                         " bytes more in Python, " + std::to_string(left_) +
+                                         " more bytes in Python, but " + std::to_string(left_) +
                                          " of the memory budget of " + std::to_string(whole_) +
                                          " bytes are left")
               .note("raise it with the option max_memory"));

@@ -36,10 +36,10 @@ def rich_model() -> bytes:
         helper.make_node("Elu", ["doubled"], ["bent"], alpha=0.5),
         helper.make_node("Transpose", ["bent"], ["turned"], perm=[0]),
         helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.ones(2, "f4"))),
-        helper.make_node("Constant", [], ["reals"], value_floats=[1.0, 2.0]),
+        helper.make_node("Constant", [], ["floats"], value_floats=[1.0, 2.0]),
         helper.make_node("Constant", [], ["thin"], sparse_value=_sparse("thin_values")),
         helper.make_node("Constant", [], ["texts"], value_strings=["a", "b"]),
-        helper.make_node("Sum", ["turned", "k", "reals", "thin", "thick"], ["y"], doc_string="sum"),
+        helper.make_node("Sum", ["turned", "k", "floats", "thin", "thick"], ["y"], doc_string="sum"),
     ]
     graph = helper.make_graph(
         nodes, "rich", [_info("x", TensorProto.FLOAT, ["N"])], [_info("y", TensorProto.FLOAT, ["N"])],

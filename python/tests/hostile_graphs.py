@@ -201,16 +201,16 @@ def attributes() -> list[Hostile]:
 
     soft = "g (float[2,3] x) => (float[K] y) { [pick] y = Softmax <axis = 0> (x) }"
     return [
-        attribute("real_for_integer", set_kind(a.FLOAT, f=1.0), node, "'axis'", "a real", "an integer"),
-        attribute("text_for_integer", set_kind(a.STRING, s=b"1"), node, "'axis'", "a text"),
+        attribute("real_for_integer", set_kind(a.FLOAT, f=1.0), node, "'axis'", "a float", "an integer"),
+        attribute("text_for_integer", set_kind(a.STRING, s=b"1"), node, "'axis'", "a string"),
         attribute("list_for_integer", set_kind(a.INTS, ints=[1]), node, "'axis'", "a list of integers"),
-        attribute("declared_otherwise", set_kind(a.FLOAT, i=1), node, "'axis'", "a real", "an integer"),
-        attribute("two_values", both, node, "'axis'", "an integer and holds a real"),
+        attribute("declared_otherwise", set_kind(a.FLOAT, i=1), node, "'axis'", "a float", "an integer"),
+        attribute("two_values", both, node, "'axis'", "an integer, but holds a float"),
         attribute("kind_99", lambda m: set_kind_number(m, 99), node, "'axis'", "99"),
         attribute("kind_negative", lambda m: set_kind_number(m, -1), node, "'axis'", "-1"),
         attribute("reference_outside_functions", lambda m: setattr(m, "ref_attr_name", "outer"),
                   node, "'axis'", "'outer'"),
-        changed("attribute_twice", twice, node, "'axis' stands twice", graph=soft),
+        changed("attribute_twice", twice, node, "'axis' appears twice", graph=soft),
         changed("attribute_5000", many, "5001", "1000", graph=soft),
         attribute("axis_huge", lambda m: setattr(m, "i", HUGE), node, str(HUGE), "[-2, 2)"),
         attribute("axis_least", lambda m: setattr(m, "i", LEAST), node, str(LEAST), "[-2, 2)"),
@@ -311,14 +311,14 @@ def structure() -> list[Hostile]:
         model.graph.output[0].name = ""
 
     return [
-        changed("input_twice", twice_input, "input 1 'x'", "has the name of graph input 0"),
+        changed("input_twice", twice_input, "input 1 'x'", "has the same name as graph input 0"),
         changed("input_without_name", nameless_input, "input 0", "no name"),
         changed("input_without_type", untyped_input, "input 0 'x'", "type"),
         changed("input_is_a_map", map_input, "input 0 'x'", codes=(MODEL, UNSUPPORTED)),
-        changed("initialiser_twice", twice_initialiser, "'w'", "has the name of"),
+        changed("initialiser_twice", twice_initialiser, "'w'", "has the same name as"),
         changed("initialiser_without_name", nameless_initialiser, "initialiser", "no name"),
         changed("initialiser_is_made_too", initialiser_is_made, "node 'minus'", "'y'",
-                "has the name of"),
+                "has the same name as"),
         changed("declared_size_huge", huge_size, "node 'minus'", str(HUGE), "2^40"),
         changed("no_graph", no_graph, "no graph"),
         changed("domain_not_imported", no_opset_of_domain, "Neg", codes=(MODEL, UNSUPPORTED)),
@@ -328,7 +328,7 @@ def structure() -> list[Hostile]:
         changed("opset_least", old_opset(LEAST), str(LEAST), codes=UNSUPPORTED),
         changed("opsets_3000", many_opsets, "3001", "1000"),
         changed("cycle_of_one", self_cycle, "node 'minus'", "wait"),
-        changed("cycle_of_20000", long_cycle, "wait for each other", "'v0'", "and 19995 more"),
+        changed("cycle_of_20000", long_cycle, "depend on each other", "'v0'", "and 19995 more"),
         changed("output_without_name", output_of_nothing, "output 0"),
         text("shadowing_node",
              """g (float[2] x, bool p) => (float[2] y) {

@@ -32,7 +32,7 @@ class Case:
     tolerance: float = 2e-5
 
 
-def reals(*shape: int, dtype: Any = F32) -> np.ndarray:
+def floats(*shape: int, dtype: Any = F32) -> np.ndarray:
     return (RANDOM.integers(-16, 17, shape) / 8).astype(dtype)
 
 

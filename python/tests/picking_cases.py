@@ -7,28 +7,28 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-from operator_cases import F32, RANDOM, Case, case, i64, reals, whole
+from operator_cases import F32, RANDOM, Case, case, floats, i64, whole
 
 
 def scatter_cases() -> list[Case]:
     cases = []
-    data, updates = reals(3, 4, 5), reals(2, 4, 5)
+    data, updates = floats(3, 4, 5), floats(2, 4, 5)
     indices = whole(2, 4, 5, low=-3, high=3)
     for reduction in ("add", "mul", "max", "min"):
         cases.append(
             case(reduction, "ScatterElements", data, indices, updates, axis=0, reduction=reduction)
         )
         pairs = whole(2, 3, 2, low=0, high=3)
-        slices = reals(2, 3, 5)
+        slices = floats(2, 3, 5)
         cases.append(case(reduction, "ScatterND", data, pairs, slices, reduction=reduction))
     distinct = np.stack([RANDOM.permutation(5) for _ in range(12)]).reshape(3, 4, 5)
     for opset in (11, 13, 16, 18):
-        new = reals(3, 4, 5)
+        new = floats(3, 4, 5)
         cases.append(
             case(f"{opset}", "ScatterElements", data, distinct, new, axis=-1, opset=opset)
         )
         place = i64(2, 0).reshape(2, 1)
-        cases.append(case(f"{opset}", "ScatterND", data, place, reals(2, 4, 5), opset=opset))
+        cases.append(case(f"{opset}", "ScatterND", data, place, floats(2, 4, 5), opset=opset))
     stated = np.arange(3, dtype=F32)
     stated[[0, 2]] = 7, 8
     cases.append(
@@ -64,10 +64,10 @@ def scatter_cases() -> list[Case]:
     )
     tuples = whole(2, 3, 1, low=0, high=4)
     cases.append(
-        case("batches", "GatherND", reals(2, 4, 3), whole(2, 5, 1, low=0, high=4), batch_dims=1)
+        case("batches", "GatherND", floats(2, 4, 3), whole(2, 5, 1, low=0, high=4), batch_dims=1)
     )
     cases += [
-        case(f"{opset}", "GatherND", reals(4, 3), tuples, opset=opset) for opset in (11, 12, 13)
+        case(f"{opset}", "GatherND", floats(4, 3), tuples, opset=opset) for opset in (11, 12, 13)
     ]
     return cases
 
@@ -77,17 +77,17 @@ def recurrent(op: str, gates: int, name: str, **more: Any) -> Case:
     directions = 2 if more.get("direction") == "bidirectional" else 1
     dtype = more.pop("dtype", F32)
     lengths = more.pop("lengths", None)
-    x = reals(steps, batch, size, dtype=dtype)
-    initial = reals(directions, batch, hidden, dtype=dtype)
+    x = floats(steps, batch, size, dtype=dtype)
+    initial = floats(directions, batch, hidden, dtype=dtype)
     if more.get("layout"):
         x, initial = x.transpose(1, 0, 2).copy(), initial.transpose(1, 0, 2).copy()
     return case(
         name,
         op,
         x,
-        reals(directions, gates * hidden, size, dtype=dtype) / dtype(2),
-        reals(directions, gates * hidden, hidden, dtype=dtype) / dtype(2),
-        reals(directions, 2 * gates * hidden, dtype=dtype),
+        floats(directions, gates * hidden, size, dtype=dtype) / dtype(2),
+        floats(directions, gates * hidden, hidden, dtype=dtype) / dtype(2),
+        floats(directions, 2 * gates * hidden, dtype=dtype),
         lengths,
         initial,
         hidden_size=hidden,
@@ -158,7 +158,7 @@ def rearranging_cases() -> list[Case]:
     )
     for exclusive in (0, 1):
         for reverse in (0, 1):
-            x = reals(3, 4)
+            x = floats(3, 4)
             both = x if not reverse else x[:, ::-1]
             total = np.cumprod(both, 1)
             if exclusive:
@@ -180,18 +180,18 @@ def rearranging_cases() -> list[Case]:
 
 def arranging_cases() -> list[Case]:
     cases = []
-    x = reals(2, 3, 4)
+    x = floats(2, 3, 4)
     cases += [
         case("last", "Hardmax", x),
         case("middle", "Hardmax", x, axis=1),
         case("flat", "Hardmax", x, axis=1, opset=11, source="onnxruntime"),
-        case("half", "Hardmax", reals(3, 4, dtype=np.float16)),
-        case("usual", "EyeLike", reals(3, 4)),
-        case("moved", "EyeLike", reals(4, 3), k=-1, dtype=onnx.TensorProto.INT32),
+        case("half", "Hardmax", floats(3, 4, dtype=np.float16)),
+        case("usual", "EyeLike", floats(3, 4)),
+        case("moved", "EyeLike", floats(4, 3), k=-1, dtype=onnx.TensorProto.INT32),
         case(
             "booleans",
             "EyeLike",
-            reals(2, 3),
+            floats(2, 3),
             k=1,
             dtype=onnx.TensorProto.BOOL,
             expected=(np.eye(2, 3, 1, bool),),
@@ -199,19 +199,19 @@ def arranging_cases() -> list[Case]:
         case(
             "batch",
             "ReverseSequence",
-            reals(3, 4),
+            floats(3, 4),
             i64(1, 4, 2),
             time_axis=1,
             batch_axis=0,
             opset=10,
         ),
-        case("axis", "Compress", reals(3, 4), np.array([False, True, True]), axis=0),
-        case("negative", "Compress", reals(3, 4), np.array([True, False, True]), axis=-1),
-        case("flat", "Compress", reals(3, 4), np.array([False, True, True, False, True])),
-        case("nothing", "Compress", reals(3, 4), np.zeros(3, bool), axis=0),
-        case("one", "Det", reals(3, 3), source="reference", tolerance=1e-4),
-        case("batch", "Det", reals(2, 2, 4, 4), tolerance=1e-4, opset=11),
-        case("double", "Det", reals(5, 5, dtype=np.float64)),
+        case("axis", "Compress", floats(3, 4), np.array([False, True, True]), axis=0),
+        case("negative", "Compress", floats(3, 4), np.array([True, False, True]), axis=-1),
+        case("flat", "Compress", floats(3, 4), np.array([False, True, True, False, True])),
+        case("nothing", "Compress", floats(3, 4), np.zeros(3, bool), axis=0),
+        case("one", "Det", floats(3, 3), source="reference", tolerance=1e-4),
+        case("batch", "Det", floats(2, 2, 4, 4), tolerance=1e-4, opset=11),
+        case("double", "Det", floats(5, 5, dtype=np.float64)),
     ]
     turned = np.arange(12, dtype=F32).reshape(4, 3)
     wanted = turned.copy()
@@ -231,12 +231,12 @@ def arranging_cases() -> list[Case]:
     )
     for mode in ("DCR", "CRD"):
         cases.append(
-            case(mode, "DepthToSpace", reals(2, 12, 2, 3), blocksize=2, mode=mode, opset=13)
+            case(mode, "DepthToSpace", floats(2, 12, 2, 3), blocksize=2, mode=mode, opset=13)
         )
     cases.append(
-        case("1", "DepthToSpace", reals(1, 4, 2, 3), blocksize=2, opset=10, source="onnxruntime")
+        case("1", "DepthToSpace", floats(1, 4, 2, 3), blocksize=2, opset=10, source="onnxruntime")
     )
-    cases.append(case("13", "SpaceToDepth", reals(2, 3, 4, 6), blocksize=2, opset=13))
+    cases.append(case("13", "SpaceToDepth", floats(2, 3, 4, 6), blocksize=2, opset=13))
     cases.append(
         case(
             "words",
@@ -278,8 +278,8 @@ def selecting_cases() -> list[Case]:
                     expected=right,
                 )
             )
-    cases.append(case("reals", "Unique", reals(3, 4), outputs=4))
-    boxes, scores = np.sort(np.abs(reals(2, 20, 4)), -1), np.abs(reals(2, 3, 20))
+    cases.append(case("floats", "Unique", floats(3, 4), outputs=4))
+    boxes, scores = np.sort(np.abs(floats(2, 20, 4)), -1), np.abs(floats(2, 3, 20))
     scores += RANDOM.random((2, 3, 20), F32) / 16
     limits = (i64(4), np.array([0.3], F32), np.array([0.5], F32))
     cases.append(

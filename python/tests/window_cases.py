@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-from operator_cases import F32, Case, case, i64, reals, whole
+from operator_cases import F32, Case, case, floats, i64, whole
 
 
 def pool_cases() -> list[Case]:
@@ -22,14 +22,14 @@ def pool_cases() -> list[Case]:
     cases = []
     for name, (shape, attributes) in shapes.items():
         ort = dict(source="onnxruntime", **attributes)
-        x = reals(*shape)
+        x = floats(*shape)
         cases.append(case(name, "MaxPool", x, opset=12, outputs=2, **ort))
         cases.append(case(name + "_19", "AveragePool", x, opset=19, **ort))
         cases.append(case(name + "_7", "AveragePool", x, opset=10, count_include_pad=1, **ort))
         cases.append(case(name + "_p3", "LpPool", x, opset=18, p=3, tolerance=1e-4, **ort))
         cases.append(case(name + "_p1", "LpPool", x, opset=18, p=1, **ort))
     ort = dict(source="onnxruntime", kernel_shape=[2, 3])
-    x = reals(2, 2, 6, 7)
+    x = floats(2, 2, 6, 7)
     cases += [
         case("columns", "MaxPool", x, opset=12, outputs=2, storage_order=1, **ort),
         case("dilated", "MaxPool", x, opset=12, outputs=2, dilations=[3, 2], **ort),
@@ -38,27 +38,27 @@ def pool_cases() -> list[Case]:
         case("bytes", "MaxPool", whole(1, 1, 5, 5, low=0, dtype=np.uint8), opset=12, **ort),
         case("signed", "MaxPool", whole(1, 1, 5, 5, dtype=np.int8), opset=12, **ort),
         case("old", "MaxPool", x, opset=1, kernel_shape=[2, 3], expected=None, source="reference"),
-        case("half", "AveragePool", reals(1, 1, 5, 5, dtype=np.float16), kernel_shape=[2, 2]),
+        case("half", "AveragePool", floats(1, 1, 5, 5, dtype=np.float16), kernel_shape=[2, 2]),
         case("bfloat16", "AveragePool", x.astype(ml_dtypes.bfloat16), kernel_shape=[2, 2]),
     ]
     for p in (1, 2, 3):
         wanted = (np.abs(x.astype(np.float64)) ** p).sum((2, 3), keepdims=True) ** (1 / p)
         cases.append(case(f"{p}", "GlobalLpPool", x, p=p, expected=(wanted.astype(F32),)))
-    pooled = reals(1, 1, 2, 2)
+    pooled = floats(1, 1, 2, 2)
     places = i64(5, 7, 13, 15).reshape(1, 1, 2, 2)
-    halves = dict(kernel_shape=[2, 2], strides=[2, 2])
-    cases.append(case("11", "MaxUnpool", pooled, places, opset=11, **halves))
+    by_two = dict(kernel_shape=[2, 2], strides=[2, 2])
+    cases.append(case("11", "MaxUnpool", pooled, places, opset=11, **by_two))
     larger = i64(1, 1, 5, 5)
-    cases.append(case("larger", "MaxUnpool", pooled, places, larger, opset=11, **halves))
+    cases.append(case("larger", "MaxUnpool", pooled, places, larger, opset=11, **by_two))
     cases.append(
-        case("larger_constant", "MaxUnpool", pooled, places, larger, constants=(2,), **halves)
+        case("larger_constant", "MaxUnpool", pooled, places, larger, constants=(2,), **by_two)
     )
     regions = np.array([[0, 1, 1, 5, 4], [1, 0, 2, 8, 9], [0, 3, 3, 3, 3]], F32)
     cases.append(
         case(
             "regions",
             "MaxRoiPool",
-            reals(2, 3, 8, 9),
+            floats(2, 3, 8, 9),
             regions,
             pooled_shape=[2, 3],
             spatial_scale=0.75,
@@ -82,7 +82,7 @@ def pool_cases() -> list[Case]:
                 case(
                     f"{mode}_{opset}_{tag}",
                     "RoiAlign",
-                    reals(2, 2, 8, 9),
+                    floats(2, 2, 8, 9),
                     corners,
                     images,
                     mode=mode,
@@ -116,9 +116,9 @@ def convolution_cases() -> list[Case]:
     for name, (x, w, attributes) in shapes.items():
         filters = w[1] * attributes.get("group", 1)
         ort = dict(source="onnxruntime", opset=11, **attributes)
-        cases.append(case(name, "ConvTranspose", reals(*x), reals(*w), reals(filters), **ort))
+        cases.append(case(name, "ConvTranspose", floats(*x), floats(*w), floats(filters), **ort))
     for dtype in (np.float16, ml_dtypes.bfloat16, np.float64):
-        parts = [reals(*shape, dtype=dtype) for shape in ((1, 2, 4), (2, 1, 3))]
+        parts = [floats(*shape, dtype=dtype) for shape in ((1, 2, 4), (2, 1, 3))]
         cases.append(case(np.dtype(dtype).name, "ConvTranspose", *parts, strides=[2]))
     return cases
 
@@ -224,8 +224,8 @@ def quantized_product_cases() -> list[Case]:
             **ort,
         ),
     )
-    positive = np.abs(reals(3, 4)) + 1
-    for name, x in (("mixed", reals(3, 4)), ("positive", positive), ("negative", -positive)):
+    positive = np.abs(floats(3, 4)) + 1
+    for name, x in (("mixed", floats(3, 4)), ("positive", positive), ("negative", -positive)):
         cases.append(
             case(name, "DynamicQuantizeLinear", x, outputs=3, source="onnxruntime", opset=11)
         )
@@ -244,17 +244,17 @@ def quantized_product_cases() -> list[Case]:
 
 def deformed_cases() -> list[Case]:
     cases = []
-    offset = reals(1, 2 * 2 * 2 * 2, 3, 3)
-    mask = np.abs(reals(1, 2 * 2 * 2, 3, 3))
+    offset = floats(1, 2 * 2 * 2 * 2, 3, 3)
+    mask = np.abs(floats(1, 2 * 2 * 2, 3, 3))
     deform = dict(source="onnxruntime", opset=19, offset_group=2, tolerance=1e-4)
     cases.append(
         case(
             "groups",
             "DeformConv",
-            reals(1, 4, 4, 4),
-            reals(2, 4, 2, 2),
+            floats(1, 4, 4, 4),
+            floats(2, 4, 2, 2),
             offset,
-            reals(2),
+            floats(2),
             mask,
             **deform,
         ),
@@ -263,9 +263,9 @@ def deformed_cases() -> list[Case]:
         case(
             "padded",
             "DeformConv",
-            reals(1, 1, 3, 3),
-            reals(1, 1, 2, 2),
-            reals(1, 8, 4, 4),
+            floats(1, 1, 3, 3),
+            floats(1, 1, 2, 2),
+            floats(1, 8, 4, 4),
             pads=[1, 1, 1, 1],
             source="onnxruntime",
             opset=19,
@@ -273,11 +273,11 @@ def deformed_cases() -> list[Case]:
         ),
     )
     blocks = [
-        ("plain", reals(1, 5, 5), i64(5, 5), i64(1, 5), {}),
-        ("strided", reals(1, 9, 4), i64(5, 5), i64(3, 3), dict(strides=[2, 2])),
-        ("padded", reals(1, 5, 15), i64(5, 5), i64(1, 5), dict(pads=[0, 1, 0, 1])),
-        ("dilated", reals(2, 8, 5), i64(6, 6), i64(2, 2), dict(dilations=[1, 5])),
-        ("volume", reals(1, 10, 12), i64(3, 4, 5), i64(1, 1, 5), {}),
+        ("plain", floats(1, 5, 5), i64(5, 5), i64(1, 5), {}),
+        ("strided", floats(1, 9, 4), i64(5, 5), i64(3, 3), dict(strides=[2, 2])),
+        ("padded", floats(1, 5, 15), i64(5, 5), i64(1, 5), dict(pads=[0, 1, 0, 1])),
+        ("dilated", floats(2, 8, 5), i64(6, 6), i64(2, 2), dict(dilations=[1, 5])),
+        ("volume", floats(1, 10, 12), i64(3, 4, 5), i64(1, 1, 5), {}),
     ]
     for name, x, image, block, attributes in blocks:
         cases.append(case(name, "Col2Im", x, image, block, opset=18, **attributes))
@@ -299,7 +299,7 @@ def deformed_cases() -> list[Case]:
 def resize_cases() -> list[Case]:
     cases = []
     none = np.array([], F32)
-    x = reals(1, 2, 4, 5)
+    x = floats(1, 2, 4, 5)
     up, down = np.array([1, 1, 2, 1.6], F32), np.array([1, 1, 0.6, 0.8], F32)
     coordinates = (
         ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric")
@@ -345,7 +345,7 @@ def resize_cases() -> list[Case]:
 def resize_variants() -> list[Case]:
     cases = []
     none = np.array([], F32)
-    x = reals(1, 2, 4, 5)
+    x = floats(1, 2, 4, 5)
     up, down = np.array([1, 1, 2, 1.6], F32), np.array([1, 1, 0.6, 0.8], F32)
     cases += [
         case("antialias_linear", "Resize", x, None, down, mode="linear", antialias=1, opset=18),
@@ -353,7 +353,7 @@ def resize_variants() -> list[Case]:
         case(
             "antialias_sizes",
             "Resize",
-            reals(1, 1, 9, 8),
+            floats(1, 1, 9, 8),
             None,
             None,
             i64(1, 1, 3, 4),
@@ -397,7 +397,7 @@ def resize_variants() -> list[Case]:
         case(
             "half",
             "Resize",
-            reals(1, 1, 3, 3, dtype=np.float16),
+            floats(1, 1, 3, 3, dtype=np.float16),
             None,
             np.array([1, 1, 2, 2], F32),
             mode="linear",
@@ -409,7 +409,7 @@ def resize_variants() -> list[Case]:
 
 def old_resize_cases() -> list[Case]:
     none = np.array([], F32)
-    x = reals(1, 2, 4, 5)
+    x = floats(1, 2, 4, 5)
     up = np.array([1, 1, 2, 1.6], F32)
     cases = [
         case("eleven", "Resize", x, none, up, mode="linear", opset=11, source="onnxruntime"),
@@ -471,7 +471,7 @@ def old_resize_cases() -> list[Case]:
 
 def sampling_cases() -> list[Case]:
     cases = []
-    x, grid = reals(2, 3, 4, 5), reals(2, 3, 2, 2) * F32(0.7)
+    x, grid = floats(2, 3, 4, 5), floats(2, 3, 2, 2) * F32(0.7)
     for mode in ("linear", "nearest", "cubic"):
         for padding in ("zeros", "border", "reflection"):
             for align in (0, 1):
@@ -488,8 +488,8 @@ def sampling_cases() -> list[Case]:
         case(
             "volume",
             "GridSample",
-            reals(1, 2, 3, 2, 4),
-            reals(1, 2, 3, 2, 3) / 2,
+            floats(1, 2, 3, 2, 4),
+            floats(1, 2, 3, 2, 3) / 2,
             opset=20,
             tolerance=0.0001,
         ),
@@ -505,7 +505,7 @@ def sampling_cases() -> list[Case]:
         ),
     )
     for align in (0, 1):
-        theta2, theta3 = reals(2, 2, 3), reals(1, 3, 4)
+        theta2, theta3 = floats(2, 2, 3), floats(1, 3, 4)
         cases.append(
             case(
                 f"image_{align}",
@@ -527,7 +527,7 @@ def sampling_cases() -> list[Case]:
                 constants=(1,),
             ),
         )
-    x = reals(5, 8, 3)
+    x = floats(5, 8, 3)
     cases += [
         case("crop", "CenterCropPad", x, i64(2, 5, 2), opset=18),
         case("pad", "CenterCropPad", x, i64(8, 11, 6), opset=18),

@@ -15,8 +15,7 @@ Expected<RunOptions> options_of(const scanloom_run_options* given, CancelFlag& o
   RunOptions options = given->options;
   if (!(options.deadline >= 0 && std::isfinite(options.deadline)))
     return fail(Code::invalid_argument,
-                "the deadline is {} s, but must be 0 or a finite number above it",
-                options.deadline);
+                "the deadline is {} s, but must be 0, or positive and finite", options.deadline);
   if (options.max_steps < -1)
     return fail(Code::invalid_argument, "max_steps is {}, but must be at least -1",
                 options.max_steps);
@@ -69,7 +68,7 @@ std::vector<Feed> named_feeds(const Call& call) {
 Expected<std::vector<Feed>> feeds_of(const Call& call, const scanloom_session& session) {
   if (call.input_names != nullptr) return named_feeds(call);
   if (call.input_count != session.inputs.size())
-    return fail(Code::invalid_argument, "there are {} values, but the model has {} inputs",
+    return fail(Code::invalid_argument, "{} values are passed, but the model has {} inputs",
                 call.input_count, session.inputs.size());
   std::vector<Feed> feeds;
   for (size_t i = 0; i < call.input_count; ++i)
@@ -83,7 +82,7 @@ Expected<std::vector<size_t>> wanted_outputs(const Call& call, const Session& se
   std::vector<size_t> wanted;
   if (call.output_names == nullptr) {
     if (call.output_count > outputs.size())
-      return fail(Code::invalid_argument, "{} outputs are asked for, but the model has {}",
+      return fail(Code::invalid_argument, "{} outputs are requested, but the model has {}",
                   call.output_count, outputs.size());
     for (size_t i = 0; i < call.output_count; ++i) wanted.push_back(i);
     return wanted;

@@ -10,13 +10,13 @@ namespace {
 
 Expected<DType> known_dtype(scanloom_dtype dtype) {
   const std::optional<DType> known = dtype_from_onnx_number(dtype);
-  if (!known) return fail(Code::invalid_argument, "there is no element type {}", dtype);
+  if (!known) return fail(Code::invalid_argument, "unknown element type {}", dtype);
   return *known;
 }
 
 Expected<std::int64_t> element_count(const std::int64_t* sizes, size_t rank) {
   if (rank > static_cast<size_t>(tensor::kMaxRank))
-    return fail(Code::invalid_argument, "the value has rank {}, the largest is {}", rank,
+    return fail(Code::invalid_argument, "the value has rank {}, but the limit is {}", rank,
                 tensor::kMaxRank);
   if (rank > 0) SCANLOOM_CHECK_OK(require(sizes, "shape"));
   const tensor::Shape shape{std::span(sizes, rank)};
@@ -33,7 +33,7 @@ Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* size
                                   const void* data, const std::int64_t* strides) {
   SCANLOOM_TRY(const DType known, known_dtype(dtype));
   if (known == DType::string)
-    return fail(Code::invalid_argument, "tensors of strings are made by scanloom_value_strings");
+    return fail(Code::invalid_argument, "use scanloom_value_strings for tensors of strings");
   SCANLOOM_TRY(const std::int64_t elements, element_count(sizes, rank));
   scanloom_value value;
   value.view.dtype = known;
@@ -129,7 +129,7 @@ scanloom_code scanloom_value_strings(const char* const* texts, const int64_t* sh
     if (count > 0) SCANLOOM_CHECK_OK(c_api::require(texts, "texts"));
     std::vector<std::string> copies;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (texts[i] == nullptr) return fail(Code::invalid_argument, "text {} is NULL", i);
+      if (texts[i] == nullptr) return fail(Code::invalid_argument, "string {} is NULL", i);
       copies.emplace_back(texts[i]);
     }
     *value = c_api::make_value(strings(copies, std::vector<std::int64_t>(shape, shape + rank)));
@@ -182,7 +182,7 @@ scanloom_code scanloom_value_item(const scanloom_value* value, size_t index, sca
     SCANLOOM_CHECK_OK(c_api::require(value, "value"));
     SCANLOOM_CHECK_OK(c_api::require(item, "item"));
     if (index >= value->view.items.size())
-      return fail(Code::invalid_argument, "there is no item {}, the value has {}", index,
+      return fail(Code::invalid_argument, "there is no item {}: the value has {} items", index,
                   value->view.items.size());
     *item = c_api::make_value(value->view.items[index]);
     return {};

@@ -36,7 +36,7 @@ Expected<void> check_targets(const std::vector<std::string>& read, const fs::pat
     for (const fs::path other : read)
       if (same_file(file, other))
         return fail(Code::invalid_argument,
-                    "'{}' belongs to the model that is read: choose another name", file.string());
+                    "'{}' belongs to the model being read; choose another name", file.string());
   return {};
 }
 
@@ -44,7 +44,9 @@ Expected<void> check_options(const std::string& to, Format format, const Convert
   if (format != Format::openvino || !options.external_data) return {};
   return fail(
       Code::invalid_argument,
-      "external data is a form of ONNX models: the weights of '{}' stand in a .bin beside it", to);
+      "external data is an option of ONNX models; the weights of '{}' are always written to "
+      "a .bin next to it",
+      to);
 }
 
 /// Warns of valid IR that OpenVINO's CPU plugin cannot run.
@@ -62,8 +64,7 @@ void warn_of_unknown_ranks(const ir::Module& module, const SessionOptions& optio
     }
   if (nodes.empty() || !options.on_warning) return;
   std::string text =
-      "results of an unknown number of axes, which OpenVINO's CPU plugin may not run, are those "
-      "of ";
+      "OpenVINO's CPU plugin may not run these nodes, whose results have unknown rank: ";
   for (std::size_t i = 0; i < std::min(nodes.size(), kMax); ++i)
     text += (i == 0 ? "" : ", ") + nodes[i];
   options.on_warning(text + (nodes.size() > kMax ? " and more" : ""));
@@ -73,11 +74,11 @@ Expected<void> convert_function(const std::string& from, const std::string& to, 
                                 const ConvertOptions& options) {
   if (options.stream)
     return fail(Code::unsupported,
-                "'{}' is a saved function: what its loops carry can be kept only of models", from)
-        .note("what a function keeps between calls are its shared variables");
+                "'{}' is a saved function; loop states can be kept only for models", from)
+        .note("a function keeps its shared variables between calls");
   if (!options.sizes.empty() || !options.values.empty())
     return fail(Code::unsupported, "'{}' is a saved function, whose inputs cannot be fixed", from)
-        .note("give the variables their sizes and values where the function is made");
+        .note("give the variables their sizes and values where the function is built");
   SCANLOOM_TRY(const Function function, Function::load(from, options.session));
   if (format == Format::onnx) return function.to_onnx(to, options.external_data);
   return function.to_openvino(to);
@@ -129,7 +130,7 @@ Expected<void> convert_bytes(std::span<const std::byte> bytes, const std::string
     SCANLOOM_CHECK_OK(check_options(to, format, options));
     const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (is_saved_function(view))
-      return fail(Code::invalid_argument, "a saved function is converted by its path");
+      return fail(Code::invalid_argument, "to convert a saved function, pass its path");
     return convert_source({nullptr, view, {}, {}}, to, format, options);
   });
 }

@@ -30,7 +30,8 @@ std::string row(std::string_view label, const std::string& text) {
 /// `last`: the steps of the loop's last execution; -1: none, or the loop is inside another.
 std::string steps_text(std::int64_t trip_count, std::int64_t last) {
   if (trip_count >= 0) return plan::counted(trip_count, "step");
-  return last < 0 ? "steps known when running" : plan::counted(last, "step") + " in the last run";
+  return last < 0 ? "number of steps known at run time"
+                  : plan::counted(last, "step") + " in the last run";
 }
 
 std::int64_t last_steps(BoundEntry& entry, std::size_t loop) {
@@ -106,8 +107,8 @@ std::string memory_text(BoundEntry& entry) {
   const bool is_all = binding.dynamic_count == 0 && binding.objects.empty();
   if (!is_all && entry.runs > 0)
     return fmt::format(
-        "memory {} for a run like the last one: {} planned, {} of values whose sizes only the run "
-        "knows; results account for {}\n",
+        "memory {} for a run like the last one: {} planned, {} of dynamic tensors and objects; "
+        "results account for {}\n",
         bytes_text(known + entry.data_bytes), bytes_text(known), bytes_text(entry.data_bytes),
         bytes_text(entry.result_bytes));
   std::string text = fmt::format("memory {}{} for a run: {} of values, {} of results",
@@ -115,7 +116,7 @@ std::string memory_text(BoundEntry& entry) {
                                  bytes_text(binding.arena_bytes), bytes_text(binding.result_bytes));
   if (binding.scratch_bytes > 0)
     text += fmt::format(", {} of kernels", bytes_text(binding.scratch_bytes));
-  if (!is_all) text += "; values whose sizes only the run knows come on top";
+  if (!is_all) text += "; dynamic tensors and objects need more";
   return text + "\n";
 }
 
@@ -153,7 +154,7 @@ std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Bind
       bound != nullptr ? plan::describe_states(*binding, *bound) : std::vector<std::string>();
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId state = body.args[ports.captured + i];
-    std::string location = is_object(module, state) ? ", a reference that is handed on" : "";
+    std::string location = is_object(module, state) ? ", passed by reference" : "";
     if (bound != nullptr) location = ", " + locations[i];
     const std::string& name = module.value(state).name;
     text += row("carried",
@@ -256,8 +257,7 @@ std::string Session::Impl::explain() const {
   const std::scoped_lock lock(unshared_mutex);
   text = ir::SizeNames(module).in(text);
   if (unshared)
-    text +=
-        "where sizes of inputs differ that the model calls by one name:\n" + unshared->explain();
+    text += "where input sizes that share a name in the model differ:\n" + unshared->explain();
   return text;
 }
 

@@ -23,7 +23,7 @@ Expected<void> check_companion(const std::string& path, const std::string& compa
   if (fs::exists(path, none) || !fs::exists(companion, none)) return {};
   Error error =
       fail(Code::invalid_argument,
-           "'{}' would be replaced, and there is no '{}' that it belongs to", companion, path);
+           "'{}' would be replaced, but there is no '{}' that it belongs to", companion, path);
   error.note("remove it, or choose another name");
   return error;
 }
@@ -80,7 +80,7 @@ Expected<Format> format_of(const std::string& path) {
   if (extension == ".onnx") return Format::onnx;
   if (extension == ".xml") return Format::openvino;
   return fail(Code::invalid_argument,
-              "'{}' ends neither in .onnx nor in .xml: it is not known what to write", path);
+              "'{}' ends in neither .onnx nor .xml; name the file after the format to write", path);
 }
 
 exporters::WriteOptions names_of(const ir::Module& module) {

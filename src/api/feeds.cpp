@@ -71,7 +71,7 @@ Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type
       return tensor::ObjectRef::optional_of(std::move(held));
     }
     if (view.items.size() > 1)
-      return fail(Code::invalid_argument, "{} is an optional of {} items, 1 is the most", what,
+      return fail(Code::invalid_argument, "{} has {} items, but an optional holds at most 1", what,
                   view.items.size());
     if (view.items.empty()) return tensor::ObjectRef::optional(type.dtype);
     SCANLOOM_TRY(tensor::ObjectRef held, to_object(view.items[0], item, what));

@@ -43,18 +43,17 @@ constexpr Kind kKinds[] = {
     {0, "Rar!\x1a\x07"sv, "is a RAR archive: unpack it"},
     {257, "ustar"sv, "is a tar archive: unpack it (tar xf)"},
     {4, "TFL3"sv,
-     "is a model of TensorFlow Lite: convert it with 'python -m tf2onnx.convert --tflite "
-     "FILE --output model.onnx'"},
+     "is a TensorFlow Lite model: convert it with 'python -m tf2onnx.convert --tflite FILE "
+     "--output model.onnx'"},
     {4, "ORTM"sv,
-     "is in the ORT format, which only onnxruntime reads: load the .onnx that it was "
-     "made of"},
+     "is in the ORT format, which only onnxruntime reads: load the .onnx that it was made from"},
     {0, "\x89HDF\r\n\x1a\n"sv,
-     "is in the HDF5 format, as models of Keras are: export it with "
-     "model.export('model.onnx', format='onnx') or tf2onnx"},
-    {0, "\x93NUMPY"sv, "is an array of NumPy (.npy), not a model: it is data to feed"},
+     "is in the HDF5 format, which Keras uses: export it with model.export('model.onnx', "
+     "format='onnx') or tf2onnx"},
+    {0, "\x93NUMPY"sv, "is a NumPy array (.npy), not a model: pass it as an input"},
     {0, "GGUF"sv,
-     "is in the GGUF format of llama.cpp, which holds no graph: export the model to ONNX "
-     "from what it was made of"},
+     "is in the GGUF format of llama.cpp, which holds no graph: export the model to ONNX from its "
+     "original framework"},
 };
 
 bool has_at(std::string_view bytes, std::size_t at, std::string_view wanted) {
@@ -98,18 +97,17 @@ std::string describe_markup(std::string_view bytes) {
   if (is_page) {
     const auto title = text_after(bytes, lower, "<title>");
     return fmt::format(
-        "is a web page (HTML){}, not a model: download the file itself, by the link to its raw "
+        "is a web page (HTML){}, not a model: download the file itself from the link to its raw "
         "contents",
         title ? " with the title '" + *title + "'" : "");
   }
   if (const auto code = text_after(bytes, lower, "<code>");
       code && text.find("<error") < text.find("<code>"))
-    return fmt::format("is a server's answer with the error '{}', not a model: download it again",
+    return fmt::format("is a server's reply with the error '{}', not a model: download it again",
                        *code);
   const std::size_t word = text.find_first_not_of(" \t\r\n", 1);
   if (word != std::string_view::npos && text.substr(word).starts_with("ir_version"))
-    return "is a model of ONNX in the form of onnx.parser: save what onnx.parser.parse_model makes "
-           "of it";
+    return "is an ONNX model as text for onnx.parser: save the result of onnx.parser.parse_model";
   return {};
 }
 
@@ -142,10 +140,10 @@ std::string describe_pickle(std::string_view bytes) {
   const bool has_header = bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
   if (!has_header && !is_old_pickle(bytes)) return {};
   constexpr std::string_view kTorch = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
-  if (has_at(bytes, 2, kTorch)) return fmt::format("is a file of PyTorch: {}", kExport);
+  if (has_at(bytes, 2, kTorch)) return fmt::format("is a PyTorch file: {}", kExport);
   return fmt::format(
-      "is a pickle of Python, not a model of ONNX: {}, or with what belongs to its library "
-      "(skl2onnx, tf2onnx)",
+      "is a Python pickle, not an ONNX model: {}, or use the converter of its library (skl2onnx, "
+      "tf2onnx)",
       kExport);
 }
 
@@ -166,20 +164,20 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
 
 std::string describe_zip(std::string_view bytes) {
   if (has_at(bytes, 0, "PK\x05\x06"))
-    return "is an empty zip archive, which holds no model: make or download it again";
+    return "is an empty zip archive without a model: create or download it again";
   if (!has_at(bytes, 0, "PK\x03\x04") || bytes.size() < 30) return {};
   const std::vector<std::string_view> names = zip_names(bytes);
   const auto holds = [&](std::string_view end) {
     return std::ranges::any_of(names, [&](std::string_view name) { return name.ends_with(end); });
   };
   if (holds("data.pkl") || holds("archive_format"))
-    return fmt::format("is a file of PyTorch (a zip archive): {}", kExport);
+    return fmt::format("is a PyTorch file (a zip archive): {}", kExport);
   if (holds("model.weights.h5"))
-    return "is a model of Keras (a zip archive): export it with model.export('model.onnx', "
+    return "is a Keras model (a zip archive): export it with model.export('model.onnx', "
            "format='onnx')";
   if (!names.empty() &&
       std::ranges::all_of(names, [](auto name) { return name.ends_with(".npy"); }))
-    return "holds arrays of NumPy (.npz), not a model: they are data to feed";
+    return "holds NumPy arrays (.npz), not a model: pass them as inputs";
   const auto has = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
@@ -198,7 +196,7 @@ std::string describe_foreign(std::string_view bytes) {
     if (has_at(bytes, kind.at, kind.bytes)) return std::string(kind.description);
   if (is_safetensors(bytes))
     return "is a safetensors file, which holds weights without a graph: export the model to ONNX "
-           "with the program that these weights belong to";
+           "with the program that defines it";
   if (std::string zip = describe_zip(bytes); !zip.empty()) return zip;
   if (std::string pickle = describe_pickle(bytes); !pickle.empty()) return pickle;
   return describe_markup(bytes);
@@ -209,7 +207,7 @@ std::string describe_folder(const std::string& path) {
   const std::filesystem::path folder(path);
   if (std::filesystem::exists(folder / "saved_model.pb", failed))
     return fmt::format(
-        "is a folder with a SavedModel of TensorFlow: convert it with 'python -m tf2onnx.convert "
+        "is a folder with a TensorFlow SavedModel: convert it with 'python -m tf2onnx.convert "
         "--saved-model {} --output model.onnx'",
         to_valid_utf8(path));
   std::string models;
@@ -221,7 +219,7 @@ std::string describe_folder(const std::string& path) {
       models += (models.empty() ? "'" : ", '") + shown(name) + "'";
     entry.increment(failed);
   }
-  if (models.empty()) return "is a folder without models in it";
+  if (models.empty()) return "is a folder that contains no models";
   return fmt::format("is a folder: load the model in it ({})", models);
 }
 

@@ -77,7 +77,7 @@ struct Function::Impl {
   Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options,
                                     RunReport* report) const {
     if (values.size() != inputs)
-      return fail(Code::invalid_argument, "the function takes {} values, {} are given", inputs,
+      return fail(Code::invalid_argument, "the function takes {} values, but {} are given", inputs,
                   values.size());
     expr::Turn turn;
     SCANLOOM_CHECK_OK(turn.take(updated));
@@ -187,7 +187,7 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     if (const Expr* bad = expr::first_failed(inputs)) return *bad->error();
     for (const Expr& x : inputs)
       if (!x.defined() || x.node()->kind != expr::Kind::input)
-        return fail(Code::invalid_argument, "{} is no input: inputs are made by input()",
+        return fail(Code::invalid_argument, "{} is not an input: use input() to make one",
                     x.defined() ? expr::describe(x) : "an undefined expression");
     expr::LoopUpdates loops;
     SCANLOOM_TRY(const Updates updates, all_updates(outputs, options, loops));
@@ -348,8 +348,9 @@ Expected<Function> Function::with_shared(const std::vector<Shared>& variables) c
   return guard([&]() -> Expected<Function> {
     const std::vector<Shared>& own = impl_->variables;
     if (variables.size() != own.size())
-      return fail(Code::invalid_argument, "the function has {} shared variables, {} are given",
-                  own.size(), variables.size());
+      return fail(Code::invalid_argument,
+                  "the function has {} shared variables, but {} values are given", own.size(),
+                  variables.size());
     for (std::size_t i = 0; i < own.size(); ++i)
       SCANLOOM_CHECK_OK(expr::check_replacement(own[i].variable(), variables[i].variable()));
     auto impl = std::make_shared<Impl>(impl_.get());

@@ -18,7 +18,7 @@ auto guard(Work work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return fail(Code::out_of_memory, "the system has no memory left");
+    return fail(Code::out_of_memory, "the system is out of memory");
   } catch (const std::exception& exception) {
     return fail(Code::internal, "an unexpected exception: {}", exception.what());
   }

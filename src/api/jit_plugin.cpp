@@ -34,12 +34,12 @@ LoadedPlugin load_plugin() {
     if (!std::filesystem::exists(path, error)) continue;
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      loaded.why_not = std::string("the loop compiler does not load: ") + dlerror();
+      loaded.why_not = std::string("the loop compiler cannot be loaded: ") + dlerror();
       continue;
     }
     const auto* plugin = static_cast<const jit::Plugin*>(dlsym(library, "scanloom_jit_plugin"));
     if (plugin == nullptr || plugin->version != jit::kPluginVersion) {
-      loaded.why_not = path + " is not a loop compiler of this version";
+      loaded.why_not = path + " is not the loop compiler of this version";
       dlclose(library);
       continue;
     }

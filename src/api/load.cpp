@@ -103,9 +103,10 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
 
 Expected<void> expect_no_weights(const SessionOptions& options) {
   if (options.weights.data() == nullptr) return {};
-  return fail(Code::invalid_argument,
-              "weights are given, {} bytes, which an IR of OpenVINO has: this is no IR",
-              options.weights.size());
+  return fail(
+      Code::invalid_argument,
+      "{} bytes of weights are given, but the model is not an OpenVINO IR, which alone takes them",
+      options.weights.size());
 }
 
 Expected<ir::Module> read_function(const Source& source, const SessionOptions& options,
@@ -150,7 +151,7 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
 Expected<void> to_low_latency(ir::Module& module, const SessionOptions& options) {
   if (!options.states.empty())
     return fail(Code::invalid_argument,
-                "low_latency keeps what loops carry: states ('{}') cannot be named besides",
+                "low_latency keeps all loop states: states ('{}') cannot be named as well",
                 options.states.front().first);
   SCANLOOM_CHECK_OK(to_plain_form(module, options.disabled_passes));
   SCANLOOM_CHECK_OK(passes::keep_loop_states(module));

@@ -69,7 +69,8 @@ std::optional<MachineFigures> parse(std::istream& text) {
 /// Writes the file completely or not at all: another process may read it meanwhile.
 Expected<void> store(const MachineFigures& figures) {
   const fs::path path = figures_path();
-  if (path.empty()) return fail(Code::not_found, "there is no home folder to keep figures in");
+  if (path.empty())
+    return fail(Code::not_found, "there is no home folder to store the measurements in");
   std::error_code problem;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
   const fs::path written = path.string() + ".new";

@@ -52,12 +52,11 @@ std::string_view describe_text(std::string_view bytes) {
   bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
   if (bytes.starts_with('{') || bytes.starts_with('[')) return "; it looks like JSON";
   if (bytes.starts_with("ir_version:"))
-    return "; it looks like a model of ONNX in the text form of protobuf: save what "
-           "onnx.load(FILE, "
-           "format='textproto') reads";
+    return "; it looks like an ONNX model as protobuf text: load it with onnx.load(FILE, "
+           "format='textproto') and save it as .onnx";
   if (bytes.starts_with("node {"))
-    return "; it looks like a graph of TensorFlow: convert it with tf2onnx";
-  return "; where it was downloaded, it may be a message of the server: download it again";
+    return "; it looks like a TensorFlow graph: convert it with tf2onnx";
+  return "; if it was downloaded, it may be an error message of the server: download it again";
 }
 
 }  // namespace
@@ -73,7 +72,7 @@ std::string described_weights(const std::string& path) {
   std::error_code failed;
   const bool exists = std::filesystem::exists(graph, failed);
   return fmt::format(
-      "a .bin holds the weights of an IR of OpenVINO, its .xml is the model: load {}{}",
+      "a .bin holds the weights of an OpenVINO IR, whose .xml is the model: load {}{}",
       described_file(graph.string()), exists ? "" : ", which is missing there");
 }
 
@@ -86,21 +85,20 @@ Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path)
   if (bytes.front() == kOnnxVersionField) return ModelFormat::onnx;
   if (openvino::is_openvino(bytes)) return ModelFormat::openvino;
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
-    return invalid_model("{} is text in UTF-16; an IR of OpenVINO is XML in UTF-8", what);
+    return invalid_model("{} is UTF-16 text; an OpenVINO IR is XML in UTF-8", what);
   if (bytes.starts_with("version ") && bytes.substr(0, kSeen).find("git-lfs") != std::string::npos)
     return invalid_model(
-        "{} is a pointer of Git LFS, {} bytes that stand for the model: fetch it "
-        "with 'git lfs pull'",
+        "{} is a Git LFS pointer of {} bytes, not the model itself: fetch it with 'git lfs pull'",
         what, bytes.size());
   if (const std::string weights = described_weights(path); !weights.empty())
-    return invalid_model("{} is no model: {}", what, weights);
+    return invalid_model("{} is not a model: {}", what, weights);
   if (is_text(bytes))
     return invalid_model(
-        "{} is a text of {} bytes that begins with '{}': neither a model of ONNX "
-        "nor the XML of an IR of OpenVINO{}",
+        "{} is a text of {} bytes that begins with '{}': neither an ONNX model nor the XML of an "
+        "OpenVINO IR{}",
         what, bytes.size(), beginning(bytes), describe_text(bytes));
   if (has_extension(path, ".xml"))
-    return invalid_model("{} is no XML: its first byte is {}, not '<'", what,
+    return invalid_model("{} is not XML: its first byte is {}, not '<'", what,
                          static_cast<unsigned char>(bytes.front()));
   return ModelFormat::onnx;
 }
@@ -109,18 +107,18 @@ Error no_function(std::string_view bytes, const std::string& path) {
   std::string found = describe_foreign(bytes);
   if (bytes.empty())
     found = "is empty: it has 0 bytes";
-  else if (found.starts_with("is a pickle of Python"))
-    found = "is a pickle of Python: read it with pickle.load";
+  else if (found.starts_with("is a Python pickle"))
+    found = "is a Python pickle: read it with pickle.load";
   else if (found.empty() && openvino::is_openvino(bytes))
-    found = "is an IR of OpenVINO, not a saved function";
+    found = "is an OpenVINO IR, not a saved function";
   else if (found.empty() && (bytes.front() == kOnnxVersionField || has_extension(path, ".onnx")))
-    found = "is a model of ONNX, not a saved function";
+    found = "is an ONNX model, not a saved function";
   else if (found.empty())
-    found = "is no saved function: it does not begin with 'scanloom function'";
+    found = "is not a saved function: it does not begin with 'scanloom function'";
   return invalid_model("{} {}", described_file(path), found)
       .note(
-          "load reads functions that save has written; models are loaded by InferenceSession, in "
-          "C++ by Session::load");
+          "load reads functions written by save; load models with InferenceSession, in C++ with "
+          "Session::load");
 }
 
 }  // namespace scanloom

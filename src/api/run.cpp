@@ -167,7 +167,8 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   if (!hidden)
     for (const ValueInfo& state : std::span(inputs).subspan(own_inputs))
       if (std::ranges::find(feeds, state.name, &Feed::name) != feeds.end())
-        return fail(Code::invalid_argument, "'{}' is a state of the model, no input", state.name)
+        return fail(Code::invalid_argument, "'{}' is a state of the model, not an input",
+                    state.name)
             .note("set it in a stream, which keeps it from one push to the next");
   SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
   SCANLOOM_TRY(const std::shared_ptr<Impl> unshared_sizes, unshared_for(arranged.shapes));

@@ -84,7 +84,7 @@ class Reader {
 
   Expected<void> magic() {
     if (!bytes_.starts_with(kMagic))
-      return invalid_model("this is no saved function: it does not begin with '{}'",
+      return invalid_model("this is not a saved function: it does not begin with '{}'",
                            kMagic.substr(0, kMagic.size() - 1));
     at_ = kMagic.size();
     return {};
@@ -104,7 +104,7 @@ class Reader {
 
   Expected<std::string_view> text(std::string_view word) {
     SCANLOOM_TRY(const std::int64_t size, line(word, left()));
-    if (size < 0 || size > left()) return stopped("a text is cut off");
+    if (size < 0 || size > left()) return stopped("a string is truncated");
     const std::string_view content = bytes_.substr(at_, static_cast<std::size_t>(size));
     at_ += content.size();
     SCANLOOM_CHECK_OK(expect("\n"));
@@ -113,9 +113,9 @@ class Reader {
 
   Expected<Tensor> tensor() {
     const std::size_t end = bytes_.find(' ', at_);
-    if (end == std::string_view::npos) return stopped("a tensor is cut off");
+    if (end == std::string_view::npos) return stopped("a tensor is truncated");
     const auto dtype = dtype_from_name(bytes_.substr(at_, end - at_));
-    if (!dtype || *dtype == DType::string) return stopped("there is no such element type");
+    if (!dtype || *dtype == DType::string) return stopped("unknown element type");
     at_ = end + 1;
     SCANLOOM_TRY(const std::int64_t rank, integer(0, tensor::kMaxRank));
     tensor::Shape shape;
@@ -129,7 +129,7 @@ class Reader {
     while (at_ < bytes_.size() && at_ % kAlignment != 0) SCANLOOM_CHECK_OK(expect("\n"));
     const auto width = static_cast<std::int64_t>(dtype_bytes(*dtype));
     if (!elements || *elements > left() / width)
-      return stopped("the elements of a tensor are cut off");
+      return stopped("the elements of a tensor are truncated");
     SCANLOOM_TRY(Tensor made, Tensor::copy_of(*dtype, shape, bytes_.data() + at_));
     at_ += made.bytes();
     SCANLOOM_CHECK_OK(expect("\n"));
@@ -143,7 +143,7 @@ class Reader {
     const std::size_t line = bytes_.find(kChecksum, std::max(tail, at_));
     if (line == std::string_view::npos)
       return invalid_model(
-          "a damaged saved function: its {} bytes do not end with a checksum, so it is cut off",
+          "a damaged saved function: its {} bytes do not end with a checksum, so it is truncated",
           bytes_.size());
     Reader last(bytes_);
     last.at_ = line;
@@ -153,14 +153,14 @@ class Reader {
     bytes_ = bytes_.substr(0, line);
     if (const std::int64_t found = checksum_of(bytes_); found != told)
       return invalid_model(
-          "a damaged saved function: its checksum is {}, but that of its {} bytes is {}", told,
-          bytes_.size(), found);
+          "a damaged saved function: its checksum is {}, but its {} bytes have the checksum {}",
+          told, bytes_.size(), found);
     return {};
   }
 
   Expected<void> end() const {
     if (at_ == bytes_.size()) return {};
-    return stopped("something follows the end");
+    return stopped("there is data after the end");
   }
 
  private:
@@ -171,7 +171,7 @@ class Reader {
   }
   Expected<void> expect(std::string_view word) {
     if (bytes_.substr(at_, word.size()) != word)
-      return stopped(fmt::format("'{}' is expected", word == "\n" ? "end of line" : word));
+      return stopped(fmt::format("expected '{}'", word == "\n" ? "end of line" : word));
     at_ += word.size();
     return {};
   }
@@ -180,7 +180,7 @@ class Reader {
     const char* const begin = bytes_.data() + at_;
     const auto [end, error] = std::from_chars(begin, bytes_.data() + bytes_.size(), value);
     if (error != std::errc() || value < least || value > most)
-      return stopped(fmt::format("a number from {} to {} is expected", least, most));
+      return stopped(fmt::format("expected a number from {} to {}", least, most));
     at_ += static_cast<std::size_t>(end - begin);
     return value;
   }
@@ -196,7 +196,7 @@ Expected<void> fill(ir::Module& module, Reader& reader) {
     const Tensor& shown = module.node(id).attrs[0].tensor();
     if (value.dtype() != shown.dtype() || !(value.shape() == shown.shape()))
       return invalid_model(
-          "a damaged saved function: a constant is {}{} in the text, {}{} behind it",
+          "a damaged saved function: a constant is {}{} in the text, but {}{} in the data after it",
           dtype_name(shown.dtype()), shown.shape().to_string(), dtype_name(value.dtype()),
           value.shape().to_string());
     module.node(id).attrs[0] = std::move(value);
@@ -217,7 +217,7 @@ Expected<void> check(const SavedFunction& function) {
   const auto updates = std::ssize(updated);
   if (updates > 0 &&
       (*updated.begin() != function.outputs || *updated.rbegin() != function.outputs + updates - 1))
-    return invalid_model("updates are results {} to {}, not those behind the {} outputs",
+    return invalid_model("updates are results {} to {}, not those after the {} outputs",
                          *updated.begin(), *updated.rbegin(), function.outputs);
   if (std::ssize(top.yields) != function.outputs + updates)
     return invalid_model("a saved function of {} outputs and {} updates has {} results",
@@ -285,8 +285,8 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
   SCANLOOM_TRY(const std::int64_t format, reader.line("format", kMany));
   if (format > kFormat)
     return fail(Code::unsupported,
-                "the function was saved in format {}, but this library reads up to format {}: "
-                "it needs a newer version",
+                "the function was saved in format {}, but this version reads formats up to {}: "
+                "update scanloom",
                 format, kFormat);
   if (format > 1) SCANLOOM_CHECK_OK(reader.checksum());
   SavedFunction function;

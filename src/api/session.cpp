@@ -126,7 +126,7 @@ const Value& Results::at(std::string_view name) const {
 Error Results::unknown(std::string_view name) const {
   std::string names;
   for (const Value& value : values_) names += (names.empty() ? "'" : ", '") + value.name() + "'";
-  return Error(Code::not_found, fmt::format("there is no result '{}'", name))
+  return Error(Code::not_found, fmt::format("unknown result '{}'", name))
       .note(names.empty() ? "there are no results" : "the results are " + names);
 }
 
@@ -212,7 +212,7 @@ std::shared_ptr<Session::Impl> Session::Impl::of_module(ir::Module module,
   if (options.execution == Execution::automatic || plan_options.always_compile)
     plan_options.compiler = jit_compiler(plan_options.why_no_compiler);
   else if (options.execution == Execution::interpreted)
-    plan_options.why_no_compiler = "the interpreter is asked for";
+    plan_options.why_no_compiler = "the interpreter was requested";
   impl->plan = plan::make_plan(std::move(module), plan_options);
   return impl;
 }

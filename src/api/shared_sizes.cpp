@@ -45,8 +45,8 @@ std::string words_of(const SharedSize& size, std::span<const ValueInfo> inputs,
                        shapes[at.input][at.axis], at.axis);
   };
   return fmt::format(
-      "the model calls two sizes '{}', but {} and {}: they are taken as they are (strict refuses "
-      "them)",
+      "the model calls two sizes '{}', but {} and {}: they are accepted as they are (strict "
+      "refuses them)",
       size.name, words(size.first), words(size.second));
 }
 
@@ -77,9 +77,9 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make_unshared() const {
   silent.on_warning = {};  // the warnings were already given
   SCANLOOM_TRY(std::shared_ptr<Impl> made, make(again, silent));
   if (!same_names(made->inputs, inputs) || !same_names(made->outputs, outputs))
-    return fail(
-        Code::invalid_argument,
-        "what the session's loops keep depends on sizes being equal that are fed to differ");
+    return fail(Code::invalid_argument,
+                "the states that the session's loops keep depend on sizes being equal, but the "
+                "feeds differ in them");
   made->runs = runs;
   made->result_memory = result_memory;
   unshared = std::move(made);

@@ -101,7 +101,7 @@ Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) cons
       const std::string both = fmt::format(
           "input {} has {} elements on axis {}, where input {} has {}", module.describe(args[i]),
           size, axis, module.describe(args[known->second.second]), known->second.first);
-      return told(find_clash(module, shapes), both, ": they meet element by element");
+      return told(find_clash(module, shapes), both, ": they are combined element by element");
     }
   }
   return {};

@@ -47,7 +47,7 @@ Error of_push(Error error) {
   Error told(Code::invalid_argument, error.text());
   for (const std::string& note : error.notes()) told.note(note);
   told.note(
-      "the stream keeps values of the sizes that were pushed or set before: reset() begins again");
+      "the stream keeps values of the sizes pushed or set before: call reset() to begin again");
   return told;
 }
 
@@ -100,9 +100,9 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
   const ValueInfo& info = session->inputs[state.input];
   if (info.kind != ValueKind::tensor) return Value(info.kind, info.dtype, {});
   if (!info.ranked)
-    return fail(Code::invalid_argument,
-                "state '{}' starts with zeros, but its number of axes is not known", state.name)
-        .note("give it a value once, with the stream's set");
+    return fail(Code::invalid_argument, "state '{}' starts with zeros, but its rank is unknown",
+                state.name)
+        .note("give it an initial value with the stream's set");
   tensor::Shape shape;
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     std::int64_t size = info.shape[axis].size;
@@ -113,17 +113,17 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
             if (!info.shape[axis].name.empty() && other.shape[i].name == info.shape[axis].name) {
               if (size >= 0 && size != feed.value.shape[i])
                 return fail(Code::invalid_argument,
-                            "state '{}' starts with zeros of size '{}' on axis {}, which feeds say "
-                            "is {} and {}",
+                            "state '{}' starts with zeros of size '{}' on axis {}, which is {} in "
+                            "one feed and {} in another",
                             state.name, info.shape[axis].name, axis, size, feed.value.shape[i])
-                    .note("give it a value once, with the stream's set");
+                    .note("give it an initial value with the stream's set");
               size = feed.value.shape[i];
             }
     if (size < 0)
       return fail(Code::invalid_argument,
-                  "state '{}' starts with zeros, but its size on axis {} is not known", state.name,
+                  "state '{}' starts with zeros, but its size on axis {} is unknown", state.name,
                   axis)
-          .note("give it a value once, with the stream's set");
+          .note("give it an initial value with the stream's set");
     shape.push_back(size);
   }
   const auto elements = shape.checked_elements();
@@ -131,7 +131,8 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
   const auto fits = [&] { return elements && *elements * width <= budget.bytes() - held; };
   if (!fits() && !(budget.measure(held) && fits()))
     return fail(Code::limit_reached,
-                "state '{}' starts with zeros of sizes {}, {} bytes of the memory budget are left",
+                "state '{}' starts with zeros of sizes {}, but {} bytes of the memory budget are "
+                "left",
                 state.name, shape.to_string(), budget.bytes() - held)
         .note("raise it with the option max_memory");
   held += *elements * width;
@@ -155,8 +156,8 @@ Error Stream::Impl::unknown_state(std::string_view input) const {
   for (const ValueInfo& info : model->inputs)
     if (state_of(info.name) || is_start(info.name))
       names += (names.empty() ? "'" : ", '") + info.name + "'";
-  return Error(Code::not_found, fmt::format("the session keeps no state '{}'", input))
-      .note(names.empty() ? "no input of it begins a state" : "states begin with " + names);
+  return Error(Code::not_found, fmt::format("the session has no state '{}'", input))
+      .note(names.empty() ? "none of its inputs begins a state" : "states begin with " + names);
 }
 
 bool Stream::Impl::is_start(std::string_view input) const {
@@ -172,8 +173,8 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
     const auto state = state_of(feed.name);
     if (begun && (state || is_start(feed.name)))
       return fail(Code::invalid_argument,
-                  "input '{}' is read where a stream begins, and this one has begun", feed.name)
-          .note("reset() begins again");
+                  "input '{}' is only read when a stream begins, and this one has begun", feed.name)
+          .note("call reset() to begin again");
     if (!index_of(model->inputs, feed.name))
       return fail(Code::invalid_argument, "the model has no input '{}'", feed.name);
     if (program->initial && index_of(program->initial->inputs, feed.name))
@@ -189,7 +190,7 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
   for (std::size_t i = 0; i < states.size(); ++i)
     if (const ValueInfo& info = session->inputs[states[i].input]; !first[i] && state_of(info.name))
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", info.name, info.type)
-          .note("a stream begins with it: feed it to the first push, or set it");
+          .note("it is needed when a stream begins: feed it to the first push, or set it");
   const bool computes = std::ranges::any_of(
       program->computed, [&](std::size_t state) { return !first[state].has_value(); });
   if (!computes) return of_steps;
@@ -222,9 +223,9 @@ Expected<void> Stream::Impl::go_over_to(const std::shared_ptr<Session::Impl>& ot
       std::ranges::none_of(values, [](const auto& kept) { return kept.has_value(); });
   if (!is_new && !std::ranges::equal(session->plan->module.states, states, same))
     return fail(Code::invalid_argument,
-                "sizes that the model calls by one name differ from this push on, which changes "
-                "what is kept between pushes")
-        .note("feed such sizes from a stream's first push on, or reset() it");
+                "sizes that share a name in the model differ from this push on, which changes the "
+                "states kept between pushes")
+        .note("feed such sizes from the first push on, or call reset()");
   values.resize(states.size());
   model = other;
   program = std::move(others);
@@ -321,8 +322,8 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
     if (!impl_->is_start(input)) return impl_->unknown_state(input);
     if (impl_->begun)
       return fail(Code::invalid_argument,
-                  "input '{}' is read where a stream begins, and this one has begun", input)
-          .note("reset() begins again");
+                  "input '{}' is only read when a stream begins, and this one has begun", input)
+          .note("call reset() to begin again");
     const Session::Impl& initial = *impl_->program->initial;
     SCANLOOM_TRY(Value start, Impl::value_of(initial, *index_of(initial.inputs, input), value));
     std::erase_if(impl_->starts, [&](const auto& set) { return set.first == input; });
@@ -340,7 +341,8 @@ Expected<Value> Stream::get(std::string_view state) const {
     const auto at = static_cast<std::size_t>(found - states.begin());
     if (impl_->values[at]) return *impl_->values[at];
     if (found->is_kept)
-      return fail(Code::not_found, "the first push computes what state '{}' begins with", state);
+      return fail(Code::not_found, "the first push computes the initial value of state '{}'",
+                  state);
     MemoryBudget budget;
     std::int64_t held = 0;
     return impl_->initial(*found, {}, budget, held);
@@ -369,9 +371,9 @@ Expected<void> Stream::Impl::restore(const StreamState& state) {
   for (std::size_t i = 0; i < state.states.size(); ++i) {
     const auto at = std::ranges::find(states, state.states.name(i), &ir::State::name);
     if (at == states.end())
-      return fail(Code::invalid_argument, "a stream of this session keeps no state '{}'",
+      return fail(Code::invalid_argument, "a stream of this session has no state '{}'",
                   state.states.name(i))
-          .note("it was saved from a stream of another model, or with other options");
+          .note("it was saved by a stream of another model, or with other options");
     SCANLOOM_TRY(values[static_cast<std::size_t>(at - states.begin())],
                  value_of(*session, at->input, state.states[i].view()));
   }

@@ -114,10 +114,11 @@ std::size_t Value::bytes() const noexcept {
 Error Value::other_type(DType asked) const {
   const std::string what = name_.empty() ? "the value" : "value '" + name_ + "'";
   if (is_tensor())
-    return fail(Code::invalid_argument, "{} is {}{}, not {}: {} reads it", what, dtype_name(dtype_),
-                sizes_text(shape_), dtype_name(asked), reader_of(dtype_));
-  return fail(Code::invalid_argument, "{} is {} of {}, not a tensor of {}: items() has its tensors",
-              what, kind_ == ValueKind::sequence ? "a sequence" : "an optional", dtype_name(dtype_),
+    return fail(Code::invalid_argument, "{} is {}{}, not {}: use {} to read it", what,
+                dtype_name(dtype_), sizes_text(shape_), dtype_name(asked), reader_of(dtype_));
+  return fail(Code::invalid_argument,
+              "{} is {} of {}, not a tensor of {}: use items() for its tensors", what,
+              kind_ == ValueKind::sequence ? "a sequence" : "an optional", dtype_name(dtype_),
               dtype_name(asked));
 }
 

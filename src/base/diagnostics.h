@@ -19,7 +19,7 @@ class Diagnostics {
   static constexpr std::size_t kMaxText = 1 << 14;  ///< bytes of one text
 
   void error(Error error) {
-    if (++error_count_ == kMaxKept + 1) errors_.back().note("further errors are left out");
+    if (++error_count_ == kMaxKept + 1) errors_.back().note("further errors are omitted");
     if (error_count_ > kMaxKept) return;
     errors_.push_back(error.text().size() > kMaxText ? cut(error) : std::move(error));
   }
@@ -27,7 +27,7 @@ class Diagnostics {
     if (warnings_.size() < kMaxKept)
       warnings_.push_back(shortened(text, kMaxText));
     else
-      warnings_.back() = "further warnings are left out";
+      warnings_.back() = "further warnings are omitted";
   }
 
   /// Keeps the error of a failed result; returns whether there was a value.

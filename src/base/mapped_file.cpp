@@ -37,7 +37,7 @@ Error system_error(const std::string& path, int number) {
 Expected<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   // The system ends a path at its first zero byte and would open another file.
   if (path.find('\0') != std::string::npos)
-    return fail(Code::not_found, "cannot open '{}': the path holds a zero byte", path);
+    return fail(Code::not_found, "cannot open '{}': the path contains a zero byte", path);
   // Non-blocking: opening a named pipe must not wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return system_error(path, errno);

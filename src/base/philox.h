@@ -38,11 +38,12 @@ constexpr std::uint32_t high_word(std::uint64_t value) {
 struct PhiloxBlocks {
   PhiloxKey key = {};
   std::uint32_t high_mask = ~std::uint32_t{0};  ///< bits kept of the number's high word
-  std::uint32_t beside = 0;                     ///< the other bits of that word of the counter
+  std::uint32_t other_bits = 0;                 ///< the other bits of that word of the counter
   std::uint32_t third = 0, fourth = 0;
 
   [[nodiscard]] constexpr PhiloxCounter block(std::uint64_t number) const {
-    return philox({low_word(number), (high_word(number) & high_mask) | beside, third, fourth}, key);
+    return philox({low_word(number), (high_word(number) & high_mask) | other_bits, third, fourth},
+                  key);
   }
 };
 

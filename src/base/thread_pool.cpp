@@ -192,9 +192,9 @@ Wanted read_environment() {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const bool is_number = end == text.data() + text.size() && text[0] != '-';
   if (is_number && (error == std::errc::result_out_of_range || count > kMax))
-    return {kMax, "SCANLOOM_THREADS is more than 256, which are taken"};
+    return {kMax, "SCANLOOM_THREADS exceeds 256; 256 is used"};
   if (!is_number || error != std::errc{} || count == 0)
-    return {0, "SCANLOOM_THREADS is no number from 1 to 256; it is ignored"};
+    return {0, "SCANLOOM_THREADS is not a number from 1 to 256; it is ignored"};
   return {count, {}};
 }
 

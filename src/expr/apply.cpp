@@ -26,9 +26,9 @@ Type ir_type(const StaticType& type, DimTable& dims) {
 }
 
 Expected<StaticType> static_type(const ir::OpDef& op, const Type& type) {
-  if (!type.is_tensor()) return fail(Code::unsupported, "{} makes no tensor", op.name);
+  if (!type.is_tensor()) return fail(Code::unsupported, "{} has no tensor result", op.name);
   if (!type.ranked)
-    return fail(Code::invalid_argument, "the number of axes of {}'s result is not known", op.name);
+    return fail(Code::invalid_argument, "the rank of {}'s result is unknown", op.name);
   StaticType result{type.dtype, {}};
   for (const Dim dim : type.dims) result.sizes.push_back(dim.is_constant() ? dim.value() : -1);
   return result;

@@ -21,9 +21,9 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
                               const std::vector<Expr>& b) {
   if (Expr bad = unusable(condition); bad.defined()) return std::vector(a.size(), bad);
   if (condition.rank() != 0)
-    return all_failed(
-        a.size(), fail(Code::invalid_argument, "the condition {} has {} axes; it is one element",
-                       describe(condition), condition.rank()));
+    return all_failed(a.size(), fail(Code::invalid_argument,
+                                     "the condition {} has {} axes, but must be one element",
+                                     describe(condition), condition.rank()));
   // The node is younger than what it reads, so its operands are made first.
   std::vector<Expr> inputs{cast(condition, DType::boolean)}, others;
   std::vector<StaticType> types;
@@ -32,7 +32,7 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
     if (const Expr* bad = first_failed(sides)) return std::vector(a.size(), *bad);
     if (sides[0].rank() != sides[1].rank())
       return all_failed(a.size(),
-                        fail(Code::invalid_argument, "the sides of a branch have {} and {} axes",
+                        fail(Code::invalid_argument, "the regions of a branch have {} and {} axes",
                              sides[0].rank(), sides[1].rank()));
     types.push_back(joined(type_of(sides[0]), type_of(sides[1])));
     inputs.push_back(sides[0]);
@@ -57,7 +57,7 @@ std::vector<Expr> if_else(const Expr& condition, const std::vector<Expr>& a,
                           const std::vector<Expr>& b) {
   if (a.size() != b.size())
     return all_failed(std::max(a.size(), b.size()),
-                      fail(Code::invalid_argument, "the sides of a branch have {} and {} values",
+                      fail(Code::invalid_argument, "the regions of a branch have {} and {} values",
                            a.size(), b.size()));
   return expr::make_branch(condition, a, b);
 }

@@ -149,14 +149,14 @@ Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps
   const auto count = constant_integers(steps);
   if (!count)
     return fail(Code::invalid_argument,
-                "a budget needs the number of steps: give a number, or say every or sqrt");
+                "a budget needs a known number of steps: give a number, or use every or sqrt");
   std::int64_t bytes = 0;
   for (const Expr& state : states) {
     const StaticType& type = type_of(state);
     if (std::ranges::find(type.sizes, -1) != type.sizes.end())
       return fail(Code::invalid_argument,
                   "a budget needs the sizes of the states, but {} is {}: reshape the initial value "
-                  "to sizes that are numbers, or say every or sqrt instead",
+                  "to sizes that are numbers, or use every or sqrt instead",
                   describe(state), to_string(type));
     bytes +=
         std::accumulate(type.sizes.begin(), type.sizes.end(),
@@ -165,7 +165,7 @@ Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps
   auto counts = chunks_for((*count)[0], budget / std::max<std::int64_t>(bytes, 1));
   if (!counts)
     return std::move(counts).error().note(fmt::format(
-        "the budget is {} bytes, the states take {} bytes at every step", budget, bytes));
+        "the budget is {} bytes, but the states take {} bytes at every step", budget, bytes));
   std::vector<Expr> chunks;
   for (const std::int64_t chunk : *counts) chunks.push_back(integer(chunk));
   return chunks;
@@ -189,8 +189,8 @@ Expected<std::vector<Expr>> chunks_of(const Checkpoint& wanted, const Expr& step
       return std::vector<Expr>{};
     case Checkpoint::Kind::every:
       if (wanted.value < 1)
-        return fail(Code::invalid_argument, "a checkpoint every {} steps: it is 1 or more",
-                    wanted.value);
+        return fail(Code::invalid_argument,
+                    "a checkpoint every {} steps: the number must be at least 1", wanted.value);
       return std::vector{chunk_of(wanted.value, steps)};
     case Checkpoint::Kind::root:
       return std::vector{cast(ceil(sqrt(cast(maximum(steps, 0), DType::f64))), DType::i64)};

@@ -37,7 +37,7 @@ Expr length(const Parts& z) { return z.is_real() ? abs(z.re) : length(z.re, z.im
 
 /// Returns the angle of the point (x, y). Quotients are at most 1.
 Expr angle_of(const Expr& y, const Expr& x) {
-  const Expr behind = is_negative(x);
+  const Expr is_left = is_negative(x);
   const Expr is_flat = abs(y) <= abs(x);
   const Expr both = is_inf(x) & is_inf(y);
   const Expr divisor = where(is_flat, where(equal(x, 0), number(1, x.dtype()), x), y);
@@ -47,7 +47,7 @@ Expr angle_of(const Expr& y, const Expr& x) {
       ratio));
   const Expr turn = with_sign(number(std::numbers::pi, x.dtype()), y);
   const Expr quarter = with_sign(number(std::numbers::pi / 2, x.dtype()), y);
-  return where(is_flat, where(behind, arc + turn, arc), quarter - arc);
+  return where(is_flat, where(is_left, arc + turn, arc), quarter - arc);
 }
 
 // The parts of z; the imaginary part of a real number is 0.
@@ -150,8 +150,8 @@ Point acosh_of(const Point& z) {
 
 /// For numbers on the right; others are mirrored. Far away the real part is about that of 1 / z.
 Point atanh_of(const Point& z) {
-  const Expr behind = is_negative(z.x);
-  const Expr x = abs(z.x), y = where(behind, -z.y, z.y);
+  const Expr is_left = is_negative(z.x);
+  const Expr x = abs(z.x), y = where(is_left, -z.y, z.y);
   const bool wide = x.dtype() == DType::f64;
   const Expr size = length(x, y);
   const Expr is_far = std::ldexp(1, wide ? 500 : 60) < size;
@@ -163,7 +163,7 @@ Point atanh_of(const Point& z) {
   const Expr far_re = x / size / size;
   const Expr far_im = with_sign(number(std::numbers::pi / 2, x.dtype()), y);
   const Expr made_re = where(is_far, far_re, re), made_im = where(is_far, far_im, im);
-  return {where(behind, -made_re, made_re), where(behind, -made_im, made_im)};
+  return {where(is_left, -made_re, made_re), where(is_left, -made_im, made_im)};
 }
 Point atan_of(const Point& z) { return times_minus_i(atanh_of(times_i(z))); }
 

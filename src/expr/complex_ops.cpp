@@ -64,7 +64,7 @@ Expr make_complex(const Expr& re, const Expr& im) {
     if (Expr bad = expr::unusable(x); bad.defined()) return bad;
     if (is_complex_value(x))
       return expr::failed(fail(Code::invalid_argument,
-                               "complex of {} and {}: its parts are reals, but one is complex",
+                               "complex of {} and {}: both parts must be real, but one is complex",
                                expr::describe(re), expr::describe(im)));
   }
   const DType part = expr::part_of(expr::complex_of(parts[0].dtype()));

@@ -185,8 +185,8 @@ Expected<tensor::Tensor> part_of_complex(const tensor::Tensor& value, bool imagi
   return part;
 }
 
-bool holds_only_zeros(const tensor::Tensor& reals) {
-  const auto bytes = std::span(static_cast<const std::byte*>(reals.data()), reals.bytes());
+bool holds_only_zeros(const tensor::Tensor& values) {
+  const auto bytes = std::span(static_cast<const std::byte*>(values.data()), values.bytes());
   return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
 }
 
@@ -254,8 +254,8 @@ Expected<const ComplexRow*> complex_row(const ir::OpDef& op, std::span<const ten
     const DType to = attrs[0].dtype();
     if (!is_complex(to) && to != DType::boolean)
       return fail(Code::invalid_argument,
-                  "a complex number has two parts, {} has one: take real(x), imag(x), abs(x) or "
-                  "angle(x)",
+                  "a complex number has two parts, but {} has one: take real(x), imag(x), abs(x) "
+                  "or angle(x)",
                   dtype_name(to));
   }
   return found->second;

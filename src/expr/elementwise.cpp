@@ -38,9 +38,10 @@ Expr real_function(const ir::OpDef& op, const Expr& x) {
 bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }
 
 Expr not_bits(const ir::OpDef& op, const Expr& x) {
-  return expr::failed(fail(Code::invalid_argument,
-                           "{} of {} ({}): it takes booleans and integers; cast it to boolean",
-                           op.name, expr::describe(x), dtype_name(x.dtype())));
+  return expr::failed(
+      fail(Code::invalid_argument,
+           "{} of {} ({}): only booleans and integers are allowed; cast it to boolean", op.name,
+           expr::describe(x), dtype_name(x.dtype())));
 }
 
 /// Booleans stay as they are, integers get their common type; anything else is an error.

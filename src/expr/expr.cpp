@@ -68,9 +68,9 @@ Expr input(std::string name, DType dtype, std::vector<std::int64_t> sizes) {
                              sizes.size(), tensor::kMaxRank));
   for (const std::int64_t size : sizes)
     if (size < -1)
-      return expr::failed(fail(Code::invalid_argument,
-                               "'{}' has an axis of size {}; -1 is one that a call says", name,
-                               size));
+      return expr::failed(
+          fail(Code::invalid_argument,
+               "'{}' has an axis of size {}; -1 means a size that each call provides", name, size));
   return expr::placeholder({dtype, std::move(sizes)}, std::move(name));
 }
 

@@ -47,14 +47,15 @@ std::optional<Error> check_item(const Index& item) {
   if (item.kind == Index::Kind::at && !is_integer(item.at.dtype()) &&
       item.at.dtype() != DType::boolean)
     return fail(Code::invalid_argument,
-                "{} is no index: indices are integers or booleans; cast it to i64",
+                "{} is not an index: indices are integers or booleans; cast it to i64",
                 describe(item.at));
   if (item.kind == Index::Kind::at && item.at.dtype() == DType::boolean && item.at.rank() == 0)
-    return fail(Code::invalid_argument, "{} is one boolean: a mask has the axes that it picks from",
+    return fail(Code::invalid_argument,
+                "{} is a single boolean: a mask needs the axes that it selects from",
                 describe(item.at));
   for (const Expr* x : {&item.start, &item.stop, &item.step})
     if (x->defined() && (!is_integer(x->dtype()) || x->rank() > 1))
-      return fail(Code::invalid_argument, "{} is no limit of a slice: these are single integers{}",
+      return fail(Code::invalid_argument, "{} is not a slice limit: limits are single integers{}",
                   describe(*x), is_integer(x->dtype()) ? "" : "; cast it to i64");
   return std::nullopt;
 }
@@ -416,7 +417,7 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
   const auto of = part.node()->part;
   if (of == nullptr)
     return expr::failed(fail(Code::invalid_argument,
-                             "{} is no part of a tensor: write set_subtensor(x[...], y)",
+                             "{} is not a part of a tensor: write set_subtensor(x[...], y)",
                              describe(part)));
   const DType dtype = of->whole.dtype();
   const std::vector<Expr> both{of->whole, y};
@@ -425,8 +426,9 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
         Code::invalid_argument, "{} ({}) does not fit into {} ({}); cast it to {}", describe(y),
         dtype_name(y.dtype()), describe(of->whole), dtype_name(dtype), dtype_name(dtype)));
   if (y.rank() > part.rank())
-    return expr::failed(fail(Code::invalid_argument, "{} has {} axes, the part written to {}",
-                             describe(y), y.rank(), part.rank()));
+    return expr::failed(fail(Code::invalid_argument,
+                             "{} has {} axes, but the part written to has {}", describe(y),
+                             y.rank(), part.rank()));
   const std::string words = std::string(reduction == "add" ? "adding " : "writing ") + called(y) +
                             " to a part of " + called(of->whole);
   for (int axis = 0; axis < y.rank(); ++axis) {
@@ -435,7 +437,7 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
                            part.sizes()[static_cast<std::size_t>(part.rank() - y.rank() + axis)];
     if (own >= 0 && wanted >= 0 && own != 1 && own != wanted)
       return expr::failed(fail(Code::invalid_argument,
-                               "{}: size {} on axis {} does not fit into a part of size {}", words,
+                               "{}: size {} on axis {} does not match a part of size {}", words,
                                own, axis, wanted));
   }
   return scatter(*of, part, cast(y, dtype), reduction, words);

@@ -74,10 +74,11 @@ Expected<void> check_state(std::uint32_t i, const Expr& arg, const Expr& next) {
       sizes_may_agree(before, after))
     return {};
   if (before.dtype == after.dtype)
-    return fail(Code::invalid_argument,
-                "state {} has sizes {} before step 0, the step makes it {}; its sizes are fixed", i,
-                sizes_text(before), sizes_text(after));
-  return fail(Code::invalid_argument, "state {} is {} before a step and {} after it", i,
+    return fail(
+        Code::invalid_argument,
+        "state {} has sizes {} before step 0, but the step makes it {}; its sizes are fixed", i,
+        sizes_text(before), sizes_text(after));
+  return fail(Code::invalid_argument, "state {} is {} before a step, but {} after it", i,
               to_string(before), to_string(after));
 }
 

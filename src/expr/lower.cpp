@@ -67,7 +67,7 @@ class Lowering {
  private:
   Expected<void> fill(Scope& scope, const RegionAssignment& assignment) {
     if (++depth_ > kDeepestNest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+      return fail(Code::limit_reached, "loops and branches are nested more than {} deep",
                   kDeepestNest);
     for (const Node* node : assignment.nodes(scope.assigned))
       if (assignment.takes_stable_form(*node))
@@ -100,11 +100,11 @@ class Lowering {
       case Kind::shared:
         if (!node.location.empty())
           return fail(Code::invalid_argument,
-                      "a value that {} hands to its steps is read outside of them: let the step "
-                      "return what is wanted of it",
+                      "a value that {} passes to its steps is read outside them: let the step "
+                      "return what is needed",
                       node.location);
         return fail(Code::invalid_argument,
-                    "{} is needed but is no input of the function; name it among the inputs, or "
+                    "{} is needed but is not an input of the function; add it to the inputs, or "
                     "give it a value with givens",
                     node.names.empty() || node.names[0].empty()
                         ? "a variable " + to_string(node.outputs[0])

@@ -75,8 +75,8 @@ Expected<Initial> NumberStates::initial(std::size_t i) const {
   if (!is_floating_point(*types_[i]) && !is_complex(*types_[i]) && !is_kept(number, typed))
     return fail(
         Code::invalid_argument,
-        "output {} begins with {}, which is no {}, what a step makes of it; cast the step's "
-        "result to {}",
+        "output {} begins with {}, which {} cannot hold, but a step makes it that type; cast "
+        "the step's result to {}",
         i, text_of(number), dtype_name(*types_[i]),
         dtype_name(type_alone(number.dtype(), options_.real)));
   if (typed.name().empty()) typed.named(number.name());

@@ -32,9 +32,10 @@ Expr contract(const Expr& a, const Expr& b, std::string_view spec) {
   std::string text(spec);
   std::erase(text, ' ');
   if (!text.empty() && text.find("->") == std::string::npos)
-    return expr::failed(fail(Code::invalid_argument,
-                             "the specification '{}' does not say the axes of the result behind ->",
-                             spec));
+    return expr::failed(fail(
+        Code::invalid_argument,
+        "the specification '{}' does not give the axes of the result: add -> and their letters",
+        spec));
   return expr::told_as(expr::apply(ops::contract_op, factors(a, b), {{"spec", std::move(text)}}),
                        "product of " + expr::called(a) + " and " + expr::called(b));
 }
@@ -55,7 +56,7 @@ Expr tensordot(const Expr& a, const Expr& b, const Axes& axes_a, const Axes& axe
   const std::vector<Expr> both = factors(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (axes_a.size() != axes_b.size())
-    return expr::failed(fail(Code::invalid_argument, "tensordot: {} axes of {}, {} of {}",
+    return expr::failed(fail(Code::invalid_argument, "tensordot: {} axes of {}, but {} of {}",
                              axes_a.size(), expr::describe(a), axes_b.size(), expr::describe(b)));
   std::string left = letters(a.rank(), 0);
   std::string right = letters(b.rank(), static_cast<std::size_t>(a.rank()));
@@ -83,7 +84,7 @@ Expr conv2d(const Expr& x, const Expr& w, const Axes& strides, const Axes& dilat
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (both[0].rank() != 4 || both[1].rank() != 4 || !is_floating_point(both[0].dtype()))
     return expr::failed(fail(Code::invalid_argument,
-                             "conv2d of {} and {}: both have 4 axes and are real",
+                             "conv2d of {} and {}: both must have 4 axes and be real",
                              expr::to_string(expr::type_of(x)), expr::to_string(expr::type_of(w))));
   if (strides.size() != 2 || dilations.size() != 2)
     return expr::failed(fail(Code::invalid_argument,

@@ -30,7 +30,7 @@ class Raising {
   /// Returns the region's yields for the given arguments.
   Expected<std::vector<Expr>> results(RegionId id, std::span<const Expr> args) {
     if (++depth_ > kDeepestNest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+      return fail(Code::limit_reached, "loops and branches are nested more than {} deep",
                   kDeepestNest);
     const ir::Region& from = module_.region(id);
     for (std::size_t i = 0; i < args.size(); ++i) values_[from.args[i].index] = args[i];
@@ -52,7 +52,7 @@ class Raising {
       return fail(Code::unsupported, "{}: {} is {}, but expressions are tensors of numbers",
                   where(), module_.describe(id), to_string(type, module_.dims));
     if (!type.ranked)
-      return fail(Code::unsupported, "{}: how many axes {} has is known to a run alone", where(),
+      return fail(Code::unsupported, "{}: the rank of {} is known only at run time", where(),
                   module_.describe(id));
     StaticType made{type.dtype, {}};
     for (const tensor::Dim dim : type.dims)

@@ -66,10 +66,10 @@ class Scan {
         return fail(Code::invalid_argument, "captured value {} is missing", i);
     if (options_.sequences.empty() && !options_.steps.defined())
       return fail(Code::invalid_argument,
-                  "nothing says how many steps to take: give sequences or the number of steps");
+                  "the number of steps is unknown: give sequences or the number of steps");
     if (options_.truncate_gradient < -1)
       return fail(Code::invalid_argument,
-                  "truncate_gradient is {}, neither -1 nor a number of steps",
+                  "truncate_gradient is {}, but must be -1 or a number of steps",
                   options_.truncate_gradient);
     return {};
   }
@@ -178,14 +178,13 @@ class Scan {
     if (const Expr* bad = expr::first_failed(checked)) return *bad->error();
     for (std::size_t i = 0; i < made.outputs.size(); ++i)
       if (!made.outputs[i].defined())
-        return fail(Code::invalid_argument, "the step function gives nothing as output {}", i);
+        return fail(Code::invalid_argument, "the step function returns nothing as output {}", i);
     if (options_.initial.empty()) states_.resize(made.outputs.size());
     if (states_.size() != made.outputs.size())
-      return fail(
-          Code::invalid_argument,
-          "the step function gives {} outputs, but there are initial values for {}; outputs "
-          "that nothing reads need an entry, too: None",
-          made.outputs.size(), states_.size());
+      return fail(Code::invalid_argument,
+                  "the step function returns {} outputs, but there are initial values for {}; "
+                  "outputs without an initial value need the entry None",
+                  made.outputs.size(), states_.size());
     return made;
   }
 
@@ -214,7 +213,7 @@ class Scan {
     for (const auto& [variable, next] : made.updates)
       for (const auto& [other, again] : made.updates)
         if (variable == other && !(next == again))
-          return fail(Code::invalid_argument, "the step gives two updates of {}",
+          return fail(Code::invalid_argument, "the step returns two updates of {}",
                       expr::describe(variable.variable()));
     expr::LoopUpdates inner;
     for (const Expr& variable : expr::shared_variables(yields)) {
@@ -227,8 +226,8 @@ class Scan {
         made.updates.emplace_back(Shared(variable), next);
       else if (options_.strict && std::ranges::none_of(made.updates, named) && !is_handed(variable))
         return fail(Code::invalid_argument,
-                    "the step reads the shared variable {}, which is not among the non_sequences "
-                    "or sequences; strict asks for that",
+                    "the step reads the shared variable {}, which strict requires to be among the "
+                    "non_sequences or sequences",
                     expr::describe(variable));
     }
     settle(made, inner);
@@ -288,9 +287,9 @@ class Scan {
                     begun.rank(), begun.rank() == 1 ? "axis" : "axes", next.rank(),
                     to_string(begun), to_string(next))
             .note(begun.rank() < next.rank()
-                      ? "zeros_like(x) of an x of its shape begins it with zeros"
-                      : "begin it with a value of as few axes, x[0] instead of x; or keep the axes "
-                        "in the step, as a sum with keepdims does");
+                      ? "to begin with zeros, use zeros_like(x) of an x with its shape"
+                      : "begin with a value of the same rank, such as x[0] instead of x; or keep "
+                        "the axes in the step, as a sum with keepdims does");
     }
     if (options_.checkpoint.kind != Checkpoint::Kind::all && options_.truncate_gradient >= 0)
       return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");
@@ -298,12 +297,11 @@ class Scan {
     if (options_.checkpoint.kind != Checkpoint::Kind::all)
       return fail(Code::unsupported, "checkpoints of a loop that a condition ends")
           .note(
-              "checkpoint 'all' keeps every step; or leave out the condition, take a number of "
-              "steps, and keep the state from where it holds on: where(stop, state, next)");
+              "use checkpoint 'all'; or drop the condition, take a number of steps, and freeze the "
+              "state once it holds: where(stop, state, next)");
     if (!is_one_element(made.stop))
       return fail(Code::invalid_argument,
-                  "the condition of until is {}, not one element: all or any of them make one of "
-                  "several",
+                  "the condition of until is {}, not one element: reduce it with all or any",
                   to_string(expr::type_of(made.stop)));
     return {};
   }

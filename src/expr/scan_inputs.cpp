@@ -10,15 +10,16 @@ StepInputs::StepInputs(const ScanOptions& options, std::vector<Expr> all)
   std::size_t at = 0;
   for (const Sequence& sequence : options_.sequences) {
     const std::size_t taps = sequence.taps.size();
-    slices_.push_back(taps == 1 ? all_[at]
-                                : expr::failed(fail(Code::invalid_argument,
-                                                    "sequence {} has {} taps: say which, with "
-                                                    "sequence({}, tap)",
-                                                    slices_.size(), taps, slices_.size())));
+    slices_.push_back(
+        taps == 1 ? all_[at]
+                  : expr::failed(fail(Code::invalid_argument,
+                                      "sequence {} has {} taps: select one with sequence({}, tap)",
+                                      slices_.size(), taps, slices_.size())));
     at += taps;
   }
-  none_ = expr::failed(fail(Code::invalid_argument, "there are {} sequences, numbered from 0",
-                            options_.sequences.size()));
+  none_ =
+      expr::failed(fail(Code::invalid_argument, "sequences are numbered from 0 and there are {}",
+                        options_.sequences.size()));
 }
 
 const Expr& StepInputs::operator[](std::size_t sequence) const {

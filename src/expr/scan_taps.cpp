@@ -53,7 +53,7 @@ Expected<void> check_sequence(std::size_t i, const Sequence& sequence) {
   if (taps.empty()) return fail(Code::invalid_argument, "sequence {} has no taps", name);
   for (const std::int64_t tap : taps)
     if (tap < -kFarthest || tap > kFarthest)
-      return fail(Code::unsupported, "sequence {} has tap {}; taps look {} steps away at most",
+      return fail(Code::unsupported, "sequence {} has tap {}, but taps reach at most {} steps",
                   name, tap, kFarthest);
   return {};
 }
@@ -64,11 +64,11 @@ Expected<std::int64_t> depth_of(std::size_t i, const std::vector<std::int64_t>& 
   std::set<std::int64_t> distinct;
   for (const std::int64_t tap : taps) {
     if (tap < -kFarthest)
-      return fail(Code::unsupported, "output {} has tap {}; taps look back {} steps at most", i,
-                  tap, kFarthest);
+      return fail(Code::unsupported, "output {} has tap {}, but taps reach back at most {} steps",
+                  i, tap, kFarthest);
     if (tap >= 0)
       return fail(Code::invalid_argument,
-                  "output {} has tap {}; taps of outputs look back: they are negative", i, tap);
+                  "output {} has tap {}; taps of outputs look back and must be negative", i, tap);
     if (!distinct.insert(tap).second)
       return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
   }
@@ -86,14 +86,14 @@ Expected<Expr> enough_rows(std::size_t i, const Expr& rows, std::int64_t depth,
   const std::int64_t known = rows.sizes()[0];
   if (known >= 0 && known < depth)
     return fail(Code::invalid_argument,
-                "the initial value of output {} has {} rows, taps back to {} need {}", i, known,
+                "the initial value of output {} has {} rows, but taps back to {} need {}", i, known,
                 -depth, depth);
   if (known >= 0) return rows;
   const std::string whose = rows.name().empty() ? "" : ", " + describe(rows) + ",";
   const Expr count =
       told_as(apply(ops::check_equal_op, {minimum(size(rows, 0), integer(depth)), integer(depth)},
                     {{"text", "the initial value of output " + std::to_string(i) + whose +
-                                  " has {} rows, its taps need {}"}}),
+                                  " has {} rows, but its taps need {}"}}),
               location);
   return subtensor(rows, {Index::slice({}, count)});
 }

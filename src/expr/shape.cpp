@@ -71,7 +71,7 @@ Expr as_sizes(const Expr& x) {
   if (!x.defined()) return expr::failed(fail(Code::invalid_argument, "a size is missing"));
   if (x.error() != nullptr) return x;
   if ((!is_integer(x.dtype()) && x.dtype() != DType::boolean) || x.rank() > 1)
-    return expr::failed(fail(Code::invalid_argument, "{} is no size: sizes are integers{}",
+    return expr::failed(fail(Code::invalid_argument, "{} is not a size: sizes are integers{}",
                              describe(x), x.rank() > 1 ? "" : "; cast it to i64"));
   const Expr wide = cast(x, DType::i64);
   if (x.rank() == 1) return wide;

@@ -113,10 +113,10 @@ Expected<void> Turn::take(SharedVariables variables) {
     variable->turn.lock();
     if (variable->is_updated) {
       variable->turn.unlock();
-      return fail(Code::invalid_argument,
-                  "a call that updates shared variable '{}' is made by another one, which updates "
-                  "it, too, and is not done",
-                  variable->name);
+      return fail(
+          Code::invalid_argument,
+          "a call that updates shared variable '{}' was made during another call that updates it",
+          variable->name);
     }
     variable->is_updated = true;
     taken_.push_back(std::move(variable));
@@ -127,7 +127,7 @@ Expected<void> Turn::take(SharedVariables variables) {
 Expected<void> check_shared(const Expr& variable) {
   if (variable.error() != nullptr) return *variable.error();
   if (is_shared(variable)) return {};
-  return fail(Code::invalid_argument, "{} is no shared variable", describe(variable));
+  return fail(Code::invalid_argument, "{} is not a shared variable", describe(variable));
 }
 
 Expected<void> check_update(const Expr& variable, const Expr& next) {
@@ -136,7 +136,7 @@ Expected<void> check_update(const Expr& variable, const Expr& next) {
     return fail(Code::invalid_argument, "the update of {} is missing", describe(variable));
   if (next.error() != nullptr) return *next.error();
   if (next.dtype() == variable.dtype() && next.rank() == variable.rank()) return {};
-  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}{}",
+  return fail(Code::invalid_argument, "the update of {} is {}, but the variable is {}{}",
               describe(variable), to_string(type_of(next)), to_string(type_of(variable)),
               next.dtype() == variable.dtype()
                   ? ""
@@ -181,7 +181,7 @@ Expr shared_of(std::string name, tensor::Tensor value, std::vector<std::int64_t>
 Expected<void> check_replacement(const Expr& old, const Expr& other) {
   SCANLOOM_CHECK_OK(check_shared(other));
   if (other.dtype() != old.dtype() || other.rank() != old.rank())
-    return fail(Code::invalid_argument, "{} is {}, what replaces it {}", describe(old),
+    return fail(Code::invalid_argument, "{} is {}, but its replacement is {}", describe(old),
                 to_string(type_of(old)), to_string(type_of(other)));
   SharedVariable& replacing = *other.node()->shared;
   const std::scoped_lock lock(replacing.mutex);
@@ -192,9 +192,10 @@ Expected<void> check_replacement(const Expr& old, const Expr& other) {
 Expected<void> check_sizes(const SharedVariable& variable, std::span<const std::int64_t> sizes) {
   for (std::size_t axis = 0; axis < variable.sizes.size(); ++axis)
     if (variable.sizes[axis] >= 0 && variable.sizes[axis] != sizes[axis])
-      return fail(Code::invalid_argument,
-                  "shared variable '{}' is of size {} on axis {} by its type, the new value of {}",
-                  variable.name, variable.sizes[axis], axis, sizes[axis]);
+      return fail(
+          Code::invalid_argument,
+          "shared variable '{}' has size {} on axis {} by its type, but the new value has {}",
+          variable.name, variable.sizes[axis], axis, sizes[axis]);
   return {};
 }
 
@@ -232,7 +233,7 @@ Value Shared::value() const {
 Expected<void> Shared::set(const View& value) {
   SCANLOOM_CHECK_OK(expr::check_shared(variable_));
   if (value.dtype != variable_.dtype() || static_cast<int>(value.shape.size()) != variable_.rank())
-    return fail(Code::invalid_argument, "{} is {} with {} axes, the new value {} with {}",
+    return fail(Code::invalid_argument, "{} is {} with {} axes, but the new value is {} with {}",
                 expr::describe(variable_), dtype_name(variable_.dtype()), variable_.rank(),
                 dtype_name(value.dtype), value.shape.size());
   SCANLOOM_CHECK_OK(expr::check_sizes(*variable_.node()->shared, value.shape));

@@ -103,7 +103,7 @@ Expr standing_for(const Expr& from, Expr to) {
     if (given >= 0) return failed(not_fitting(from, to));
     items[axis] = Index::slice(
         {}, apply(ops::check_equal_op, {size(to, static_cast<int>(axis)), integer(wanted)},
-                  {{"text", "what stands for " + describe(from) + " has size {} on axis " +
+                  {{"text", "the replacement of " + describe(from) + " has size {} on axis " +
                                 std::to_string(axis) + ", not {}"}}));
     sizes[axis] = wanted;
   }

@@ -31,7 +31,7 @@ bool is_weak(const Expr& x) { return x.node()->weak; }
 thread_local constinit std::uint64_t adapted = 0;
 
 /// Returns the type of a number combined with tensors of type `other`.
-DType beside(const Expr& number, DType other) {
+DType combined_with(const Expr& number, DType other) {
   const DType own = type_of(number).dtype;
   if (is_complex(other)) return other;
   if (is_complex(own) && is_floating_point(other)) return complex_of(other);
@@ -66,7 +66,7 @@ DType common_dtype(std::span<const Expr> xs) {
   const std::optional<DType> tensors = common;
   for (const Expr& x : xs) {
     if (!x.defined() || !is_weak(x)) continue;
-    take(tensors ? beside(x, *tensors) : type_of(x).dtype);
+    take(tensors ? combined_with(x, *tensors) : type_of(x).dtype);
     if (tensors && x.node()->kind != Kind::constant &&
         promote(type_of(x).dtype, *tensors) != *common)
       ++adapted;

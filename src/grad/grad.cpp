@@ -69,7 +69,7 @@ std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (cotangents[i].rank() != outputs[i].rank())
       return all_failed(wrt.size(),
-                        fail(Code::invalid_argument, "{} has {} axes, its cotangent {}",
+                        fail(Code::invalid_argument, "{} has {} axes, but its cotangent has {}",
                              expr::describe(outputs[i]), outputs[i].rank(), cotangents[i].rank()));
     seeds.push_back(fitted(outputs[i], cotangents[i]));
   }
@@ -92,10 +92,9 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
   if (!cost.defined()) return pull_back({}, {}, wrt, options);
   if (cost.error() != nullptr) return std::vector(wrt.size(), cost);
   if (cost.rank() != 0)
-    return all_failed(wrt.size(),
-                      fail(Code::invalid_argument,
-                           "the cost {} has {} axes; a gradient is that of a scalar: sum it up",
-                           expr::describe(cost), cost.rank()));
+    return all_failed(wrt.size(), fail(Code::invalid_argument,
+                                       "the cost {} has {} axes, but must be a scalar: sum it",
+                                       expr::describe(cost), cost.rank()));
   if (!is_floating_point(cost.dtype()))
     return all_failed(wrt.size(),
                       fail(Code::invalid_argument, "the cost {} is {}, which has no gradient; {}",
@@ -105,12 +104,12 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
   for (const Expr& x : wrt)
     if (x.defined() && x.error() == nullptr && !is_floating_point(x.dtype()) &&
         !expr::is_complex(x.dtype()))
-      return all_failed(
-          wrt.size(),
-          fail(Code::invalid_argument,
-               "{} is {}: gradients are with respect to reals and complex numbers; make it of f64, "
-               "or cast it to f64 and take the gradient with respect to that",
-               expr::describe(x), dtype_name(x.dtype())));
+      return all_failed(wrt.size(),
+                        fail(Code::invalid_argument,
+                             "{} is {}: gradients are taken with respect to floating-point and "
+                             "complex variables; make it f64, "
+                             "or cast it to f64 and take the gradient with respect to that",
+                             expr::describe(x), dtype_name(x.dtype())));
   return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
 }
 
@@ -153,7 +152,7 @@ Expr jacobian(const Expr& expression, const Expr& wrt, const std::vector<Expr>& 
   if (expression.rank() == 0) return full_gradient(expression, wrt, constants);
   if (expression.rank() != 1)
     return expr::failed(fail(Code::invalid_argument,
-                             "the Jacobian of {}, which has {} axes: flatten it",
+                             "the Jacobian of {}, which has {} axes, but must have 1: flatten it",
                              expr::describe(expression), expression.rank()));
   // A loop of its own instead of a scan, which would draw new random samples at every step.
   const Expr count = size(expression, 0), at = expr::placeholder({DType::i64, {}});

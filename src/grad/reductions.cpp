@@ -125,9 +125,9 @@ void pull_cumprod(Pull& p) {
   const Expr rows = dimshuffle(x, front), cotangents = dimshuffle(p.g(), front);
   // The cotangents of all products that contain an element, without the factors before it.
   const auto step = [exclusive](const StepInputs& now) {
-    const Expr &factor = now[0], &g = now[1], &behind = now.state(0);
-    const Expr sum = g + (exclusive ? factor * behind : behind);
-    return Step{exclusive ? sum : factor * sum, exclusive ? behind : sum};
+    const Expr &factor = now[0], &g = now[1], &later = now.state(0);
+    const Expr sum = g + (exclusive ? factor * later : later);
+    return Step{exclusive ? sum : factor * sum, exclusive ? later : sum};
   };
   const ScanResult sums = scan({.sequences = {rows, cotangents},
                                 .initial = {sum(zeros_like(rows), {0}), {}},

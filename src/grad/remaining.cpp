@@ -6,7 +6,7 @@ namespace scanloom::autodiff {
 
 std::span<const RuleRow> remaining_rules() {
   constexpr std::string_view kFlat = "its steps are flat";
-  constexpr std::string_view kUnwritten = "no rule is written for it";
+  constexpr std::string_view kUnwritten = "it has no gradient rule";
   static const RuleRow rows[] = {
       {.op = &ops::draw_op, .rule = nullptr, .constant = true},
       {.op = &ops::random_op, .rule = nullptr, .constant = true},
@@ -20,7 +20,7 @@ std::span<const RuleRow> remaining_rules() {
       {.op = &ops::range_op, .rule = nullptr, .reason = "its length depends on its operands"},
       {.op = &ops::affine_scan_op,
        .rule = nullptr,
-       .reason = "a pass makes it of loops that are gradients already"},
+       .reason = "only a pass creates it, from loops that already are gradients"},
       {.op = &ops::affine_grid_op, .rule = nullptr, .reason = kUnwritten},
       {.op = &ops::col2im_op, .rule = nullptr, .reason = kUnwritten},
       {.op = &ops::deform_conv_op, .rule = nullptr, .reason = kUnwritten},

@@ -104,7 +104,7 @@ Expected<std::vector<ObjectRef>> Interpreter::run(std::span<const ObjectRef> fee
 Expected<void> Interpreter::bind_feeds(std::span<const ObjectRef> feeds) {
   const std::vector<ValueId>& args = module_.region(module_.top()).args;
   if (feeds.size() != args.size())
-    return fail(Code::invalid_argument, "the module has {} inputs, {} are fed", args.size(),
+    return fail(Code::invalid_argument, "the module has {} inputs, but {} are fed", args.size(),
                 feeds.size());
   std::vector<std::optional<std::int64_t>> sizes(module_.dims.size());
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -112,7 +112,7 @@ Expected<void> Interpreter::bind_feeds(std::span<const ObjectRef> feeds) {
     const bool fits = allows(type, feeds[i]) &&
                       (!type.is_tensor() || bind_sizes(type, feeds[i]->tensor(), sizes));
     if (!fits)
-      return fail(Code::invalid_argument, "input {} ({}) is fed {}, must be {}", i,
+      return fail(Code::invalid_argument, "input {} ({}) is fed {}, but must be {}", i,
                   module_.describe(args[i]), describe(feeds[i]), to_string(type, module_.dims));
     values_[args[i].index] = feeds[i];
   }

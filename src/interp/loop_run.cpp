@@ -21,7 +21,7 @@ using tensor::Tensor;
 Expected<bool> read_condition(const ObjectRef& value, std::string_view what) {
   const Tensor& tensor = value->tensor();
   if (tensor.dtype() != DType::boolean || tensor.elements() != 1)
-    return fail(Code::invalid_argument, "the {} is {}{}, must be one boolean", what,
+    return fail(Code::invalid_argument, "the {} is {}{}, but must be one boolean", what,
                 dtype_name(tensor.dtype()), tensor.shape().to_string());
   return *static_cast<const std::uint8_t*>(tensor.data()) != 0;
 }
@@ -55,7 +55,7 @@ Expected<void> LoopRun::read_controls() {
   if (ports().has_trip_count) {
     const Tensor& count = inputs_[0]->tensor();
     if (count.dtype() != DType::i64 || count.elements() != 1)
-      return fail(Code::invalid_argument, "the trip count is {}{}, must be one i64",
+      return fail(Code::invalid_argument, "the trip count is {}{}, but must be one i64",
                   dtype_name(count.dtype()), count.shape().to_string());
     const std::int64_t steps = count.as<std::int64_t>()[0];
     has_end_ = steps < ir::kEndlessTripCount;
@@ -73,16 +73,16 @@ Expected<void> LoopRun::open_windows() {
     const ir::ScannedPort& port = ports().scanned[i];
     const Tensor& whole = inputs_[ports().first_scanned_input() + i]->tensor();
     if (port.axis >= whole.shape().rank())
-      return fail(Code::invalid_argument, "{} is {}{} and has no axis {} to scan",
+      return fail(Code::invalid_argument, "{} is {}{}, which has no axis {} to scan",
                   ir::describe_scanned(*module_, node_, i), dtype_name(whole.dtype()),
                   whole.shape().to_string(), port.axis);
     windows_.push_back(scan_window(port, whole.shape()[static_cast<int>(port.axis)]));
     const std::int64_t slices = windows_.back().count;
     if (counted && slices < steps_)
-      return fail(Code::invalid_argument, "{} has {} slices on axis {}, the trip count is {}",
+      return fail(Code::invalid_argument, "{} has {} slices on axis {}, but the trip count is {}",
                   ir::describe_scanned(*module_, node_, i), slices, port.axis, steps_);
     if (!counted && i > 0 && slices != steps_)
-      return fail(Code::invalid_argument, "{} has {} slices on axis {}, {} has {}",
+      return fail(Code::invalid_argument, "{} has {} slices on axis {}, but {} has {}",
                   ir::describe_scanned(*module_, node_, i), slices, port.axis,
                   ir::describe_scanned(*module_, node_, 0), steps_);
     if (!counted) steps_ = slices;
@@ -93,9 +93,8 @@ Expected<void> LoopRun::open_windows() {
 
 Expected<std::vector<ObjectRef>> LoopRun::arguments() {
   if (!has_end_ && step_ >= options_->max_steps)
-    return fail(Code::limit_reached,
-                "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
-                options_->max_steps);
+    return fail(Code::limit_reached, "has taken {} steps without ending; the limit max_steps is {}",
+                step_, options_->max_steps);
   if (options_->max_steps_of_any >= 0 && step_ >= options_->max_steps_of_any)
     return fail(Code::limit_reached, "the step limit of {} was reached", options_->max_steps_of_any)
         .note("raise it with the option max_steps");

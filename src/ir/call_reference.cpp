@@ -55,7 +55,7 @@ Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                               tensor::SampleCounter* samples) {
   constexpr std::size_t kMaxOperands = 0xffff;
   if (inputs.size() > kMaxOperands || results.size() > kMaxOperands)
-    return fail(Code::unsupported, "{} operands and {} results: {} are the most there can be",
+    return fail(Code::unsupported, "{} operands and {} results exceed the limit of {}",
                 inputs.size(), results.size(), kMaxOperands);
   const Operands in(inputs), out(results);
   if (makes_nothing(op, out.all())) return {};

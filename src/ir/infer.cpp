@@ -19,8 +19,8 @@ Expected<void> InferDriver::start(std::span<const Type> argument_types) {
   result_.visited.resize(module_.region_count(), false);
   const Region& top = module_.region(module_.top());
   if (argument_types.size() != top.args.size())
-    return fail(Code::internal, "the module has {} arguments, {} types are given", top.args.size(),
-                argument_types.size());
+    return fail(Code::internal, "the module has {} arguments, but {} types are given",
+                top.args.size(), argument_types.size());
   for (std::size_t i = 0; i < top.args.size(); ++i) {
     if (auto fits = check_type(argument_types[i], dims_); !fits)
       return std::move(fits).error().at("argument " + module_.describe(top.args[i]));

@@ -15,7 +15,7 @@ Expected<void> InferDriver::enter_branch(NodeId id) {
     if (module_.region(region).args.size() + 1 != node.inputs.size() ||
         module_.region(region).yields.size() != node.outputs.size())
       return fail(Code::internal,
-                  "a side with {} arguments and {} yields, where the branch has {} and {}",
+                  "a region with {} arguments and {} yields, but the branch has {} and {}",
                   module_.region(region).args.size(), module_.region(region).yields.size(),
                   node.inputs.size() - 1, node.outputs.size());
   const Type& condition = type(node.inputs[0]);

@@ -18,7 +18,7 @@ Expected<void> check_counts(const Module& module, const Node& node) {
   if (node.inputs.size() != ports.input_count() || body.args.size() != ports.argument_count() ||
       body.yields.size() != ports.yield_count() || node.outputs.size() != ports.output_count())
     return fail(Code::internal,
-                "a loop with {} operands, {} arguments, {} yields and {} results, where its ports "
+                "a loop with {} operands, {} arguments, {} yields and {} results, but its ports "
                 "need {}, {}, {} and {}",
                 node.inputs.size(), body.args.size(), body.yields.size(), node.outputs.size(),
                 ports.input_count(), ports.argument_count(), ports.yield_count(),

@@ -36,7 +36,7 @@ std::shared_ptr<const Known> known_tensor(Tensor value) {
 
 Expected<void> check_type(const Type& type, const tensor::DimTable& dims) {
   if (type.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
-    return fail(Code::unsupported, "{} has {} axes; {} are the most there can be",
+    return fail(Code::unsupported, "{} has {} axes, which exceeds the limit of {}",
                 to_string(type, dims), type.dims.size(), tensor::kMaxRank);
   for (const Dim dim : type.dims)
     if (dim.is_constant() && dim.value() < 0)
@@ -52,7 +52,7 @@ Expected<void> check_reported_sizes(const OpDef& op, std::span<const Type* const
   std::string given;
   for (const Type* operand : operands)
     if (operand != nullptr) given += (given.empty() ? "" : ", ") + to_string(*operand, dims);
-  return fail(Code::invalid_argument, "{} makes no result of known size from {}", op.name, given);
+  return fail(Code::invalid_argument, "{} has no result of known size from {}", op.name, given);
 }
 
 Expected<NodeTypes> infer_node(const OpDef& op, std::span<const Type* const> types,

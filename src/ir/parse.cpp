@@ -184,7 +184,7 @@ Expected<void> Parser::results(Draft& draft) {
 Expected<void> Parser::operation(Draft& draft) {
   SCANLOOM_TRY(const std::string_view name, reader_.name());
   draft.op = ops_(name);
-  if (draft.op == nullptr) return reader_.error(fmt::format("there is no operator '{}'", name));
+  if (draft.op == nullptr) return reader_.error(fmt::format("unknown operator '{}'", name));
   draft.attrs.resize(draft.op->attrs.size());
   if (draft.op == &loop_op) return loop_ports(draft);
   if (draft.op == &constant_op && reader_.peek() != '(') {
@@ -340,7 +340,7 @@ Expected<double> Parser::real() {
   SCANLOOM_TRY(const std::string_view word, reader_.word());
   double value = 0;
   if (!text::read_element(word, DType::f64, reinterpret_cast<std::byte*>(&value)))
-    return reader_.error(fmt::format("'{}' is no number", word));
+    return reader_.error(fmt::format("'{}' is not a number", word));
   return value;
 }
 

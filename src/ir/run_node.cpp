@@ -40,8 +40,8 @@ Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type
   for (const Type& type : types) {
     const Shape shape = type.shape();
     if (shape.elements() > max_elements)
-      return fail(Code::limit_reached, "{} makes {} elements, the limit is {}", op.name,
-                  shape.elements(), max_elements);
+      return fail(Code::limit_reached, "{} has a result of {} elements, but the limit is {}",
+                  op.name, shape.elements(), max_elements);
     const auto element_bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
     bytes = saturating_sum(bytes, shape.elements() * element_bytes);
     if (may_make) SCANLOOM_CHECK_OK(may_make(bytes));

@@ -14,19 +14,19 @@ const char* accept_text(Accept accept) {
     case Accept::tensor:
       return "a tensor";
     case Accept::numeric:
-      return "a tensor of numbers";
+      return "a numeric tensor";
     case Accept::real:
-      return "a tensor of reals";
+      return "a floating-point tensor";
     case Accept::integer:
-      return "a tensor of integers";
+      return "an integer tensor";
     case Accept::boolean:
       return "a boolean tensor";
     case Accept::boolean_or_integer:
-      return "a tensor of booleans or integers";
+      return "a boolean or integer tensor";
     case Accept::index:
-      return "a tensor of i64 or i32";
+      return "an i64 or i32 tensor";
     case Accept::text:
-      return "a tensor of strings";
+      return "a string tensor";
     case Accept::sequence:
       return "a sequence";
     case Accept::optional:
@@ -42,13 +42,13 @@ const char* kind_text(AttrKind kind) {
     case AttrKind::integer:
       return "an integer";
     case AttrKind::real:
-      return "a real";
+      return "a float";
     case AttrKind::text:
-      return "a text";
+      return "a string";
     case AttrKind::integers:
       return "a list of integers";
     case AttrKind::floats:
-      return "a list of reals";
+      return "a list of floats";
     case AttrKind::tensor:
       return "a tensor";
     case AttrKind::dtype:
@@ -59,7 +59,7 @@ const char* kind_text(AttrKind kind) {
 
 Expected<void> check_attrs(const OpDef& op, std::span<const tensor::Attr> attrs) {
   if (attrs.size() != op.attrs.size())
-    return invalid_model("{} has {} attributes, {} are given", op.name, op.attrs.size(),
+    return invalid_model("{} has {} attributes, but {} are given", op.name, op.attrs.size(),
                          attrs.size());
   std::size_t i = 0;
   for (const AttrDef& def : op.attrs) {
@@ -133,7 +133,7 @@ Expected<void> check_signature(const OpDef& op, std::span<const Type* const> typ
   for (std::size_t i = 0; i < types.size(); ++i) {
     const OperandDef* def = operand_def(op, i);
     if (def == nullptr)
-      return invalid_model("{} takes {} operands, {} are given", op.name, op.inputs.size(),
+      return invalid_model("{} takes {} operands, but {} are given", op.name, op.inputs.size(),
                            types.size());
     if (types[i] != nullptr) SCANLOOM_CHECK_OK(check_operand(op, i, *def, types, dims));
   }

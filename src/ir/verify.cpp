@@ -14,7 +14,7 @@ const char* fault_of(const Type& type, const DimTable& dims) {
   if (static_cast<int>(type.dtype) >= kDTypeCount) return "an element type that does not exist";
   if (type.wraps.size() > Type::kMaxWraps) return "too many wraps";
   if (type.dims.size() > static_cast<std::size_t>(tensor::kMaxRank)) return "too many axes";
-  if (!type.ranked && !type.dims.empty()) return "sizes though its rank is not known";
+  if (!type.ranked && !type.dims.empty()) return "sizes although its rank is unknown";
   for (const Dim dim : type.dims) {
     if (dim.is_constant() && dim.value() < 0) return "a negative size";
     if (!dim.is_constant() && dim.expr() >= dims.size()) return "a size that does not exist";
@@ -53,8 +53,8 @@ Expected<void> check_interface(const Module& module) {
     read[state.input] = set[state.output] = true;
     if (state.is_kept) {
       if (*state.is_kept >= read.size() || read[*state.is_kept])
-        return broken("state '{}' learns from input {} of {} whether it is kept", state.name,
-                      *state.is_kept, read.size());
+        return broken("state '{}' is kept or not by input {} of {}", state.name, *state.is_kept,
+                      read.size());
       read[*state.is_kept] = true;
     }
     if (!state.initial.defined()) {

@@ -28,8 +28,8 @@ Expected<void> check_result_count(const Module& module, NodeId id) {
   const std::size_t declared = node.op->outputs.size();
   const bool variadic = declared > 0 && (node.op->outputs.end() - 1)->ends_with("...");
   if (variadic ? node.outputs.size() + 1 < declared : node.outputs.size() != declared)
-    return broken("{}: has {} results, {} makes {}", module.describe(id), node.outputs.size(),
-                  node.op->name, declared);
+    return broken("{}: has {} results, but {} produces {}", module.describe(id),
+                  node.outputs.size(), node.op->name, declared);
   return {};
 }
 
@@ -46,11 +46,11 @@ Expected<void> check_regions(const Module& module, NodeId id) {
   const Node& node = module.node(id);
   const std::size_t needed = node.op == &loop_op ? 1 : node.op == &branch_op ? 2 : 0;
   if (node.regions.size() != needed)
-    return broken("{}: has {} regions, {} needs {}", module.describe(id), node.regions.size(),
+    return broken("{}: has {} regions, but {} needs {}", module.describe(id), node.regions.size(),
                   node.op->name, needed);
   if (node.loop.has_value() != (node.op == &loop_op))
     return broken("{}: {}", module.describe(id),
-                  node.loop ? "has ports and is no loop" : "is a loop without ports");
+                  node.loop ? "has ports but is not a loop" : "is a loop without ports");
   return {};
 }
 
@@ -59,7 +59,7 @@ Expected<void> check_constant(const Module& module, NodeId id) {
   const Tensor& tensor = node.attrs[0].tensor();
   const Type type = Type::of(tensor.dtype(), tensor.shape());
   if (!same_rank(module.value(node.outputs[0]).type, type))
-    return broken("{}: the result is {}, the value {}", module.describe(id),
+    return broken("{}: the result is {}, but the value is {}", module.describe(id),
                   text(module, node.outputs[0]), to_string(type, module.dims));
   return {};
 }

@@ -50,7 +50,7 @@ Expected<void> check_present(const Loop& loop) {
 Expected<void> check_control(const Loop& loop, std::string_view what, ValueId value, DType dtype) {
   const Type& type = loop.type(value);
   if (type.dtype == dtype && may_be_one_element(type)) return {};
-  return broken("{}: the {} is {}, must be one {}", loop.name(), what, loop.text(value),
+  return broken("{}: the {} is {}, but must be one {}", loop.name(), what, loop.text(value),
                 dtype_name(dtype));
 }
 
@@ -71,8 +71,8 @@ Expected<void> check_captured(const Loop& loop, std::uint32_t i) {
   const ValueId outer = loop.node.inputs[loop.ports.first_captured_input() + i];
   const ValueId arg = loop.body.args[i];
   if (same_rank(loop.type(outer), loop.type(arg))) return {};
-  return broken("{}: captured value {} is {}, its argument {}", loop.name(), i, loop.text(outer),
-                loop.text(arg));
+  return broken("{}: captured value {} is {}, but its argument is {}", loop.name(), i,
+                loop.text(outer), loop.text(arg));
 }
 
 Expected<void> check_carried(const Loop& loop, std::uint32_t i) {
@@ -82,14 +82,14 @@ Expected<void> check_carried(const Loop& loop, std::uint32_t i) {
   const ValueId next = loop.body.yields[ports.first_carried_yield() + i];
   const ValueId last = loop.node.outputs[i];
   if (!same_kind(loop.type(initial), loop.type(arg)))
-    return broken("{}: carried value {} starts as {}, its argument is {}", loop.name(), i,
+    return broken("{}: carried value {} starts as {}, but its argument is {}", loop.name(), i,
                   loop.text(initial), loop.text(arg));
   if (!same_kind(loop.type(arg), loop.type(next)))
-    return broken("{}: carried value {} is {}, the body yields {}", loop.name(), i, loop.text(arg),
-                  loop.text(next));
+    return broken("{}: carried value {} is {}, but the body yields {}", loop.name(), i,
+                  loop.text(arg), loop.text(next));
   if (!same_kind(loop.type(arg), loop.type(last)))
-    return broken("{}: carried value {} is {}, its result {}", loop.name(), i, loop.text(arg),
-                  loop.text(last));
+    return broken("{}: carried value {} is {}, but its result is {}", loop.name(), i,
+                  loop.text(arg), loop.text(last));
   return {};
 }
 
@@ -101,19 +101,19 @@ Expected<void> check_scanned(const Loop& loop, std::uint32_t i) {
   const Type& whole = loop.type(outer);
   const Type& slice = loop.type(arg);
   if (!whole.is_tensor() || !same_kind(whole, slice))
-    return broken("{}: scanned value {} is {}, its argument {}", loop.name(), i, loop.text(outer),
-                  loop.text(arg));
+    return broken("{}: scanned value {} is {}, but its argument is {}", loop.name(), i,
+                  loop.text(outer), loop.text(arg));
   if (port.axis < 0 || port.axis >= (whole.ranked ? whole.rank() : tensor::kMaxRank))
-    return broken("{}: scanned value {} is {} and has no axis {}", loop.name(), i, loop.text(outer),
-                  port.axis);
+    return broken("{}: scanned value {} is {}, which has no axis {}", loop.name(), i,
+                  loop.text(outer), port.axis);
   if (port.stride == 0 || port.part < 1)
     return broken("{}: scanned value {} has stride {} and part {}", loop.name(), i, port.stride,
                   port.part);
   if (port.squeeze && port.part != 1)
     return broken("{}: scanned value {} is squeezed and has part {}", loop.name(), i, port.part);
   if (whole.ranked && slice.ranked && whole.rank() != slice.rank() + port.squeeze)
-    return broken("{}: scanned value {} is {}, its argument {}", loop.name(), i, loop.text(outer),
-                  loop.text(arg));
+    return broken("{}: scanned value {} is {}, but its argument is {}", loop.name(), i,
+                  loop.text(outer), loop.text(arg));
   return {};
 }
 
@@ -126,14 +126,14 @@ Expected<void> check_stacked(const Loop& loop, std::uint32_t i) {
   const Type& type = loop.type(all);
   if (!type.is_tensor() || !same_kind(row_type, type) ||
       (row_type.ranked && type.ranked && row_type.rank() + port.insert != type.rank()))
-    return broken("{}: stacked value {} is {}, the body yields {}", loop.name(), i, loop.text(all),
-                  loop.text(row));
+    return broken("{}: stacked value {} is {}, but the body yields {}", loop.name(), i,
+                  loop.text(all), loop.text(row));
   const int rank = type.ranked       ? type.rank()
                    : row_type.ranked ? row_type.rank() + port.insert
                                      : tensor::kMaxRank;
   if (port.axis < 0 || port.axis >= rank)
-    return broken("{}: stacked value {} is {} and has no axis {}", loop.name(), i, loop.text(all),
-                  port.axis);
+    return broken("{}: stacked value {} is {}, which has no axis {}", loop.name(), i,
+                  loop.text(all), port.axis);
   return {};
 }
 
@@ -142,19 +142,19 @@ Expected<void> check_side(const Module& module, NodeId id, int side) {
   const Region& region = module.region(node.regions[static_cast<std::size_t>(side)]);
   const std::string_view label = side == 0 ? "then" : "else";
   if (region.args.size() + 1 != node.inputs.size())
-    return broken("{}: captures {} values, its {} side has {} arguments", module.describe(id),
+    return broken("{}: captures {} values, its {} region has {} arguments", module.describe(id),
                   node.inputs.size() - 1, label, region.args.size());
   for (std::size_t i = 0; i < region.args.size(); ++i)
     if (!same_rank(module.value(node.inputs[i + 1]).type, module.value(region.args[i]).type))
-      return broken("{}: captured value {} is {}, its argument on the {} side {}",
+      return broken("{}: captured value {} is {}, but its argument in the {} region is {}",
                     module.describe(id), i, text(module, node.inputs[i + 1]), label,
                     text(module, region.args[i]));
   if (region.yields.size() != node.outputs.size())
-    return broken("{}: has {} results, its {} side yields {}", module.describe(id),
+    return broken("{}: has {} results, but its {} region yields {}", module.describe(id),
                   node.outputs.size(), label, region.yields.size());
   for (std::size_t i = 0; i < region.yields.size(); ++i)
     if (!same_kind(module.value(region.yields[i]).type, module.value(node.outputs[i]).type))
-      return broken("{}: result {} is {}, its {} side yields {}", module.describe(id), i,
+      return broken("{}: result {} is {}, but its {} region yields {}", module.describe(id), i,
                     text(module, node.outputs[i]), label, text(module, region.yields[i]));
   return {};
 }
@@ -179,7 +179,7 @@ Expected<void> check_loop(const Module& module, NodeId node) {
 Expected<void> check_branch(const Module& module, NodeId node) {
   const ValueId condition = module.node(node).inputs[0];
   if (!may_be_one_element(module.value(condition).type))
-    return broken("{}: the condition is {}, must be one boolean", module.describe(node),
+    return broken("{}: the condition is {}, but must be one boolean", module.describe(node),
                   text(module, condition));
   SCANLOOM_CHECK_OK(check_side(module, node, 0));
   return check_side(module, node, 1);

@@ -33,9 +33,9 @@ class Structure {
       return broken("{}: region {} of {} does not exist", owner_text(owner), id.index,
                     module_.region_count());
     if (region_seen_[id.index])
-      return broken("{}: region {} has two owners", owner_text(owner), id.index);
+      return broken("{}: region {} belongs to two nodes", owner_text(owner), id.index);
     if (module_.region(id).owner != owner)
-      return broken("{}: region {} names another owner", owner_text(owner), id.index);
+      return broken("{}: region {} names another node as its owner", owner_text(owner), id.index);
     region_seen_[id.index] = true;
     pending_.push_back(id);
     return {};
@@ -57,9 +57,9 @@ class Structure {
       return broken("{}: argument {} does not exist", region_text(region), index);
     const Value& value = module_.value(id);
     if (value_seen_[id.index])
-      return broken("{}: argument {} stands in two places", region_text(region), index);
+      return broken("{}: argument {} appears in two places", region_text(region), index);
     if (value.producer.valid() || value.region != region || value.index != index)
-      return broken("{}: argument {} does not name its place", region_text(region), index);
+      return broken("{}: argument {} does not name its location", region_text(region), index);
     value_seen_[id.index] = true;
     if (const char* fault = fault_of(value.type, module_.dims))
       return broken("{}: argument {} has {}", region_text(region), index, fault);
@@ -70,7 +70,7 @@ class Structure {
     if (id.index >= module_.node_count())
       return broken("{}: node {} of {} does not exist", region_text(region), id.index,
                     module_.node_count());
-    if (node_seen_[id.index]) return broken("{}: stands in two places", module_.describe(id));
+    if (node_seen_[id.index]) return broken("{}: appears in two places", module_.describe(id));
     node_seen_[id.index] = true;
     const Node& node = module_.node(id);
     if (node.op == nullptr) return broken("node {} has no operator", id.index);
@@ -92,9 +92,9 @@ class Structure {
       return broken("{}: result {} does not exist", module_.describe(node), index);
     const Value& value = module_.value(id);
     if (value_seen_[id.index])
-      return broken("{}: result {} stands in two places", module_.describe(node), index);
+      return broken("{}: result {} appears in two places", module_.describe(node), index);
     if (value.producer != node || value.index != index)
-      return broken("{}: result {} does not name its place", module_.describe(node), index);
+      return broken("{}: result {} does not name its location", module_.describe(node), index);
     value_seen_[id.index] = true;
     if (const char* fault = fault_of(value.type, module_.dims))
       return broken("{}: result {} has {}", module_.describe(node), index, fault);
@@ -141,8 +141,9 @@ class Order {
     const Value& value = module_.value(id);
     const bool result = value.producer.index < module_.node_count();
     const RegionId home = result ? module_.node(value.producer).parent : value.region;
-    return home == reader ? broken("{} ({}) is read before it is made", who, module_.describe(id))
-                          : broken("{} ({}) belongs to another region", who, module_.describe(id));
+    return home == reader
+               ? broken("{} ({}) is read before it is defined", who, module_.describe(id))
+               : broken("{} ({}) belongs to another region", who, module_.describe(id));
   }
 
   const Module& module_;

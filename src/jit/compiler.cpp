@@ -157,7 +157,8 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
 /// bounded.
 Expected<void> check_statements(const std::vector<Statement>& statements, int levels) {
   if (levels < 0 && !statements.empty())
-    return fail(Code::internal, "blocks of a body lie more than {} deep", kMaxStatementDepth);
+    return fail(Code::internal, "blocks of a body are nested more than {} deep",
+                kMaxStatementDepth);
   for (const Statement& statement : statements) {
     Expected<void> supported;
     for_programs(statement.nest, [&](const tensor::ScalarProgram& program) {

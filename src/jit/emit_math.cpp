@@ -158,10 +158,10 @@ class LlvmDomain {
     const auto half = [&](unsigned first, F of) {
       return builder_.CreateShuffleVector(of, lanes_from(first, lanes / 2));
     };
-    const LlvmDomain halves(builder_,
-                            llvm::FixedVectorType::get(type_->getScalarType(), lanes / 2));
-    return builder_.CreateShuffleVector(halves.scale(half(0, a), half(0, n)),
-                                        halves.scale(half(lanes / 2, a), half(lanes / 2, n)),
+    const LlvmDomain half_vector(builder_,
+                                 llvm::FixedVectorType::get(type_->getScalarType(), lanes / 2));
+    return builder_.CreateShuffleVector(half_vector.scale(half(0, a), half(0, n)),
+                                        half_vector.scale(half(lanes / 2, a), half(lanes / 2, n)),
                                         lanes_from(0, lanes));
   }
 

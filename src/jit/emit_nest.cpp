@@ -177,8 +177,9 @@ class NestEmitter {
         std::min(static_cast<std::int64_t>(target_.vector_bytes) / widest(), power_below(row));
     if (row % lanes == 0) return std::nullopt;
     const std::int64_t vectors = row / lanes + 1;
-    const std::int64_t beside = std::min(power_below(vectors), std::int64_t{kVectorsOfFunctions});
-    return LastVectors{(vectors - beside) * lanes, lanes, static_cast<unsigned>(beside)};
+    const std::int64_t interleaved =
+        std::min(power_below(vectors), std::int64_t{kVectorsOfFunctions});
+    return LastVectors{(vectors - interleaved) * lanes, lanes, static_cast<unsigned>(interleaved)};
   }
 
   /// Emits blocks of many lanes first, then of half as many for the rest, down to one.

@@ -27,10 +27,10 @@ Status run(const Call& call) noexcept {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  if (ctx.outputs[0].strides[0] != 1) return Prepared::no("states that are no neighbours");
+  if (ctx.outputs[0].strides[0] != 1) return Prepared::no("states that are not adjacent in memory");
   for (const int i : {0, 1}) {
     const std::int64_t stride = ctx.inputs[static_cast<std::size_t>(i)].strides[0];
-    if (stride != 0 && stride != 1) return Prepared::no("steps that are no neighbours");
+    if (stride != 0 && stride != 1) return Prepared::no("steps that are not adjacent in memory");
   }
   const SimdTables& tables = simd_tables(ctx.isa);
   return {.state = std::make_shared<State>(

@@ -129,7 +129,7 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
       plan.lines = lines<std::int64_t>;
       break;
     default:
-      return Prepared::no("an element type for the reference kernel");
+      return Prepared::no("an element type that only the reference kernel takes");
   }
   plan.greatest = greatest;
   plan.last = ctx.attrs[kSelectLast].integer() != 0;

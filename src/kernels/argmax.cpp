@@ -10,7 +10,7 @@ Prepared prepare(const PrepareCtx& ctx) { return prepare_arg_search(ctx, true); 
 
 extern constinit const KernelDef argmax_kernel{
     .name = "argmax",
-    .doc = "Indices of the greatest elements, of several lines or parts of a line side by side.",
+    .doc = "Indices of the greatest elements, of several lines or parts of a line interleaved.",
     .prepare = prepare,
     .run = run_arg_search,
 };

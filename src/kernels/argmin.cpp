@@ -10,7 +10,7 @@ Prepared prepare(const PrepareCtx& ctx) { return prepare_arg_search(ctx, false);
 
 extern constinit const KernelDef argmin_kernel{
     .name = "argmin",
-    .doc = "Indices of the least elements, of several lines or parts of a line side by side.",
+    .doc = "Indices of the least elements, of several lines or parts of a line interleaved.",
     .prepare = prepare,
     .run = run_arg_search,
 };

@@ -178,7 +178,7 @@ struct MatrixFns {
 inline Prepared prepare_matrices(const PrepareCtx& ctx) {
   const tensor::Operand& result = ctx.outputs[0];
   if (result.strides[result.rank - 1] != 1 && result.dims[result.rank - 1] > 1)
-    return Prepared::no("columns of the result that are not neighbours");
+    return Prepared::no("columns of the result that are not adjacent in memory");
   const SimdTables& tables = simd_tables(ctx.isa);
   return {.state = std::make_shared<MatrixFns>(tables.f32_eliminate, tables.f64_eliminate)};
 }

@@ -127,7 +127,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (ctx.constants[kPads] == nullptr || (has(kAxes) && ctx.constants[kAxes] == nullptr))
     return Prepared::no("pads that are not constant");
   if (x.rank == 0 || x.empty()) return Prepared::no("nothing to pad");
-  if (y.empty()) return Prepared::no("nothing to make");
+  if (y.empty()) return Prepared::no("no elements to compute");
   std::int64_t sources = 0;
   for (int i = 0; i < y.rank; ++i) {
     if (y.dims[i] > kMaxSources - sources) return Prepared::no("very long axes");

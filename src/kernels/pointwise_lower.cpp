@@ -309,7 +309,7 @@ class Lowering {
 std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   if (ctx.program == nullptr) return "not a pointwise operator";
   if (ctx.program->results.size() != ctx.outputs.size() || ctx.outputs.empty())
-    return "results and outputs differ in number";
+    return "the numbers of results and outputs differ";
   // Value ids have 16 bits.
   if (ctx.program->instrs.size() > 4000) return "a very long program";
   std::size_t present = 0;

@@ -220,13 +220,13 @@ Prepared prepare_lines(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
   }
   if (fold == Fold::maximum) {
     if (!has_small_offsets(ctx.inputs[0], geometry))
-      return Prepared::no("planes of a thousand million elements");
+      return Prepared::no("planes of 10^9 elements or more");
     if (dtype == DType::f32) return prepare_typed<float, true>(ctx, geometry);
     if (dtype == DType::f64) return prepare_typed<double, true>(ctx, geometry);
     if (dtype == DType::u8) return prepare_typed<std::uint8_t, true>(ctx, geometry);
     if (dtype == DType::i8) return prepare_typed<std::int8_t, true>(ctx, geometry);
   }
-  return Prepared::no("an element type for the reference kernel");
+  return Prepared::no("an element type that only the reference kernel takes");
 }
 
 // The operators differ in one attribute and in the number of results.
@@ -250,7 +250,7 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
 
 Prepared prepare(const PrepareCtx& ctx) {
   const std::optional<Fold> fold = fold_of(ctx);
-  if (!fold) return Prepared::no("a norm of another order than 1 and 2");
+  if (!fold) return Prepared::no("a norm of an order other than 1 and 2");
   if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   const bool numbered = *fold == Fold::maximum && ctx.outputs[1].present();
   if (numbered && ctx.attrs[tensor::kPoolOwn].integer() != 0)

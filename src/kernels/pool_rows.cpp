@@ -342,7 +342,8 @@ Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
   if (tensor::is_half(dtype)) {
     plan->widen = tables.conversion(dtype, DType::f32);
     plan->narrow = tables.conversion(DType::f32, dtype);
-    if (plan->widen == nullptr || plan->narrow == nullptr) return Prepared::no("halves");
+    if (plan->widen == nullptr || plan->narrow == nullptr)
+      return Prepared::no("no conversions between this element type and f32");
     plan->bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
   }
   choose_sizes(ctx, *plan);
@@ -366,7 +367,7 @@ Prepared prepare_rows(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold 
     return prepare_typed<std::uint8_t>(ctx, geometry, fold);
   if (fold == Fold::maximum && dtype == DType::i8)
     return prepare_typed<std::int8_t>(ctx, geometry, fold);
-  return Prepared::no("an element type for the reference kernel");
+  return Prepared::no("an element type that only the reference kernel takes");
 }
 
 }  // namespace scanloom::kernels::pool

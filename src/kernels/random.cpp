@@ -30,8 +30,8 @@ Status run_by_key(const Call& call) noexcept { return fill(call, tensor::sample_
 /// The operator with an explicit key has one more operand.
 Prepared prepare(const PrepareCtx& ctx) {
   const bool has_key = ctx.inputs.size() == 2;
-  if (has_key && ctx.inputs[0].dims[0] != 2) return Prepared::no("a key of another length");
-  if (!ctx.outputs[0].contiguous) return Prepared::no("numbers that are no neighbours");
+  if (has_key && ctx.inputs[0].dims[0] != 2) return Prepared::no("a key of unexpected length");
+  if (!ctx.outputs[0].contiguous) return Prepared::no("numbers that are not adjacent in memory");
   const SimdTables& tables = simd_tables(ctx.isa);
   const bool uniform = ctx.attrs[0].text() == "uniform";
   const State state{uniform ? tables.f32_uniform : tables.f32_normal,
@@ -43,7 +43,7 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef random_kernel{
     .name = "random",
-    .doc = "Blocks of random bits side by side in vectors, for neighbours in memory.",
+    .doc = "Blocks of random bits, several per vector, for elements that are adjacent in memory.",
     .prepare = prepare,
     .run = run,
 };

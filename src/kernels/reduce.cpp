@@ -362,12 +362,13 @@ ReduceSchedule plan_of(const PrepareCtx& ctx) {
 
 Prepared prepare(const PrepareCtx& ctx) {
   const Reduction* const kind = tensor::find_reduction(ctx.attrs[tensor::kReduceKind].text());
-  if (kind == nullptr) return Prepared::no("a kind of reduction for the reference kernel");
+  if (kind == nullptr)
+    return Prepared::no("a kind of reduction that only the reference kernel takes");
   if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, *kind);
-  if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
+  if (fn == nullptr) return Prepared::no("an element type that only the reference kernel takes");
   ReduceSchedule plan = plan_of(ctx);
-  if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
+  if (plan.reduced_count == 0) return Prepared::no("a reduction without elements");
   plan.finish = kind->finish;
   plan.block = fn;
   plan.simd = &simd_tables(ctx.isa);
@@ -383,7 +384,7 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef reduce_kernel{
     .name = "reduce",
-    .doc = "Reductions in order, several results side by side.",
+    .doc = "Reductions in order, several results interleaved.",
     .prepare = prepare,
     .run = run,
 };

@@ -41,7 +41,7 @@ class NestParser {
     SCANLOOM_TRY(const std::string_view found, reader_.name());
     for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon})
       if (isa_name(isa) == found) return isa;
-    return reader_.error(fmt::format("there is no instruction set '{}'", found));
+    return reader_.error(fmt::format("unknown instruction set '{}'", found));
   }
 
   /// Whether one stood there.
@@ -93,7 +93,7 @@ class NestParser {
     const auto result = std::from_chars(name.data() + 1, end, value);
     if ((name[0] != 's' && name[0] != 'l') || result.ec != std::errc() || result.ptr != end ||
         value < 0 || value > kMaxIndex)
-      return reader_.error(fmt::format("'{}' is no slot: write s0 or l0", name));
+      return reader_.error(fmt::format("'{}' is not a slot: write s0 or l0", name));
     return name[0] == 's' ? value : local_slot(static_cast<std::size_t>(value));
   }
 
@@ -188,13 +188,13 @@ class NestParser {
       instr.op = static_cast<ScalarOp>(op);
       known = tensor::scalar_op_name(instr.op) == name;
     }
-    if (!known) return reader_.error(fmt::format("there is no instruction '{}'", name));
+    if (!known) return reader_.error(fmt::format("unknown instruction '{}'", name));
     SCANLOOM_TRY(instr.dtype, reader_.dtype());
     if (instr.op == ScalarOp::constant) {
       SCANLOOM_TRY(const std::string_view word, reader_.word());
       if (dtype_bytes(instr.dtype) > sizeof instr.bits ||
           !tensor::text::read_element(word, instr.dtype, reinterpret_cast<std::byte*>(&instr.bits)))
-        return reader_.error(fmt::format("'{}' is no {}", word, dtype_name(instr.dtype)));
+        return reader_.error(fmt::format("'{}' is not a valid {}", word, dtype_name(instr.dtype)));
     }
     for (int arg = 0; arg < tensor::scalar_op_arguments(instr.op); ++arg) {
       if (arg > 0) SCANLOOM_CHECK_OK(reader_.expect(','));
@@ -243,7 +243,7 @@ class NestParser {
       made.kind = static_cast<Reduction::Kind>(kind);
       known = kind_name(made.kind) == name;
     }
-    if (!known) return reader_.error(fmt::format("there is no reduction '{}'", name));
+    if (!known) return reader_.error(fmt::format("unknown reduction '{}'", name));
     SCANLOOM_TRY(made.dtype, reader_.dtype());
     SCANLOOM_CHECK_OK(reader_.expect_keyword("over"));
     SCANLOOM_TRY(made.sizes, numbers());
@@ -364,10 +364,8 @@ class NestParser {
   /// Statements up to the closing brace.
   Expected<std::vector<Statement>> block(int depth) {
     if (depth > kMaxStatementDepth)
-      return reader_.error(
-          fmt::format("blocks lie {} deep, {} is the limit: write fewer in each "
-                      "other",
-                      depth, kMaxStatementDepth));
+      return reader_.error(fmt::format("blocks are nested {} deep, but the limit is {}: nest fewer",
+                                       depth, kMaxStatementDepth));
     std::vector<Statement> statements;
     while (!reader_.take('}')) {
       Statement statement;
@@ -384,7 +382,7 @@ class NestParser {
       statement.kind = static_cast<Statement::Kind>(kind);
       known = kind_name(statement.kind) == name;
     }
-    if (!known) return reader_.error(fmt::format("there is no statement '{}'", name));
+    if (!known) return reader_.error(fmt::format("unknown statement '{}'", name));
     switch (statement.kind) {
       case Statement::Kind::nest: {
         SCANLOOM_TRY(statement.nest, nest());

@@ -21,7 +21,7 @@ Expected<void> check_names(const std::vector<std::string>& names) {
     std::string known;
     for (const NestPass& pass : kNestPasses)
       known += (known.empty() ? "" : ", ") + std::string(pass.name);
-    return fail(Code::invalid_argument, "there is no pass '{}' over loop nests", name)
+    return fail(Code::invalid_argument, "unknown loop-nest pass '{}'", name)
         .note("the passes are: " + known);
   }
   return {};

@@ -22,9 +22,9 @@ class NestVerifier {
   Expected<void> run() {
     where_ = "the body";
     if (source_.parameters > kMaxParameters)
-      return broken("has {} parameters, {} are the most", source_.parameters, kMaxParameters);
+      return broken("has {} parameters, but the limit is {}", source_.parameters, kMaxParameters);
     for (const std::int64_t bytes : source_.locals)
-      if (bytes < 1) return broken("has a buffer of {} bytes, which needs 1 at least", bytes);
+      if (bytes < 1) return broken("has a buffer of {} bytes, but needs at least 1", bytes);
     for (const LocalState& state : source_.states) SCANLOOM_CHECK_OK(check_state(state));
     for (const SlotMove& move : source_.moves) SCANLOOM_CHECK_OK(check_run_slot(move.slot));
     for (const SlotSwap& swap : source_.swaps)
@@ -43,7 +43,8 @@ class NestVerifier {
 
   Expected<void> check_slot(std::int32_t slot) const {
     if (slot < 0 && local_index(slot) >= source_.locals.size())
-      return broken("names buffer l{}, the body has {}", local_index(slot), source_.locals.size());
+      return broken("names buffer l{}, but the body has {}", local_index(slot),
+                    source_.locals.size());
     return {};
   }
   Expected<void> check_run_slot(std::int32_t slot) const {
@@ -64,7 +65,7 @@ class NestVerifier {
   }
   Expected<void> check_number(std::int64_t number) const {
     if (is_parameter(number) && parameter_index(number) >= source_.parameters)
-      return broken("names parameter ${}, the body has {}", parameter_index(number),
+      return broken("names parameter ${}, but the body has {}", parameter_index(number),
                     source_.parameters);
     return {};
   }
@@ -72,7 +73,7 @@ class NestVerifier {
   Expected<void> check_count(std::int64_t number, std::int64_t least, const char* what) const {
     SCANLOOM_CHECK_OK(check_number(number));
     if (!is_parameter(number) && number < least)
-      return broken("has {} {}, {} is the least", what, number, least);
+      return broken("has {} {}, but the least is {}", what, number, least);
     return {};
   }
   Expected<void> check_set(const SlotSet& set) const {
@@ -127,7 +128,7 @@ class NestVerifier {
 
   Expected<void> check_sizes(const std::vector<std::int64_t>& sizes) const {
     for (const std::int64_t size : sizes)
-      if (size < 1) return broken("has an axis of size {}, 1 is the least", size);
+      if (size < 1) return broken("has an axis of size {}, but the least is 1", size);
     return {};
   }
 
@@ -144,9 +145,9 @@ class NestVerifier {
     }
     for (const std::int32_t result : program.results)
       if (result < 0 || static_cast<std::size_t>(result) >= next)
-        return broken("gives %{}, its program defines {} registers", result, next);
+        return broken("gives %{}, but its program defines {} registers", result, next);
     if (program.results.size() != results)
-      return broken("has a program of {} results where {} are taken", program.results.size(),
+      return broken("has a program of {} results, but {} are taken", program.results.size(),
                     results);
     return {};
   }
@@ -159,7 +160,7 @@ class NestVerifier {
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
       const DType given = i < reads.size() ? reads[i].dtype : reductions[i - reads.size()].dtype;
       if (program.inputs[i] != given)
-        return broken("has %{} of {}, its program takes {}", i, dtype_name(given),
+        return broken("has %{} of {}, but its program takes {}", i, dtype_name(given),
                       dtype_name(program.inputs[i]));
     }
     return {};
@@ -211,7 +212,7 @@ class NestVerifier {
   }
 
   Expected<void> check_call(std::int32_t call) const {
-    if (call < 0) return broken("names call {}, 0 is the first", call);
+    if (call < 0) return broken("names call {}, but 0 is the first", call);
     return {};
   }
 
@@ -257,7 +258,7 @@ class NestVerifier {
       const std::string at = fmt::format("{}{}", path, i);
       where_ = fmt::format("statement {} ({})", at, kind_name(statement.kind));
       if (depth > kMaxStatementDepth)
-        return broken("lies {} blocks deep, {} is the limit", depth, kMaxStatementDepth);
+        return broken("is nested {} blocks deep, but the limit is {}", depth, kMaxStatementDepth);
       SCANLOOM_CHECK_OK(check_statement(statement));
       SCANLOOM_CHECK_OK(check_block(statement.inner, at + ".", depth + 1));
       SCANLOOM_CHECK_OK(check_block(statement.otherwise, at + ".else.", depth + 1));
@@ -281,7 +282,7 @@ class NestVerifier {
         return check_loop(statement.loop);
       case Statement::Kind::charge:
         if (statement.nanoseconds < 0)
-          return broken("charges {} ns, 0 is the least", statement.nanoseconds);
+          return broken("charges {} ns, but the least is 0", statement.nanoseconds);
         return {};
     }
     return {};

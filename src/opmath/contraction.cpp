@@ -51,7 +51,7 @@ Expected<Subscripts> place(const Term& term, int ellipsis) {
 Expected<Subscripts> place_operand(const Term& term, int rank, int operand) {
   const bool fits = term.before >= 0 ? term.count <= rank : term.count == rank;
   if (!fits)
-    return invalid_model("einsum: operand {} has {} axes, the specification names {}", operand,
+    return invalid_model("einsum: operand {} has {} axes, but the specification names {}", operand,
                          rank, term.count);
   return place(term, rank - term.count);
 }
@@ -126,7 +126,7 @@ int Subscripts::find(std::uint8_t label) const {
 Expected<Einsum> parse_einsum(std::string_view spec, int rank_a, int rank_b) {
   if (spec.empty()) {
     if (rank_a == 0 || rank_b == 0)
-      return invalid_model("operands have {} and {} axes, a product needs one at least", rank_a,
+      return invalid_model("operands have {} and {} axes, but a product needs at least one", rank_a,
                            rank_b);
     spec = matmul_spec(rank_a, rank_b);
   }

@@ -36,8 +36,8 @@ Expected<void> resolve_axis(ConvGeometry& geometry, const ConvAttrs& attrs, std:
   // One position too few gives an empty result; a kernel that lacks more than that does not fit.
   const std::int64_t covered = in + attrs.pad_begin[axis] + attrs.pad_end[axis];
   if (covered - extent < -stride)
-    return invalid_model("a kernel over {} elements does not fit the {} of spatial axis {}", extent,
-                         covered, axis);
+    return invalid_model("a kernel over {} elements does not fit into the {} of spatial axis {}",
+                         extent, covered, axis);
   geometry.out[axis] = (covered - extent + stride) / stride;
   geometry.pad[axis] = attrs.pad_begin[axis];
   return {};
@@ -74,7 +74,7 @@ Expected<ConvAttrs> read_conv_attrs(std::span<const Attr> attrs, int spatial) {
   SCANLOOM_TRY(result.auto_pad, read_auto_pad(attr_of(attrs, ConvAttr::auto_pad)));
   if (const Attr& group = attr_of(attrs, ConvAttr::group); group.present())
     result.group = group.integer();
-  if (result.group < 1) return invalid_model("group is {}, less than 1", result.group);
+  if (result.group < 1) return invalid_model("group is {}, but must be at least 1", result.group);
   const auto first = [count](auto& list) { return std::span(list).first(count); };
   SCANLOOM_CHECK_OK(read_window_numbers(attr_of(attrs, ConvAttr::dilations), "dilations", 1,
                                         first(result.dilation)));
@@ -100,8 +100,8 @@ std::int64_t ConvGeometry::kernel_positions() const {
 
 Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<const Attr> attrs) {
   if (x.rank() != w.rank() || x.rank() < 3)
-    return invalid_model("x has {} axes and w has {}; both need as many, three at least", x.rank(),
-                         w.rank());
+    return invalid_model("x has {} axes and w has {}; both need the same number, at least three",
+                         x.rank(), w.rank());
   ConvGeometry geometry;
   geometry.spatial = x.rank() - 2;
   SCANLOOM_TRY(const ConvAttrs given, read_conv_attrs(attrs, geometry.spatial));
@@ -112,7 +112,7 @@ Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<c
   if (w[0] % given.group != 0)
     return invalid_model("{} filters cannot be divided into {} groups", w[0], given.group);
   if (x[1] % given.group != 0 || x[1] / given.group != w[1])
-    return invalid_model("x has {} channels, w takes {} in each of {} groups", x[1], w[1],
+    return invalid_model("x has {} channels, but w takes {} in each of {} groups", x[1], w[1],
                          given.group);
   geometry.stride = given.stride;
   geometry.dilation = given.dilation;

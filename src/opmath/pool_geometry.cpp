@@ -52,8 +52,8 @@ Expected<PoolAxis> resolve_pool_axis(const PoolAttrs& attrs, std::size_t i, std:
   }
   axis.covered = in + attrs.begin[i] + attrs.end[i];
   if (axis.covered - extent < -axis.stride)
-    return invalid_model("a window over {} elements does not fit the {} of spatial axis {}", extent,
-                         axis.covered, i);
+    return invalid_model("a window over {} elements does not fit into the {} of spatial axis {}",
+                         extent, axis.covered, i);
   const std::int64_t round = attrs.ceil ? axis.stride - 1 : 0;
   axis.out = (axis.covered - extent + axis.stride + round) / axis.stride;
   // Windows that begin after the end of x would be empty, so they are dropped.

@@ -17,7 +17,7 @@ inline PhiloxBlocks random_blocks(const Call& call) {
   if (call.samples != nullptr) samples = {call.samples->run, call.samples->execution++};
   return {.key = {low_word(seed) ^ high_word(stream), low_word(stream) ^ high_word(seed)},
           .high_mask = 0xff,
-          .beside = high_word(samples.execution) << 8,
+          .other_bits = high_word(samples.execution) << 8,
           .third = low_word(samples.execution),
           .fourth = low_word(samples.run)};
 }

@@ -15,8 +15,8 @@ Expected<NamedAxes> named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr
   } else if (ctx.has(operand)) {
     const Type& type = ctx.in(operand);
     if (type.ranked && type.rank() > 1)
-      return invalid_model("input {}, the axes, has {} axes itself, at most 1 is possible", operand,
-                           type.rank());
+      return invalid_model("input {}, the axes, has {} axes itself, but at most 1 is allowed",
+                           operand, type.rank());
     named.axes = ctx.numbers(operand);
     named.count = element_count(ctx, operand);
   }

@@ -46,7 +46,7 @@ Expected<void> check_operands(const ScalarProgram& program) {
       const DType needed = condition ? DType::boolean : instr.dtype;
       const DType given = program.register_dtype(instr.args[i]);
       if (given != needed)
-        return invalid_model("element types {} and {} do not go together", dtype_name(needed),
+        return invalid_model("element types {} and {} cannot be combined", dtype_name(needed),
                              dtype_name(given));
     }
   }
@@ -183,7 +183,7 @@ Status run_pointwise(const Call& call, ScalarFn scalar) noexcept try {
   Columns(call).evaluate(program);
   return Status::ok;
 } catch (const std::bad_alloc&) {
-  *call.fault = {.code = Code::out_of_memory, .text = "no memory to evaluate elements in"};
+  *call.fault = {.code = Code::out_of_memory, .text = "out of memory while evaluating elements"};
   return Status::fault;
 }
 

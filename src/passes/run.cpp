@@ -28,7 +28,7 @@ std::string all_names() {
 Expected<void> check_names(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (find_pass(name) == nullptr)
-      return fail(Code::invalid_argument, "there is no pass '{}'", name)
+      return fail(Code::invalid_argument, "unknown pass '{}'", name)
           .note("the passes are: " + all_names());
   return {};
 }

@@ -27,8 +27,8 @@ using ObjectId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 inline constexpr SlotId kScratchSlot = 0;
 
-/// What a slot points to when a run begins. Moving slots are set later, by loops, branches and
-/// dynamic tensors.
+/// The memory that a slot points to when a run begins. Moving slots are set later, by loops,
+/// branches and dynamic tensors.
 struct SlotInit {
   enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
   Kind kind = Kind::moving;
@@ -60,7 +60,7 @@ struct Spot {
   [[nodiscard]] bool is_object() const { return object != kNone; }
 };
 
-/// What an object refers to when a run begins.
+/// The initial value of an object when a run begins.
 struct ObjectInit {
   enum class Kind : std::uint8_t { nothing, constant, feed };
   Kind kind = Kind::nothing;
@@ -68,7 +68,8 @@ struct ObjectInit {
   std::int32_t feed = 0;
 };
 
-/// What runs a call: a kernel, the operator's reference, or nothing if all results are empty.
+/// The code that runs a call: a kernel, the operator's reference, or nothing if all results are
+/// empty.
 class CallKernel {
  public:
   CallKernel() = default;
@@ -205,7 +206,7 @@ struct BoundStacked {
   bool apart = false;
 };
 
-/// What `explain` reports about a loop (explain.cpp). Nothing that runs reads it.
+/// The remarks that `explain` reports about a loop (explain.cpp). Nothing that runs reads them.
 struct LoopNotes {
   std::string strategy;  ///< "compiled" or "stepped", and why
   std::string remarks;   ///< other facts about how its steps run
@@ -222,7 +223,7 @@ struct LoopControl {
   Spot trip_operand, condition, keep_going;
 };
 
-/// What passes through a loop.
+/// The values that pass through a loop.
 struct BoundPorts {
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;

@@ -12,7 +12,7 @@ std::string dim_text(const tensor::DimTable& dims, const tensor::Type& type) {
   return text + "]";
 }
 
-/// What the sizes of earlier inputs have fixed a symbol to, and which input did.
+/// The size that an earlier input gave a symbol, and that input.
 struct Solved {
   std::int64_t value = -1;
   std::size_t input = 0;
@@ -29,24 +29,26 @@ Expected<void> check_feeds(const ir::Module& module, std::span<const tensor::Sha
     if (!declared.is_tensor()) continue;
     const auto name = [&] { return module.describe(top.args[i]); };
     if (declared.ranked && declared.rank() != given.rank())
-      return fail(Code::invalid_argument, "input {} has rank {}, the feed has rank {} ({})", name(),
-                  declared.rank(), given.rank(), given.to_string())
+      return fail(Code::invalid_argument, "input {} has rank {}, but the feed has rank {} ({})",
+                  name(), declared.rank(), given.rank(), given.to_string())
           .note("the model declares " + dim_text(module.dims, declared));
     for (int axis = 0; axis < declared.rank(); ++axis) {
       const tensor::Dim dim = declared.dims[static_cast<std::size_t>(axis)];
       if (dim.is_constant()) {
         if (dim.value() != given[axis])
-          return fail(Code::invalid_argument, "input {} has size {} on axis {}, the feed has {}",
-                      name(), dim.value(), axis, given[axis]);
+          return fail(Code::invalid_argument,
+                      "input {} has size {} on axis {}, but the feed has {}", name(), dim.value(),
+                      axis, given[axis]);
         continue;
       }
       Solved& solved = symbols[dim.expr()];
       const tensor::DimKind kind = module.dims.node(dim.expr()).kind;
       if (kind != tensor::DimKind::symbol && kind != tensor::DimKind::fresh) continue;
       if (solved.value >= 0 && solved.value != given[axis])
-        return fail(Code::invalid_argument, "input {} has {} for '{}' on axis {}, input {} has {}",
-                    name(), given[axis], module.dims.to_string(dim), axis,
-                    module.describe(top.args[solved.input]), solved.value);
+        return fail(Code::invalid_argument,
+                    "input {} has {} for '{}' on axis {}, but input {} has {}", name(), given[axis],
+                    module.dims.to_string(dim), axis, module.describe(top.args[solved.input]),
+                    solved.value);
       solved = {given[axis], i};
     }
   }

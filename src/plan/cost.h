@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMinStepsToCompile = 256;
 inline constexpr double kMinOperationsToCompile = 1 << 24;
 
 /// The reason that `explain` gives for a stepped loop that would be compiled with more steps.
-inline constexpr const char* kFewSteps = "so few steps do not pay for compiling";
+inline constexpr const char* kFewSteps = "too few steps to repay compilation";
 
 /// Maximum operations of a body that is compiled as a whole loop.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
@@ -58,9 +58,9 @@ inline constexpr double kNanosecondsPerElement = 0.5;
 /// takes 1.6 to 2.1 times as long as f32, and bf16 three to four times as long.
 inline constexpr double kNanosecondsPerF16 = 1;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
-/// Returns the average time per element if the fraction `halves` of the elements is f16 or bf16.
-constexpr double nanoseconds_per_element(double halves) {
-  return kNanosecondsPerElement + halves * (kNanosecondsPerF16 - kNanosecondsPerElement);
+/// Returns the average time per element if this fraction of the elements is f16 or bf16.
+constexpr double nanoseconds_per_element(double fraction) {
+  return kNanosecondsPerElement + fraction * (kNanosecondsPerF16 - kNanosecondsPerElement);
 }
 
 // Loops poll limits at a pace set by their earlier steps. These say nothing about a branch that was

@@ -1,4 +1,4 @@
-// What became of a loop, for people.
+// Describes how a loop is executed and where it keeps its states, for `explain`.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -19,7 +19,7 @@ std::string compiled_step_by_step(const BoundLoop& loop, const std::string& targ
                    "; not one program for each element: " + loop.notes.why_not_whole_loop->reason;
 }
 
-/// Whether there is code of that body or part of one.
+/// Whether the body or outlined region has been compiled.
 bool has_code(const Plan& plan, const BodyCode& bound, const Expected<Body>& body) {
   if (bound.code.run != nullptr) return true;
   if (!body) return false;
@@ -27,7 +27,7 @@ bool has_code(const Plan& plan, const BodyCode& bound, const Expected<Body>& bod
   return code && *code;
 }
 
-/// A loop whose code holds this one, if there is one.
+/// Returns a loop whose code contains this loop, or nullptr.
 const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   const auto holds = [&](std::uint32_t first, std::uint32_t last) {
@@ -47,7 +47,7 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
 bool takes_one_step(const BoundLoop& loop) { return has_known_trips(loop) && loop.trip_count == 1; }
 
 std::string stepped_once(const BoundLoop& loop) {
-  return "stepped: code of such a body takes over at the second step" + loop.notes.remarks;
+  return "stepped: the body's code takes over at the second step" + loop.notes.remarks;
 }
 
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
@@ -57,11 +57,10 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
   const auto code = plan.bodies.find(body->source);
   if (!code && loop.per_step.decides_late)
     return fmt::format(
-        "stepped: the first steps show how long loops inside are{}; compiled after {} steps, "
-        "unless "
+        "stepped: the first steps show how long inner loops are{}; compiled after {} steps, unless "
         "one of these takes {}",
         loop.notes.remarks, loop.per_step.steps_to_compile, kMinStepsToCompile);
-  if (!code && plan.options.always_compile) return "compiled when it runs" + loop.notes.remarks;
+  if (!code && plan.options.always_compile) return "compiled at run time" + loop.notes.remarks;
   if (!code)
     return fmt::format("stepped: {}{}; compiled after {}", kFewSteps, loop.notes.remarks,
                        counted(loop.per_step.steps_to_compile, "step"));
@@ -70,7 +69,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
                                                  counted(loop.per_step.steps_to_compile, "step")));
 }
 
-/// Of a body with parts that become code, though not all of it does.
+/// Describes a body that cannot be compiled as a whole but has regions that can.
 std::string strategy_of_outlined_regions(const Plan& plan, const Binding& binding,
                                          const BoundLoop& loop) {
   const std::string why = describe(plan, loop.node) + " " + loop.per_step.refusal->reason;
@@ -87,12 +86,11 @@ std::string strategy_of_outlined_regions(const Plan& plan, const Binding& bindin
     instructions += outlined.last - outlined.first;
   }
   if (parts == 0)
-    return fmt::format("{}; {}; outlined regions of it are compiled after {}", loop.notes.strategy,
+    return fmt::format("{}; {}; its outlined regions are compiled after {}", loop.notes.strategy,
                        why, counted(loop.per_step.steps_to_compile, "step"));
   return fmt::format(
-      "compiled in outlined regions: {} of code, with {} of the body's {} instructions, {}; not as "
-      "a whole: "
-      "{}",
+      "compiled in outlined regions: {} of code with {} of the body's {} instructions, {}; not as "
+      "a whole: {}",
       counted(parts, "piece"), instructions, loop.exit - 1 - loop.body, target, why);
 }
 
@@ -114,7 +112,7 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
                                                 : strategy_of_outlined_regions(plan, binding, loop);
 }
 
-/// The code that takes the steps is one element program's.
+/// Whether the steps are run by whole-loop code, which is one element program.
 bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   if (loop.is_compiled_whole()) return true;
   if (!loop.may_become_whole() || binding.plan->options.compiler == nullptr) return false;
@@ -122,7 +120,7 @@ bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   return code && code->has_value();
 }
 
-/// The states that the code keeps in its own memory, where a body's code takes the steps.
+/// Returns the states that the code of a per-step compiled body keeps in its own memory.
 std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   std::set<SlotId> slots;
   if (binding.plan->options.compiler == nullptr) return slots;
@@ -140,17 +138,18 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
   const std::set<SlotId> local = is_program ? std::set<SlotId>() : local_states(binding, loop);
   for (const BoundCarried& port : loop.carried) {
     if (port.argument.is_object())
-      states.emplace_back("a reference that is handed on");
+      states.emplace_back("passed by reference");
     else if (port.argument.is_dynamic())
-      states.emplace_back("in memory that is reserved when the run knows its size");
+      states.emplace_back("in memory reserved at run time, once its size is known");
     else if (port.in_place)
       states.emplace_back("updated in place");
     else if (is_program)
-      states.emplace_back("in registers of the code as far as they suffice, between two buffers");
+      states.emplace_back("in registers as far as they suffice, otherwise double-buffered");
     else if (local.contains(port.argument.slot))
-      states.emplace_back("in registers or memory of the code from its first step to its last");
+      states.emplace_back(
+          "in registers or local memory of the code, from the first step to the last");
     else
-      states.emplace_back("two buffers that take turns, read through a pointer at the end");
+      states.emplace_back("double-buffered, read through a pointer at the end");
   }
   return states;
 }

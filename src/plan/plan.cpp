@@ -24,8 +24,8 @@ std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::siz
 }
 
 std::string missing_slices(std::int64_t steps, std::int64_t slices) {
-  if (steps < slices) return "all scanned values must have as many slices as there are steps";
-  return fmt::format("give it {} slices, or take {} steps at most", steps, slices);
+  if (steps < slices) return "every scanned value needs one slice per step";
+  return fmt::format("give it {} slices, or take at most {} steps", steps, slices);
 }
 
 std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step) {

@@ -21,7 +21,7 @@ struct PlanOptions {
   const jit::Plugin* compiler = nullptr;  ///< null: no loop is compiled
   bool always_compile = false;            ///< even where it does not pay
   bool always_parallel_steps = false;     ///< even for short steps; for tests
-  std::string why_no_compiler = "machine code is switched off";
+  std::string why_no_compiler = "compilation is disabled";
 };
 
 /// Returns the minimum number of steps of one execution for which a loop that is one element

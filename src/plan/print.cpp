@@ -1,4 +1,4 @@
-// The text of plans and bindings, for people.
+// Prints plans and bindings in readable form.
 #include <fmt/format.h>
 
 #include "ir/op_def.h"

@@ -1,4 +1,4 @@
-// The loop nests of bodies, for people.
+// Prints the loop nests of bodies in readable form.
 #include <algorithm>
 
 #include "loopnest/print.h"
@@ -9,7 +9,8 @@
 namespace scanloom::plan {
 namespace {
 
-/// The body before its passes, after each pass that changed something, and which passes did not.
+/// Returns the body before its passes and after each pass that changed it, followed by the names of
+/// the passes that did not.
 std::string text_of_passes(const Body& body, const NestTrace& trace) {
   std::string text, idle;
   std::vector<const NestTrace::Step*> changed;
@@ -18,7 +19,8 @@ std::string text_of_passes(const Body& body, const NestTrace& trace) {
       changed.push_back(&step);
     else
       idle += (idle.empty() ? "" : ", ") + std::string(step.pass);
-  // What the compiler takes: regions also move slots, which is known when their passes are done.
+  // The last text is what the compiler receives: for regions it also lists the slots that move,
+  // which are known only after the passes.
   const std::string compiled = loopnest::print(body.source);
   text = "// before passes\n" + (changed.empty() ? compiled : changed.front()->before);
   for (const NestTrace::Step* step : changed)
@@ -28,7 +30,7 @@ std::string text_of_passes(const Body& body, const NestTrace& trace) {
   return text;
 }
 
-/// The loop whose body has this one as a part of its code, if there is one.
+/// Returns the loop whose compiled body contains this loop, or nullptr.
 const BoundLoop* loop_whose_body_holds(const Binding& binding, const BoundLoop& loop) {
   for (const BoundLoop& other : binding.loops)
     if (other.body > 0 && other.body < loop.body && loop.exit < other.exit &&

@@ -26,7 +26,7 @@ std::int64_t bytes_of(const Binding& binding, const Spot& spot) {
   return elements_of(binding, spot) * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
 }
 
-/// Whether only as much of the first operand is read as there are results.
+/// Whether the operator reads only one element of the first operand per result.
 bool picks(const ir::OpDef* op) {
   return op == &ops::gather_op || op == &ops::gather_elements_op || op == &ops::gather_nd_op ||
          op->access == ir::Access::view;
@@ -52,12 +52,12 @@ double multiplications(const Binding& binding, const BoundCall& call) {
   return product;
 }
 
-/// Of instructions [first, last), both sides of branches.
+/// Returns the work of instructions [first, last). Both regions of a branch count.
 StepWork work_of_code(const Binding& binding, std::uint32_t first, std::uint32_t last) {
   StepWork work;
   for (std::uint32_t at = first; at < last;) {
     const Instruction& instruction = binding.code[at];
-    // Sides of branches are looked through.
+    // Branches are not skipped, so the instructions of both regions are visited.
     at = instruction.op == Op::loop_begin ? end_of_block(binding, at) : at + 1;
     switch (instruction.op) {
       case Op::call: {

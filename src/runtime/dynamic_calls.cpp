@@ -107,7 +107,7 @@ Expected<void> DynamicCalls::place_results(std::uint32_t index,
       SCANLOOM_CHECK_OK(tensors_.reserve(spot, sizes[i], call.node));
       result = values_.operand(spot);
     } else if (!(result.shape() == sizes[i])) {
-      return fail(Code::internal, "{}: sizes {} were bound, {} came out",
+      return fail(Code::internal, "{}: sizes {} were bound, but {} were computed",
                   values_.describe(call.node), result.shape().to_string(), sizes[i].to_string());
     }
   }

@@ -25,17 +25,16 @@ Expected<void> DynamicTensors::reserve(const plan::Spot& spot, const tensor::Sha
     value.lender.reset();
     if (!memory_.make_room(capacity)) capacity = std::max<std::int64_t>(bytes, 64);
     if (!memory_.fits(capacity))
-      return fail(
-                 Code::limit_reached,
-                 "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
-                 "left",
-                 values_.describe(node), capacity, dims.to_string(), memory_.left())
+      return fail(Code::limit_reached,
+                  "{}: {} more bytes for a value of sizes {} exceed the memory budget, of which {} "
+                  "bytes are left",
+                  values_.describe(node), capacity, dims.to_string(), memory_.left())
           .note("raise it with the option max_memory");
     std::unique_ptr<std::byte[]> memory(new (std::nothrow)
                                             std::byte[static_cast<std::size_t>(capacity)]);
     if (!memory)
-      return fail(Code::out_of_memory, "{}: no memory for {} bytes", values_.describe(node),
-                  capacity);
+      return fail(Code::out_of_memory, "{}: out of memory: {} bytes are needed",
+                  values_.describe(node), capacity);
     prefer_large_pages(memory.get(), static_cast<std::size_t>(capacity));
     value.storage = std::make_shared<Storage>(std::move(memory), capacity, memory_.budget());
     memory_.note_taken();

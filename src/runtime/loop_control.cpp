@@ -53,7 +53,7 @@ Expected<bool> LoopControl::enter(std::uint32_t index, const Limits& limits) {
   }
   if (!runs) state.trip = 0;
   if (runs && state.limited && limit == 0)
-    return fail(Code::limit_reached, "{}: the step limit of 0 (max_steps) allows no step",
+    return fail(Code::limit_reached, "{}: the step limit of 0 (max_steps) allows no steps",
                 values_.describe(loop.node));
   return state.trip > 0;
 }

@@ -100,7 +100,7 @@ Expected<void> Objects::store(const ObjectRef& value, const plan::Spot& spot, ir
   }
   const plan::Layout& layout = values_.binding.layouts[static_cast<std::size_t>(spot.layout)];
   if (!(layout.dims == tensor.shape()))
-    return fail(Code::invalid_argument, "{}: the result has sizes {}, {} were expected",
+    return fail(Code::invalid_argument, "{}: the result has sizes {}, but {} were expected",
                 values_.describe(node), tensor.shape().to_string(), layout.dims.to_string());
   if (tensor.elements() > 0)
     tensor::copy_strided(spot.dtype, layout.dims.dims(),

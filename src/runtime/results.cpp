@@ -40,7 +40,7 @@ Expected<RunResult> begin_results(Values& values, ResultMemory& memory,
     const auto bytes =
         output.shape.elements() * static_cast<std::int64_t>(dtype_bytes(output.dtype));
     std::shared_ptr<std::byte[]> taken = memory.take(bytes);
-    if (!taken) return fail(Code::out_of_memory, "no memory for a result of {} bytes", bytes);
+    if (!taken) return fail(Code::out_of_memory, "out of memory: a result needs {} bytes", bytes);
     const void* data = taken.get();
     result.outputs.emplace_back(output.dtype, output.shape, std::move(taken), data);
   }
@@ -72,9 +72,10 @@ Expected<void> finish_results(Values& values, RunMemory& memory, RunResult& resu
     const std::int64_t bytes =
         source.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
     if (!memory.make_room(copied + bytes))
-      return fail(Code::limit_reached,
-                  "result {} of sizes {} needs {} bytes, {} bytes of the memory budget are left", i,
-                  source.shape().to_string(), bytes, memory.left() - copied)
+      return fail(
+                 Code::limit_reached,
+                 "result {} of sizes {} needs {} bytes, but {} bytes of the memory budget are left",
+                 i, source.shape().to_string(), bytes, memory.left() - copied)
           .note("raise it with the option max_memory");
     copied += bytes;
     memory.note_taken(copied);

@@ -23,7 +23,7 @@ Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> bi
   SCANLOOM_CHECK_OK(check_fixed_bytes(*binding, budget, 0));
   const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   AlignedBytes arena = allocate_aligned(bytes);
-  if (!arena) return fail(Code::out_of_memory, "no memory for an arena of {} bytes", bytes);
+  if (!arena) return fail(Code::out_of_memory, "out of memory: the arena needs {} bytes", bytes);
   auto state = std::make_unique<RunState>(std::move(binding), std::move(arena), max_threads);
   if (!results) results = std::make_shared<ResultMemory>();
   return std::unique_ptr<Run>(new Run(std::move(state), std::move(results)));

@@ -23,10 +23,10 @@ Expected<void> check_fixed_bytes(const plan::Binding& binding, MemoryBudget& bud
   if (bytes > budget.bytes()) budget.measure(held);
   if (bytes <= budget.bytes()) return {};
   Error error = fail(Code::limit_reached,
-                     "the run needs {} bytes ({} for results), the memory budget is {} bytes",
+                     "the run needs {} bytes ({} for results), but the memory budget is {} bytes",
                      bytes, binding.result_bytes, budget.bytes());
   if (binding.largest.valid())
-    error.note(fmt::format("{} makes the largest value, of {} bytes",
+    error.note(fmt::format("{} produces the largest value, of {} bytes",
                            plan::describe(*binding.plan, binding.largest), binding.largest_bytes));
   error.note("raise it with the option max_memory");
   return error;

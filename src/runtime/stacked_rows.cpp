@@ -33,7 +33,7 @@ std::int64_t bytes_of(const tensor::Shape& dims, DType dtype) {
 Error too_many_rows(const std::string& loop, std::int64_t steps, std::int64_t bytes,
                     std::int64_t left) {
   return fail(Code::limit_reached,
-              "{}: the rows of {} steps need {} bytes, {} bytes of the memory budget are left",
+              "{}: the rows of {} steps need {} bytes, but {} bytes of the memory budget are left",
               loop, steps, bytes, left)
       .note("raise it with the option max_memory");
 }

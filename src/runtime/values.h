@@ -77,8 +77,8 @@ Expected<T> Values::scalar(const plan::Spot& spot, ir::NodeId node) {
   if (spot.is_dynamic())
     if (const std::int64_t elements = dynamic(spot).dims.elements(); elements != 1)
       return fail(Code::invalid_argument,
-                  "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
-                  elements);
+                  "{}: its trip count or condition has {} elements, but 1 is needed",
+                  describe(node), elements);
   // Reading a byte other than 0 or 1 as a bool is undefined behaviour.
   if constexpr (std::is_same_v<T, bool>) return *address(spot) != std::byte{0};
   T value;

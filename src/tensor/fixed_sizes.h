@@ -15,8 +15,8 @@ Expected<void> check_fixed_sizes(Describe state, std::int64_t step, const Shape&
                                  const Shape& after) {
   if (before == after) return {};
   return fail(Code::invalid_argument,
-              "{} has sizes {} before step {}, the step makes it {}; its sizes are fixed", state(),
-              before.to_string(), step, after.to_string());
+              "{} has sizes {} before step {}, but the step makes it {}; its sizes are fixed",
+              state(), before.to_string(), step, after.to_string());
 }
 
 }  // namespace scanloom::tensor

@@ -37,7 +37,7 @@ Expected<void> MemoryAccount::check(std::int64_t bytes) {
   for (int i = 0; i < 2 && make_room_ && bytes > left(); ++i) elsewhere_ = make_room_();
   if (bytes > left())
     return fail(Code::limit_reached,
-                "the run needs {} more bytes, {} bytes of the memory budget are left", bytes,
+                "the run needs {} more bytes, but {} bytes of the memory budget are left", bytes,
                 std::max<std::int64_t>(left(), 0))
         .note("raise it with the option max_memory");
   return {};

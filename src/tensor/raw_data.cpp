@@ -21,13 +21,14 @@ std::size_t element_alignment(DType dtype) {
 
 Expected<Shape> shape_of(std::span<const std::int64_t> dims) {
   if (dims.size() > static_cast<std::size_t>(kMaxRank))
-    return fail(Code::unsupported, "it has {} axes, at most {} are possible", dims.size(),
+    return fail(Code::unsupported, "it has {} axes, but at most {} are allowed", dims.size(),
                 kMaxRank);
   for (std::size_t axis = 0; axis < dims.size(); ++axis)
     if (dims[axis] < 0) return invalid_model("its axis {} has {} elements", axis, dims[axis]);
   Shape shape(dims);
   if (!shape.checked_elements())
-    return invalid_model("its shape {} holds more elements than a tensor may", shape.to_string());
+    return invalid_model("its shape {} has more elements than a tensor may have",
+                         shape.to_string());
   return shape;
 }
 
@@ -72,7 +73,7 @@ Expected<Tensor> tensor_of_raw(DType dtype, const Shape& shape, OwnedBytes data)
   const std::int64_t elements = shape.elements();
   const std::uint64_t needs = file_bytes(dtype, elements);
   if (data.bytes.size() < needs || (data.has_length && data.bytes.size() > needs))
-    return invalid_model("its data has {} bytes, its shape {} needs {}", data.bytes.size(),
+    return invalid_model("its data has {} bytes, but its shape {} needs {}", data.bytes.size(),
                          shape.to_string(), needs);
   if (dtype_file_bits(dtype) < 8) {
     SCANLOOM_TRY(Tensor tensor, Tensor::zeros(dtype, shape));

@@ -25,9 +25,8 @@ std::size_t block_count(const Tensor& tensor, int axis) {
 Expected<Shape> joined_shape(std::span<const Tensor> rows, int axis, bool insert) {
   Shape shape = rows[0].shape();
   if (insert && shape.rank() == kMaxRank)
-    return fail(Code::unsupported,
-                "rows of {} axes cannot be stacked: {} are the most there can be", shape.rank(),
-                kMaxRank);
+    return fail(Code::unsupported, "rows of {} axes cannot be stacked: the limit is {} axes",
+                shape.rank(), kMaxRank);
   if (insert) {
     shape.insert(axis, static_cast<std::int64_t>(rows.size()));
   } else {
@@ -76,16 +75,16 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
 
 Error row_that_changes(const std::string& port, std::int64_t step, const Shape& sizes,
                        const Shape& first) {
-  return fail(Code::invalid_argument, "{} has a row of sizes {} in step {}, and {} in step 0", port,
+  return fail(Code::invalid_argument, "{} has a row of sizes {} in step {}, but {} in step 0", port,
               sizes.to_string(), step, first.to_string())
-      .note("all rows of a stacked output have the same sizes");
+      .note("all rows of a stacked output must have the same sizes");
 }
 
 Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
                          FunctionRef<std::string()> port, std::int64_t axis, bool insert) {
   const int last = insert ? row.shape().rank() : row.shape().rank() - 1;
   if (axis > last)
-    return fail(Code::invalid_argument, "{} has rows of sizes {} and no axis {}", port(),
+    return fail(Code::invalid_argument, "{} has rows of sizes {}, which have no axis {}", port(),
                 row.shape().to_string(), axis);
   if (rows.empty()) return {};
   Shape first = rows[0].shape();

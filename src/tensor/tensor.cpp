@@ -19,7 +19,8 @@ struct FreeAligned {
 Expected<std::shared_ptr<const void>> allocate(std::size_t bytes) {
   const std::size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
   void* data = ::operator new(padded, std::align_val_t{kAlign}, std::nothrow);
-  if (data == nullptr) return fail(Code::out_of_memory, "cannot allocate {} bytes", padded);
+  if (data == nullptr)
+    return fail(Code::out_of_memory, "out of memory: cannot allocate {} bytes", padded);
   std::memset(data, 0, padded);
   return std::shared_ptr<const void>(data, FreeAligned{});
 }

@@ -122,7 +122,7 @@ Expected<std::string> TextReader::string() {
   if (peek() != '"') return error("expected a string in double quotes");
   std::size_t end = at_ + 1;
   while (end < text_.size() && text_[end] != '"') end += text_[end] == '\\' ? 2 : 1;
-  if (end >= text_.size()) return error("the string does not end");
+  if (end >= text_.size()) return error("the string is not terminated");
   auto value = text::unquote(text_.substr(at_ + 1, end - at_ - 1));
   if (!value) return error("the string has a broken escape");
   advance(end + 1 - at_);
@@ -132,7 +132,7 @@ Expected<std::string> TextReader::string() {
 Expected<DType> TextReader::dtype() {
   SCANLOOM_TRY(const std::string_view found, name());
   const auto dtype = dtype_from_name(found);
-  if (!dtype) return error(fmt::format("there is no element type '{}'", found));
+  if (!dtype) return error(fmt::format("unknown element type '{}'", found));
   return *dtype;
 }
 
@@ -142,7 +142,7 @@ Expected<Type> TextReader::type(DimTable& dims) {
   while (true) {
     const bool sequence = take_keyword("sequence");
     if (!sequence && !take_keyword("optional")) break;
-    if (++open > Type::kMaxWraps) return error("too many sequences and optionals in each other");
+    if (++open > Type::kMaxWraps) return error("sequences and optionals are nested too deeply");
     type.wraps.push_back(sequence ? Wrap::sequence : Wrap::optional);
     SCANLOOM_CHECK_OK(expect('('));
   }
@@ -153,7 +153,7 @@ Expected<Type> TextReader::type(DimTable& dims) {
     if (!type.dims.empty()) SCANLOOM_CHECK_OK(expect(','));
     SCANLOOM_TRY(const std::string_view text, dim_text());
     const auto dim = dims.parse(text);
-    if (!dim) return error(fmt::format("'{}' is no size", text));
+    if (!dim) return error(fmt::format("'{}' is not a size", text));
     type.dims.push_back(*dim);
   }
   SCANLOOM_CHECK_OK(expect(']'));
@@ -216,7 +216,7 @@ Expected<Tensor> TextReader::elements(DType dtype, const Shape& shape) {
     SCANLOOM_TRY(const std::string_view text, word());
     bytes.resize(bytes.size() + width);
     if (!text::read_element(text, dtype, bytes.data() + bytes.size() - width))
-      return error(fmt::format("'{}' is no {}", text, dtype_name(dtype)));
+      return error(fmt::format("'{}' is not a valid {}", text, dtype_name(dtype)));
   }
   return Tensor::copy_of(dtype, shape, bytes.data());
 }
@@ -233,9 +233,9 @@ Expected<Tensor> TextReader::strings(const Shape& shape) {
 
 Expected<Tensor> TextReader::left_out(DType dtype, const Shape& shape) {
   SCANLOOM_TRY(const std::int64_t count, integer());
-  if (count != shape.elements()) return error("the number of elements does not fit the sizes");
+  if (count != shape.elements()) return error("the number of elements does not match the sizes");
   left_out_ += count;
-  if (left_out_ > kMaxLeftOut) return error("the text leaves out too many elements");
+  if (left_out_ > kMaxLeftOut) return error("the text omits too many elements");
   SCANLOOM_CHECK_OK(expect_keyword("elements"));
   SCANLOOM_CHECK_OK(expect('>'));
   return Tensor::zeros(dtype, shape);

@@ -11,7 +11,7 @@ namespace {
 
 Expected<Shape> shape_of(const View& view, std::string_view what) {
   if (view.shape.size() > static_cast<std::size_t>(kMaxRank))
-    return fail(Code::invalid_argument, "{} has rank {}, the largest is {}", what,
+    return fail(Code::invalid_argument, "{} has rank {}, but the limit is {}", what,
                 view.shape.size(), kMaxRank);
   const Shape shape{std::span<const std::int64_t>(view.shape)};
   if (!shape.checked_elements())
@@ -111,7 +111,7 @@ Expected<Tensor> tensor_of(const View& view, std::string_view what) {
 
 Expected<Tensor> copy_of(const View& view, std::string_view what) {
   if (view.kind != ValueKind::tensor || view.dtype == DType::string)
-    return fail(Code::unsupported, "{} is no tensor of numbers, which alone can be kept", what);
+    return fail(Code::unsupported, "{} is not a numeric tensor; only these can be kept", what);
   SCANLOOM_TRY(Tensor made, tensor_of(view, what));
   if (made.data() != view.data) return made;
   return Tensor::copy_of(made.dtype(), made.shape(), made.data());

@@ -349,7 +349,7 @@ TEST(CApi, RunsThatCannotBeGiveNothing) {
   EXPECT_EQ(outcome.values[0], nullptr);
   outcome = run(session, {start.get(), xs.get()}, 3);
   EXPECT_THAT(scanloom_error_text(outcome.error.get()),
-              HasSubstr("3 outputs are asked for, but the model has 2"));
+              HasSubstr("3 outputs are requested, but the model has 2"));
   outcome = run(session, {start.get(), nullptr}, 2);
   EXPECT_THAT(scanloom_error_text(outcome.error.get()), HasSubstr("'inputs[1]' is NULL"));
   outcome = run(session, {xs.get(), start.get()}, 2);

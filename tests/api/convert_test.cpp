@@ -81,7 +81,7 @@ TEST_F(Conversion, ReplacesNothingThatItReadsOrThatBelongsToOthers) {
   ASSERT_TRUE(sums().to_openvino(path("f.xml")));
   const auto itself = convert(path("f.xml"), path("f.xml"));
   EXPECT_EQ(itself.error().code(), Code::invalid_argument);
-  EXPECT_THAT(itself.error().text(), testing::HasSubstr("belongs to the model that is read"));
+  EXPECT_THAT(itself.error().text(), testing::HasSubstr("belongs to the model being read"));
   ASSERT_TRUE(sums().to_onnx(path("g.onnx")));
   std::ofstream(path("h.bin")) << "somebody's";
   const auto other = convert(path("g.onnx"), path("h.xml"));
@@ -98,7 +98,7 @@ TEST_F(Conversion, LeavesNothingBehindWhereItFails) {
   const auto missing = convert(path("none.onnx"), path("g.onnx"));
   EXPECT_EQ(missing.error().code(), Code::not_found);
   const auto unknown = convert(path("f.onnx"), path("g.txt"));
-  EXPECT_THAT(unknown.error().text(), testing::HasSubstr("neither in .onnx nor in .xml"));
+  EXPECT_THAT(unknown.error().text(), testing::HasSubstr("in neither .onnx nor .xml"));
   EXPECT_EQ(files(), 2u);
 }
 

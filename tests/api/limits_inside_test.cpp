@@ -114,7 +114,7 @@ TEST(Limits, OfLoopsWithoutEndHoldInsideOfACompiledBody) {
   }
 }
 
-/// "last": m0 f32[64,64]; the i-th of 2 steps takes cheap[i] steps over a number, then dear[i]
+/// "last": m0 f32[64,64]; the i-th of 2 steps takes cheap[i] steps over a number, then expensive[i]
 /// steps, each of which multiplies m by itself.
 std::string cheap_and_dear() {
   GraphBytes add, multiply, outer;
@@ -132,12 +132,14 @@ std::string cheap_and_dear() {
       NodeBytes("ReduceMean", {"m"}, {"mean"}).integer("keepdims", 1),
       NodeBytes("Loop", {"few", "", "mean"}, {"a"}).name("cheap").graph("body", add.bytes()),
       NodeBytes("Add", {"m", "a"}, {"b"}),
-      NodeBytes("Loop", {"many", "", "b"}, {"next"}).name("dear").graph("body", multiply.bytes())};
+      NodeBytes("Loop", {"many", "", "b"}, {"next"})
+          .name("expensive")
+          .graph("body", multiply.bytes())};
   ModelBytes model;
   model.graph.inputs = {value_info("m0", kFloat, {64, 64}), value_info("cheap", kInt64, {2}),
-                        value_info("dear", kInt64, {2})};
+                        value_info("expensive", kInt64, {2})};
   model.graph.outputs = {value_info("last")};
-  model.graph.nodes = {NodeBytes("Scan", {"m0", "cheap", "dear"}, {"last"})
+  model.graph.nodes = {NodeBytes("Scan", {"m0", "cheap", "expensive"}, {"last"})
                            .name("outer")
                            .integer("num_scan_inputs", 2)
                            .graph("body", outer.bytes())};
@@ -145,19 +147,20 @@ std::string cheap_and_dear() {
 }
 
 TEST(Limits, HoldInACompiledBodyWhoseLoopsInsideTakeStepsOfManyLengths) {
-  const std::int64_t cheap[] = {1, 1 << 21}, dear[] = {1, std::int64_t{1} << 40};
+  const std::int64_t cheap[] = {1, 1 << 21}, expensive[] = {1, std::int64_t{1} << 40};
   const std::vector<float> m(std::size_t{64} * 64, 0);
   const Session session = load(cheap_and_dear(), {.execution = Execution::compiled});
   RunOptions options;
   options.deadline = 1;
   const auto begun = std::chrono::steady_clock::now();
-  const auto results = session.run(
-      {{"m0", view(m.data(), {64, 64})}, {"cheap", view(cheap, {2})}, {"dear", view(dear, {2})}},
-      options);
+  const auto results = session.run({{"m0", view(m.data(), {64, 64})},
+                                    {"cheap", view(cheap, {2})},
+                                    {"expensive", view(expensive, {2})}},
+                                   options);
   const auto taken = std::chrono::steady_clock::now() - begun;
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().code(), Code::limit_reached);
-  EXPECT_THAT(results.error().message(), HasSubstr("'dear'"));
+  EXPECT_THAT(results.error().message(), HasSubstr("'expensive'"));
   EXPECT_LT(taken, std::chrono::seconds(3));
 }
 

@@ -37,10 +37,10 @@ TEST(ModelFormat, WhatIsNoModelIsTold) {
   expect_refused(" \n", "m.xml", "is a text of 2 bytes that begins with ' '");
   expect_refused("\xEF\xBB\xBF", "m.xml", "is a text of 3 bytes");
   expect_refused("version git-lfs/v1\noid sha256:00\nsize 1\n", "m.onnx",
-                 "'m.onnx' is a pointer of Git LFS");
-  expect_refused(std::string_view("\xFF\xFE<\0n\0", 6), "m.xml", "text in UTF-16");
+                 "'m.onnx' is a Git LFS pointer");
+  expect_refused(std::string_view("\xFF\xFE<\0n\0", 6), "m.xml", "UTF-16 text");
   expect_refused(std::string_view("PK\x03\x04", 4), "m.XML",
-                 "no XML: its first byte is 80, not '<'");
+                 "not XML: its first byte is 80, not '<'");
 }
 
 TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
@@ -50,13 +50,13 @@ TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
       {"\n<html lang='x'><TITLE>a\nb</TITLE>", "with the title 'a b'"},
       {"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>", "the error 'NoSuchKey'"},
       {"\x1f\x8b\x08\0"sv, "is compressed with gzip: unpack it"},
-      {"\x18\0\0\0TFL3"sv, "is a model of TensorFlow Lite"},
+      {"\x18\0\0\0TFL3"sv, "is a TensorFlow Lite model"},
       {"\x08\0\0\0ORTM"sv, "is in the ORT format"},
       {"\x89HDF\r\n\x1a\n"sv, "is in the HDF5 format"},
-      {"\x93NUMPY\x01"sv, "is an array of NumPy"},
-      {"\x80\x04\x95"sv, "is a pickle of Python"},
-      {"(dp0\nVw\np1\nI1\ns."sv, "is a pickle of Python"},
-      {"}q\0."sv, "is a pickle of Python"},
+      {"\x93NUMPY\x01"sv, "is a NumPy array"},
+      {"\x80\x04\x95"sv, "is a Python pickle"},
+      {"(dp0\nVw\np1\nI1\ns."sv, "is a Python pickle"},
+      {"}q\0."sv, "is a Python pickle"},
       {"\x40\0\0\0\0\0\0\0{\"w"sv, "is a safetensors file"},
       {"PK\x05\x06\0\0"sv, "is an empty zip archive"},
       {"\x02\0\0\0\0\0\0\0{}"sv, "is a safetensors file"},
@@ -79,7 +79,7 @@ TEST(ModelFormat, WeightsAreToldWithTheirModel) {
   EXPECT_THAT(described_weights("/some/where/m.BIN"),
               testing::AllOf(HasSubstr("load 'm.xml'"), HasSubstr("missing")));
   EXPECT_EQ(described_weights("m.onnx"), "");
-  expect_refused(std::string_view("\x01\x02", 2), "m.bin", "'m.bin' is no model: a .bin holds");
+  expect_refused(std::string_view("\x01\x02", 2), "m.bin", "'m.bin' is not a model: a .bin holds");
   EXPECT_EQ(*format_of(std::string_view("\x08\x08", 2), "m.bin"), ModelFormat::onnx);
 }
 

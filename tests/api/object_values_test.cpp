@@ -178,7 +178,7 @@ TEST(ObjectValues, MistakesAreNamed) {
   EXPECT_THAT(error([](Fed& fed) { fed.s.items[0].data = nullptr; }),
               HasSubstr("item 0 of feed 's' has sizes [2] but no data"));
   EXPECT_THAT(error([](Fed& fed) { fed.o.items = {fed.s, fed.s}; }),
-              HasSubstr("feed 'o' is an optional of 2 items, 1 is the most"));
+              HasSubstr("feed 'o' has 2 items, but an optional holds at most 1"));
   EXPECT_THAT(error([](Fed& fed) { fed.o = fed.x; }),
               HasSubstr("feed 'o' is float, not a sequence of float"));
   EXPECT_THAT(error([](Fed& fed) { fed.a = fed.x; }),

@@ -1,4 +1,4 @@
-// Functions saved and loaded; files that hold no saved function, or a damaged one.
+// Saving and loading functions; files that are damaged or are not saved functions.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>
@@ -89,13 +89,13 @@ TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
   write("something else");
   EXPECT_THAT(
       Function::load(path_).error().message(),
-      testing::HasSubstr("is no saved function: it does not begin with 'scanloom function'"));
+      testing::HasSubstr("is not a saved function: it does not begin with 'scanloom function'"));
   write("\x08\x07\x12\x07pytorch");
   const auto model = Function::load(path_);
   EXPECT_EQ(model.error().code(), Code::invalid_model);
   const std::string name = "'" + std::filesystem::path(path_).filename().string() + "'";
   EXPECT_THAT(model.error().message(),
-              testing::StartsWith(name + " is a model of ONNX, not a saved function"));
+              testing::StartsWith(name + " is an ONNX model, not a saved function"));
   EXPECT_THAT(model.error().message(), testing::HasSubstr("Session::load"));
   write("");
   EXPECT_THAT(Function::load(path_).error().message(), testing::HasSubstr("is empty"));
@@ -110,7 +110,7 @@ TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code(), Code::unsupported);
   EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 4"));
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 3"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("formats up to 3"));
 }
 
 TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {

@@ -234,8 +234,8 @@ TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {
 }
 
 TEST(Session, ExplainsWhereStatesLie) {
-  const std::string in_turns = "f32[2], two buffers that take turns";
-  const std::string in_registers = "f32[2], in registers of the code";
+  const std::string in_turns = "f32[2], double-buffered";
+  const std::string in_registers = "f32[2], in registers";
   for (const Execution execution : {Execution::stepped, Execution::compiled}) {
     const Session session = load(running_sums(), {.execution = execution});
     EXPECT_THAT(session.explain(), ::testing::Not(HasSubstr("buffers"))) << "not decided yet";

@@ -1,4 +1,4 @@
-// Values in ONNX's own form, whole, nested and broken; and models that are no files.
+// Values in ONNX's serialized form, valid, nested and malformed; and models that are not files.
 #include <scanloom/stored_value.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Stream: states kept from push to push, all or none.
+// Stream: the states that a push leaves to the next one, which are committed together or not at
+// all.
 #include <scanloom/session.h>
 
 #include <gmock/gmock.h>
@@ -62,7 +63,7 @@ TEST(Stream, GoesOnWhereAnotherOneWasSaved) {
                    Value(DType::f32, {2}, std::make_shared<const std::array<float, 2>>()));
   const auto restored = stream.restore(other);
   ASSERT_FALSE(restored);
-  EXPECT_THAT(restored.error().message(), HasSubstr("keeps no state 'nobody'"));
+  EXPECT_THAT(restored.error().message(), HasSubstr("has no state 'nobody'"));
   EXPECT_THAT(last_after(stream, 1), ElementsAre(106, 210)) << "it keeps what it had";
 }
 
@@ -109,7 +110,7 @@ TEST(Stream, KeepsWhatLoopsCarryWhereNoStateIsNamed) {
   EXPECT_EQ(floats(results->at("sums")), rows);
   const auto late = whole.push({{"xs", view(kXs, {4, 2})}, {"start", view(start, {2})}});
   ASSERT_FALSE(late);
-  EXPECT_THAT(late.error().message(), HasSubstr("'start' is read where a stream begins"));
+  EXPECT_THAT(late.error().message(), HasSubstr("'start' is only read when a stream begins"));
   whole.reset();
   EXPECT_FALSE(whole.push({{"xs", view(kXs, {1, 2})}}));
 }

@@ -1,4 +1,4 @@
-// Elements of values as C++ types: the type that they have, and none else in silence.
+// Elements of values as C++ types: the matching type is accepted, any other is an error.
 #include <scanloom/value.h>
 
 #include <array>
@@ -83,12 +83,14 @@ TEST(Value, IsReadAsItsOwnTypeAlone) {
 
 TEST(Value, SaysWhatReadsIt) {
   const auto told = [](DType dtype) { return zeros(dtype).try_as<StringRef>().error().text(); };
-  EXPECT_EQ(told(DType::f32), "the value is f32[1,2], not string: as<float>() reads it");
-  EXPECT_EQ(told(DType::i64), "the value is i64[1,2], not string: as<std::int64_t>() reads it");
-  EXPECT_EQ(told(DType::boolean), "the value is boolean[1,2], not string: as<bool>() reads it");
-  EXPECT_EQ(told(DType::bf16), "the value is bf16[1,2], not string: data() reads it");
+  EXPECT_EQ(told(DType::f32), "the value is f32[1,2], not string: use as<float>() to read it");
+  EXPECT_EQ(told(DType::i64),
+            "the value is i64[1,2], not string: use as<std::int64_t>() to read it");
+  EXPECT_EQ(told(DType::boolean),
+            "the value is boolean[1,2], not string: use as<bool>() to read it");
+  EXPECT_EQ(told(DType::bf16), "the value is bf16[1,2], not string: use data() to read it");
   EXPECT_EQ(zeros(DType::string).try_as<double>().error().text(),
-            "the value is string[1,2], not f64: strings() reads it");
+            "the value is string[1,2], not f64: use strings() to read it");
 }
 
 TEST(Value, OfNoElementsIsReadAsWell) {
@@ -97,7 +99,7 @@ TEST(Value, OfNoElementsIsReadAsWell) {
   EXPECT_FALSE(none.try_as<double>());
   EXPECT_THAT(Value().as<float>(), IsEmpty());
   EXPECT_EQ(thrown([] { return Value().as<std::int32_t>(); }),
-            "the value is f32[], not i32: as<float>() reads it");
+            "the value is f32[], not i32: use as<float>() to read it");
 }
 
 TEST(Value, OfSeveralTensorsIsReadByItem) {
@@ -106,7 +108,7 @@ TEST(Value, OfSeveralTensorsIsReadByItem) {
     const Value value(kind, DType::f32, {of_floats({1, 2})});
     EXPECT_EQ(value.try_as<float>().error().text(),
               "the value is " + std::string(what) +
-                  " of f32, not a tensor of f32: items() has its tensors");
+                  " of f32, not a tensor of f32: use items() for its tensors");
     EXPECT_THAT(thrown([&] { return value.as<double>(); }), HasSubstr("not a tensor of f64"));
     EXPECT_THAT(value.items()[0].as<float>(), ElementsAre(1, 2));
   }
@@ -120,7 +122,7 @@ TEST(Value, OfStringsIsReadAsStringsAlone) {
   EXPECT_THAT(value.strings(), ElementsAre("a", ""));
   EXPECT_EQ(value.as<StringRef>()[0].view(), "a");
   EXPECT_EQ(of_floats({1}).try_strings().error().text(),
-            "the value is f32[1], not string: as<float>() reads it");
+            "the value is f32[1], not string: use as<float>() to read it");
   EXPECT_THAT(thrown([] { return of_floats({1}).strings(); }), HasSubstr("f32[1], not string"));
   EXPECT_THAT(thrown([] { return Value(ValueKind::sequence, DType::string, {}).strings(); }),
               HasSubstr("a sequence of string, not a tensor of string"));
@@ -154,16 +156,16 @@ TEST(Results, AreNamedByErrors) {
   const auto other = results->try_as<double>("sums");
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code(), Code::invalid_argument);
-  EXPECT_EQ(other.error().text(), "value 'sums' is f32[2,2], not f64: as<float>() reads it");
+  EXPECT_EQ(other.error().text(), "value 'sums' is f32[2,2], not f64: use as<float>() to read it");
   EXPECT_EQ(thrown([&] { return (*results)[1].as<double>(); }), other.error().text());
   EXPECT_EQ(thrown([&] { return results->at("last").as<bool>(); }),
-            "value 'last' is f32[2], not boolean: as<float>() reads it");
+            "value 'last' is f32[2], not boolean: use as<float>() to read it");
 
   const auto unknown = results->try_as<float>("sum");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), Code::not_found);
   EXPECT_EQ(unknown.error().message(),
-            "there is no result 'sum'\n  note: the results are 'last', 'sums'");
+            "unknown result 'sum'\n  note: the results are 'last', 'sums'");
   EXPECT_EQ(results->find("sum"), nullptr);
   EXPECT_THROW((void)results->at("sum"), Failure);
   EXPECT_THAT(Results().try_as<float>("y").error().message(), HasSubstr("there are no results"));

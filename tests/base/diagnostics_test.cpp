@@ -43,11 +43,11 @@ TEST(Diagnostics, KeepsABoundedNumberOfBoundedTexts) {
   ASSERT_EQ(diagnostics.errors().size(), 1000u);
   EXPECT_EQ(diagnostics.errors()[0].text().size(), 1u << 14);
   EXPECT_EQ(diagnostics.errors()[0].notes().size(), 1u);
-  EXPECT_EQ(diagnostics.errors().back().notes().back(), "further errors are left out");
+  EXPECT_EQ(diagnostics.errors().back().notes().back(), "further errors are omitted");
   EXPECT_NE(diagnostics.first().message().find("1499 more"), std::string::npos);
   ASSERT_EQ(diagnostics.warnings().size(), 1000u);
   EXPECT_EQ(diagnostics.warnings()[0].size(), 1u << 14);
-  EXPECT_EQ(diagnostics.warnings().back(), "further warnings are left out");
+  EXPECT_EQ(diagnostics.warnings().back(), "further warnings are omitted");
 }
 
 TEST(Diagnostics, KeepTakesOnlyErrors) {

@@ -45,8 +45,8 @@ T expected_dot(const T* a, std::int64_t stride_a, const T* b, std::int64_t strid
 
 template <class T>
 class Dot : public testing::Test {};
-using Reals = testing::Types<float, double>;
-TYPED_TEST_SUITE(Dot, Reals);
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(Dot, Floats);
 
 // (1 + e)^2 - (1 + 2 e) is e^2 with one rounding and 0 with two, e^2 being half a unit of 1 + 2 e.
 TYPED_TEST(Dot, MultiplyAddRoundsAsTheInstructionSetDoes) {

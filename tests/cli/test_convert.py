@@ -53,7 +53,7 @@ def test_weights_in_a_file_beside(tmp_path):
     scanloom("convert", tmp_path / "in.onnx", out, "--external-data")  # replaced
     os.remove(out)
     refused = scanloom("convert", tmp_path / "in.onnx", out, "--external-data", expect=BAD)
-    assert "out.onnx.data' would be replaced, and there is no" in refused.stderr
+    assert "out.onnx.data' would be replaced, but there is no" in refused.stderr
 
 
 def test_files_are_replaced_whole_or_not_at_all(sums, tmp_path):
@@ -72,14 +72,14 @@ def test_the_model_itself_is_not_replaced(sums, tmp_path):
     os.link(sums, tmp_path / "same.onnx")
     for target in (sums, tmp_path / "same.onnx"):
         answer = scanloom("convert", sums, target, expect=BAD)
-        assert "belongs to the model that is read: choose another name" in answer.stderr
+        assert "belongs to the model being read; choose another name" in answer.stderr
     assert sums.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["a", "a.bin", "a.onnx.gz", ".onnx"])
 def test_other_extensions(sums, tmp_path, name):
     answer = scanloom("convert", sums, tmp_path / name, expect=BAD)
-    assert "ends neither in .onnx nor in .xml" in answer.stderr
+    assert "ends in neither .onnx nor .xml" in answer.stderr
 
 
 def test_places_that_cannot_be_written(sums, tmp_path):
@@ -131,7 +131,7 @@ def test_fixed_inputs(sums, tmp_path, extension):
      (["--dim", "m=3"], "the model has no size 'm'"),
      (["--dim", "x.1=3"], "axis 1 of input 'x' is 2, not 3"),
      (["--feed", "z=1"], "the model has no input 'z'"),
-     (["--feed", "start=one"], "is no number, zeros, ones or random")],
+     (["--feed", "start=one"], "is not a number, zeros, ones or random")],
 )  # fmt: skip
 def test_fixed_inputs_that_do_not_fit(sums, tmp_path, arguments, words):
     answer = scanloom("convert", sums, tmp_path / "fixed.onnx", *arguments, expect=BAD)

@@ -82,7 +82,7 @@ def test_bytes_that_are_no_small_number_are_refused(tmp_path, name, bytes_):
     identity_model(tmp_path / "model.onnx", SMALL[name][1])
     np.save(tmp_path / "x.npy", bytes_)
     answer = scanloom("run", "model.onnx", "--feed", "x=x.npy", cwd=tmp_path, expect=BAD)
-    assert f"x.npy: at [0] it is {bytes_[0]}, which is no {name}" in answer.stderr
+    assert f"x.npy: at [0] it is {bytes_[0]}, which is not a valid {name}" in answer.stderr
 
 
 def test_fields_of_tensor_files_come_in_any_order(tmp_path):
@@ -134,7 +134,7 @@ def test_no_texts_at_all(texts):
 
 
 def test_texts_that_numpy_cannot_hold_are_refused(texts):
-    for content, words in ((b"\xff", "no UTF-8"), (b"a\0", "ends in a zero byte")):
+    for content, words in ((b"\xff", "not UTF-8"), (b"a\0", "ends in a zero byte")):
         proto = TensorProto(data_type=TensorProto.STRING, dims=[1, 1], string_data=[content])
         (texts / "x.pb").write_bytes(proto.SerializeToString())
         arguments = ["--feed", "x=x.pb", "--out", "y.npz"]

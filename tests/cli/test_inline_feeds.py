@@ -111,36 +111,36 @@ def test_one_element_is_for_the_whole_tensor(same, tmp_path, type_name, text, ex
         ("float", "[[1, 2], [3, 4], []]", "the list at [2] has 0 items, the one at [0] has 2"),
         ("float", "[[[1], [2]], [[3], [4, 5]]]", "the list at [1,1] has 2 items, the one at [0,0] has 1"),
         ("float", "[[], [1]]", "the list at [1] has 1 item, the one at [0] has 0"),
-        ("float", "[1, [2]]", "at [1] stands a list, where an element stands elsewhere"),
-        ("float", "[[1], 2]", "at [1] stands an element, where a list stands elsewhere"),
-        ("float", "[[1], [[2]]]", "at [1,0] stands a list, where an element stands elsewhere"),
-        ("float", "[[], 1]", "at [1] stands an element, where a list stands elsewhere"),
-        ("float", "[1, 2", "'[1, 2' has no end: ']' is missing"),
-        ("float", "[1, 2]]", "']' follows the end of the value"),
-        ("float", "[1, 2] 3", "'3' follows the end of the value"),
+        ("float", "[1, [2]]", "the item at [1] is a list, but an element elsewhere"),
+        ("float", "[[1], 2]", "the item at [1] is an element, but a list elsewhere"),
+        ("float", "[[1], [[2]]]", "the item at [1,0] is a list, but an element elsewhere"),
+        ("float", "[[], 1]", "the item at [1] is an element, but a list elsewhere"),
+        ("float", "[1, 2", "'[1, 2' is not terminated: ']' is missing"),
+        ("float", "[1, 2]]", "']' follows the value"),
+        ("float", "[1, 2] 3", "'3' follows the value"),
         ("float", "[1 2]", "',' or ']' is missing before '2]'"),
         ("float", "[,]", "an element is missing before ',]'"),
         ("float", "[1,,2]", "an element is missing before ',2]'"),
-        ("float", "[one]", "'one' at [0] is no number, as float32 needs"),
-        ("float", "[1, true]", "'true' at [1] is no number, as float32 needs"),
-        ("float", "[+1]", "'+1' at [0] is no number, as float32 needs"),
-        ("int64", "[0x10]", "'0x10' at [0] is no number, as int64 needs"),
-        ("int64", "[1_000]", "'1_000' at [0] is no number, as int64 needs"),
-        ("float", '["1"]', "'1' at [0] is no number, as float32 needs"),
-        ("float", "[1j]", "'1j' at [0] is no number, as float32 needs"),
+        ("float", "[one]", "'one' at [0] is not a number, as float32 needs"),
+        ("float", "[1, true]", "'true' at [1] is not a number, as float32 needs"),
+        ("float", "[+1]", "'+1' at [0] is not a number, as float32 needs"),
+        ("int64", "[0x10]", "'0x10' at [0] is not a number, as int64 needs"),
+        ("int64", "[1_000]", "'1_000' at [0] is not a number, as int64 needs"),
+        ("float", '["1"]', "'1' at [0] is not a number, as float32 needs"),
+        ("float", "[1j]", "'1j' at [0] is not a number, as float32 needs"),
         ("float", "[1e39]", "1e39 for input 'x' is not a number from -3.40282e+38"),
         ("int8", "[1, 128]", "128 for input 'x' is not an integer from -128 to 127, as int8 needs"),
         ("int64", "[1.5]", "1.5 for input 'x' is not an integer from"),
         ("uint8", "[-1]", "-1 for input 'x' is not an integer from 0 to 255"),
-        ("bool", "[yes]", "'yes' at [0] is no boolean: true or false"),
+        ("bool", "[yes]", "'yes' at [0] is not a boolean: true or false"),
         ("bool", "[2]", "2 for input 'x' is not an integer from 0 to 1"),
-        ("complex64", "[1+j2]", "'1+j2' at [0] is no number, as complex64 needs"),
-        ("complex64", "[1+2j+3j]", "'1+2j+3j' at [0] is no number, as complex64 needs"),
-        ("string", "[a]", "'a' at [0] is no text in quotes"),
+        ("complex64", "[1+j2]", "'1+j2' at [0] is not a number, as complex64 needs"),
+        ("complex64", "[1+2j+3j]", "'1+2j+3j' at [0] is not a number, as complex64 needs"),
+        ("string", "[a]", "'a' at [0] is not a quoted string"),
         ("string", '["a]', "the text \"a] has no end: \""),
         ("string", "['a]", "the text 'a] has no end: '"),
-        ("string", r'["\x"]', r'"\x" is no text of JSON'),
-        ("string", r'["\ud83d"]', "is no text of JSON"),
+        ("string", r'["\x"]', r'"\x" is not a JSON string'),
+        ("string", r'["\ud83d"]', "is not a JSON string"),
     ],
 )  # fmt: skip
 def test_lists_that_are_no_tensor(same, type_name, text, message):
@@ -155,13 +155,13 @@ def test_lists_are_as_deep_as_tensors_have_axes(same):
     assert "float32[" + ",".join("1" * 16) in scanloom("run", same("float", 16), "--feed", f"x={deep}").stdout
     for text in ("[" * 17 + "]" * 17, "[" * 10000):
         answer = scanloom("run", same("float", 1), "--feed", f"x={text}", expect=BAD)
-        assert "lists in lists are 16 deep at most" in answer.stderr
+        assert "nested lists are 16 deep at most" in answer.stderr
 
 
 def test_blanks_that_the_shell_has_taken_for_ends(same):
     answer = scanloom("run", same("float", 1), "--feed", "x=[1,", "2]", expect=BAD)
-    assert "'[1,' has no end: ']' is missing" in answer.stderr
-    assert "note: a feed with blanks needs quotes, as in --feed 'x=[1, 2]'" in answer.stderr
+    assert "'[1,' is not terminated: ']' is missing" in answer.stderr
+    assert "note: a feed with spaces needs quotes, as in --feed 'x=[1, 2]'" in answer.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "show --plan", "bench --repeat 1"])
@@ -233,10 +233,10 @@ def test_sequences_and_optionals(passing):
     ("feed", "message"),
     [
         ("s=[1, [2]]", "item 0 of feed 's' has sizes [], the model needs [?]"),
-        ("s=1", "'1' is no value for input 's', which is seq(tensor(float))\n  note: it takes a list of its items"),
-        ("s=none", "'none' is no value for input 's'"),
-        ("o=ones", "'ones' is no value for input 'o', which is optional(tensor(float))\n  note: it takes a list or none"),
-        ("t=[[1]]", "'1' at [0] is no text in quotes"),
+        ("s=1", "'1' is not a value for input 's', which is seq(tensor(float))\n  note: it takes a list of its items"),
+        ("s=none", "'none' is not a value for input 's'"),
+        ("o=ones", "'ones' is not a value for input 'o', which is optional(tensor(float))\n  note: it takes a list or none"),
+        ("t=[[1]]", "'1' at [0] is not a quoted string"),
     ],
 )  # fmt: skip
 def test_what_is_no_sequence_or_optional(passing, feed, message):

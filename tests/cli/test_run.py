@@ -208,7 +208,7 @@ def test_profile_names_the_parts_of_a_node_in_machine_code(tmp_path):
         (["sums.onnx"], "input 'start' (tensor(float)) has no feed"),
         (["sums.onnx", "--random", "--feed", "z=1"], "the model has no input 'z'"),
         (["sums.onnx", "--random", "--feed", "x"], "is not of the form NAME=VALUE"),
-        (["sums.onnx", "--random", "--feed", "x=many"], "is no number, zeros, ones or random"),
+        (["sums.onnx", "--random", "--feed", "x=many"], "is not a number, zeros, ones or random"),
         (["sums.onnx", "--random", "--feed", "x=no.npy"], "cannot read no.npy"),
         (["sums.onnx", "--random", "--feed", "x=sums.onnx.npy"], "it is not a .npy file"),
         (["sums.onnx", "--random", "--feed", "x=cut.npy"], "float32[3,2] needs 24"),
@@ -328,4 +328,4 @@ def test_sizes_that_contradict_the_model_are_a_warning_unless_strict(tmp_path, a
     assert "warning: " in answer.stderr and "'N'" in answer.stderr
     assert json.loads(answer.stdout)["outputs"]["z"]["values"] == [1, 2, 3, 4, 5]
     refused = scanloom("run", *feeds, "--strict", cwd=tmp_path, expect=BAD)
-    assert "input 'y' has 3 for 'N' on axis 0, input 'x' has 2" in refused.stderr
+    assert "input 'y' has 3 for 'N' on axis 0, but input 'x' has 2" in refused.stderr

@@ -100,7 +100,7 @@ def test_they_obey_limits(saved):
         ([*FEEDS, "--feed", "y=1"], "the model has no input 'y'"),
         ([*FEEDS, "--feed", "calls=1"], "'calls'"),
         (["--feed", "x=[[1]]", "--feed", "start=1"], "'x'"),
-        (["--feed", "x=[one]", "--feed", "start=1"], "'one' at [0] is no number, as float64 needs"),
+        (["--feed", "x=[one]", "--feed", "start=1"], "'one' at [0] is not a number, as float64 needs"),
         ([*FEEDS, "--output", "nothing"], "the model has no output 'nothing'"),
     ],
 )
@@ -117,7 +117,7 @@ def test_they_are_checked(saved, tmp_path):
     for content, why in (
         (whole[:-40], "damaged saved function"),
         (whole.replace(b"inputs 2", b"inputs 3"), "its checksum is"),
-        (whole.replace(b"format 3", b"format 9"), "saved in format 9, but this library reads up to format 3"),
+        (whole.replace(b"format 3", b"format 9"), "saved in format 9, but this version reads formats up to 3"),
         (b"scanloom function\n", "damaged saved function"),
     ):
         damaged.write_bytes(content)

@@ -110,5 +110,5 @@ def test_broken_files_are_refused(folder):
     answer = scanloom("compare", folder, folder / "nothing", expect=BAD)
     assert "there is no folder or archive" in answer.stderr
     answer = scanloom("run", folder / "model.onnx", "--feed", "s=ones", expect=BAD)
-    assert "'ones' is no value for input 's', which is seq(tensor(float))" in answer.stderr
+    assert "'ones' is not a value for input 's', which is seq(tensor(float))" in answer.stderr
     assert "note: it takes a list of its items, " in answer.stderr and ".pb" in answer.stderr

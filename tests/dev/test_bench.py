@@ -103,7 +103,7 @@ def test_the_picture_shows_the_table_of_the_page():
     )
 
 
-def test_a_bar_is_beside_the_best_peer():
+def test_a_bar_compares_with_the_best_peer():
     row = picture.Row
     found = picture.bars([
         row("lstm/scan/compiled", "jax", "1 us", 0.5),

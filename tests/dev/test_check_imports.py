@@ -19,7 +19,7 @@ def test_accepts_files_without_circles(tree):
 
 def test_headers_that_include_each_other(tree):
     tree.write("src/ir/a.h", "// head\n" + '#include "ir/b.h"\n')
-    tree.write("src/ir/b.h", '#include "c.h"\n')  # beside it
+    tree.write("src/ir/b.h", '#include "c.h"\n')  # next to it
     tree.write("src/ir/c.h", '#include "ir/a.h"\n')
     output = tree.fails("check_imports.py")
     assert "src/ir/a.h:2: a circle: src/ir/a.h -> src/ir/b.h -> src/ir/c.h -> src/ir/a.h" in output

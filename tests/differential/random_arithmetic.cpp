@@ -1,4 +1,4 @@
-// Nodes that compute.
+// Random nodes that compute new values.
 #include "tests/differential/random_maker.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Nodes that move elements.
+// Random nodes that move elements without computing.
 #include "tests/differential/random_maker.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Branches and loops.
+// Random branches and loops.
 #include "tests/differential/random_maker.h"
 
 #include <algorithm>

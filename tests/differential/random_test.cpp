@@ -1,4 +1,4 @@
-// Random loops, in every way. By default some hundred modules, always the same; for longer runs
+// Random loops, executed in every way. By default a few hundred fixed modules; for longer runs
 //   SCANLOOM_FUZZ_SECONDS=60 differential_test --gtest_filter='RandomModules.*'
 // begins elsewhere each time, or at SCANLOOM_FUZZ_SEED.
 #include <gtest/gtest.h>

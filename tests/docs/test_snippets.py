@@ -215,8 +215,8 @@ def test_cpp_of_the_readme(folder):
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ('as<float>("y")', 'as<float>("Y")', "there is no result 'Y'\n  note: the results are 'last', 'y'\n"),
-        ('as<float>("y")', 'as<double>("y")', "value 'y' is f32[5,1,40], not f64: as<float>() reads it\n"),
+        ('as<float>("y")', 'as<float>("Y")', "unknown result 'Y'\n  note: the results are 'last', 'y'\n"),
+        ('as<float>("y")', 'as<double>("y")', "value 'y' is f32[5,1,40], not f64: use as<float>() to read it\n"),
         ("{steps, 1, 40}", "{steps, 40}", None),
         ("model.onnx", "nothere.onnx", None),
     ],

@@ -43,7 +43,7 @@ TEST(Complex, HasTwoParts) {
   EXPECT_THAT(parts(found[4]), ElementsAre(-7, 24));
 }
 
-TEST(Complex, OfRealsIsTheRealPart) {
+TEST(Complex, OfFloatsIsTheRealPart) {
   const Expr x = input("x", DType::f32, {2});
   EXPECT_EQ(real(x), x);
   EXPECT_EQ(conj(x), x);
@@ -59,7 +59,7 @@ TEST(Complex, HasNoOrderAndNoOnePart) {
   EXPECT_THAT(max(z).error()->message(), HasSubstr("max does not support"));
   EXPECT_THAT(cast(z, DType::f32).error()->message(), HasSubstr("two parts, f32 has one"));
   EXPECT_THAT(erf(z).error()->message(), HasSubstr("does not support complex numbers"));
-  EXPECT_THAT(make_complex(z, z).error()->message(), HasSubstr("its parts are reals"));
+  EXPECT_THAT(make_complex(z, z).error()->message(), HasSubstr("both parts must be real"));
   EXPECT_THAT(grad(z * z, z).error()->message(), HasSubstr("take real(x), imag(x) or abs(x)"));
 }
 

@@ -47,7 +47,7 @@ TEST(Functions, DividesIntegersTowardsMinusInfinity) {
   EXPECT_THAT(computed<std::int64_t>(floor_divide(a, b)), ElementsAre(3, -4, -4, 3));
 }
 
-TEST(Functions, DividesRealsByWayOfTheirRemainder) {
+TEST(Functions, DivideFloatsByWayOfTheirRemainder) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Expr a = constant({1.0, -1.0, kInfinity, 5.0, 1e17}),
              b = constant({kInfinity, kInfinity, 2.0, 0.0, 3.0});
@@ -133,7 +133,7 @@ TEST(Functions, RefuseRowsThatExceedTheBudgetBeforeTheFirstStep) {
   EXPECT_EQ(refused.error().code(), Code::limit_reached);
   EXPECT_THAT(refused.error().text(),
               testing::MatchesRegex("scan 'walk': the rows of 1000000000 steps need 8000000000 "
-                                    "bytes, [0-9]+ bytes of the memory budget are left"));
+                                    "bytes, but [0-9]+ bytes of the memory budget are left"));
   EXPECT_EQ(taken, 0);
   EXPECT_EQ(f.call({{view(&few, {})}}, limits, nullptr).value_or_throw()[0].shape()[0], few);
 }
@@ -221,7 +221,7 @@ TEST(Functions, FactorMatricesAndSolve) {
   EXPECT_THAT(computed<double>(upper_triangle(a)), ElementsAre(4, 2, 0, 10));
 }
 
-TEST(Functions, FactorIntegersAndNarrowReals) {
+TEST(Functions, FactorIntegersAndNarrowFloats) {
   const Expr a = reshape(constant<std::int32_t>({2, 0, 0, 4}), {2, 2});
   EXPECT_EQ(det(a).dtype(), DType::f64);
   EXPECT_THAT(computed<double>(inverse(a)), ElementsAre(0.5, 0, 0, 0.25));

@@ -200,9 +200,9 @@ TEST(Interpreter, EndlessLoopsMeetTheLimit) {
                                      number(0)};
   InterpretOptions options;
   options.max_steps = 10;
-  EXPECT_THAT(error_of(kUntil, feeds, options),
-              HasSubstr("node 'while': has taken 10 steps without an end in sight, the limit "
-                        "max_steps is 10"));
+  EXPECT_THAT(
+      error_of(kUntil, feeds, options),
+      HasSubstr("node 'while': has taken 10 steps without ending; the limit max_steps is 10"));
 }
 
 TEST(Interpreter, TellsOfEveryStepHowFarTheOutermostLoopIs) {
@@ -283,8 +283,8 @@ TEST(Interpreter, ResultsTooLargeForTheLimitAreNotMade) {
       yield %1 "y"
     } })";
   EXPECT_THAT(error_of(text, {integers({1}, {std::int64_t{1} << 40})}, options),
-              HasSubstr("node 'fill': the run needs 4398046511104 more bytes, 1000 bytes of the "
-                        "memory budget are left"));
+              HasSubstr("node 'fill': the run needs 4398046511104 more bytes, but 1000 bytes "
+                        "of the memory budget are left"));
 }
 
 TEST(Interpreter, ShapesMayGrowInLoops) {
@@ -314,9 +314,9 @@ TEST(Interpreter, StackedRowsKeepTheirShape) {
       }
       yield %2 "y", %3 "rows"
     } })";
-  EXPECT_THAT(error_of(text, {number(2), floats({1}, {5})}),
-              HasSubstr("node 'grow': output 'rows' has a row of sizes [4] in step 1, "
-                        "and [2] in step 0"));
+  EXPECT_THAT(
+      error_of(text, {number(2), floats({1}, {5})}),
+      HasSubstr("node 'grow': output 'rows' has a row of sizes [4] in step 1, but [2] in step 0"));
 }
 
 // Every row is the same scalar: what grows is the list of rows.
@@ -360,9 +360,9 @@ TEST(Interpreter, TooFewSlices) {
     } })";
   const Tensor three = floats({3}, {1, 2, 3}), two = floats({2}, {1, 2});
   EXPECT_THAT(error_of(text, {number(3), three, two}),
-              HasSubstr("'y' has 2 slices on axis 0, the trip count is 3"));
+              HasSubstr("'y' has 2 slices on axis 0, but the trip count is 3"));
   EXPECT_THAT(error_of(text, {number(2), three, two}),
-              HasSubstr("'y' has 2 slices on axis 0, 'x' has 3"));
+              HasSubstr("'y' has 2 slices on axis 0, but 'x' has 3"));
 }
 
 TEST(Interpreter, OneSideOfABranchRuns) {
@@ -410,16 +410,16 @@ TEST(Interpreter, ErrorsSayInWhichStep) {
 }
 
 TEST(Interpreter, Feeds) {
-  EXPECT_THAT(error_of(kCumulative, {}), HasSubstr("the module has 2 inputs, 0 are fed"));
+  EXPECT_THAT(error_of(kCumulative, {}), HasSubstr("the module has 2 inputs, but 0 are fed"));
   EXPECT_THAT(error_of(kCumulative, {integers({1, 2}, {1, 2}), floats({2}, {1, 2})}),
-              HasSubstr("input 0 ('x') is fed i64[1,2], must be f32[T,2]"));
+              HasSubstr("input 0 ('x') is fed i64[1,2], but must be f32[T,2]"));
   EXPECT_THAT(error_of(kCumulative, {floats({1, 3}, {1, 2, 3}), floats({2}, {1, 2})}),
-              HasSubstr("input 0 ('x') is fed f32[1,3], must be f32[T,2]"));
+              HasSubstr("input 0 ('x') is fed f32[1,3], but must be f32[T,2]"));
   EXPECT_THAT(error_of("module { graph(%0: f32[N], %1: f32[N]) { yield } }",
                        {floats({1}, {1}), floats({2}, {1, 2})}),
-              HasSubstr("input 1 (%1) is fed f32[2], must be f32[N]"));
+              HasSubstr("input 1 (%1) is fed f32[2], but must be f32[N]"));
   EXPECT_THAT(error_of("module { graph(%0: sequence(f32[N])) { yield } }", {floats({1}, {1})}),
-              HasSubstr("input 0 (%0) is fed f32[1], must be sequence(f32[N])"));
+              HasSubstr("input 0 (%0) is fed f32[1], but must be sequence(f32[N])"));
 }
 
 constexpr std::string_view kGrowing = R"(module {

@@ -50,11 +50,11 @@ TEST_F(BuilderTest, ErrorsNameLocationAndOperand) {
   EXPECT_THAT(error(local::plus_op, {x, x, x}), HasSubstr("takes 2 operands, 3 are given"));
   EXPECT_THAT(error(local::plus_op, {x, n}), HasSubstr("is i64, but operand 0 is f32"));
   EXPECT_THAT(error(local::resize_op, {x, x}),
-              HasSubstr("must be a tensor of i64 or i32, not f32[2]"));
+              HasSubstr("must be an i64 or i32 tensor, not f32[2]"));
   EXPECT_THAT(error(local::same_op, {x}, {{"text", Attr("a")}}),
               HasSubstr("has no attribute 'text'"));
   EXPECT_THAT(error(local::same_op, {x}, {{"label", Attr(1)}}),
-              HasSubstr("must be a text, not an integer"));
+              HasSubstr("must be a string, not an integer"));
   build.set_location(m.add_location({{"node 'sum' (Add-14)"}}));
   EXPECT_THAT(error(local::plus_op, {x, argument(DType::f32, {3})}),
               HasSubstr("node 'sum' (Add-14): f32[2] and f32[3] do not broadcast: sizes 2 and 3"));

@@ -95,7 +95,7 @@ Status run_before(const Call& call) noexcept {
 Expected<void> infer_drop(InferCtx& ctx) {
   Type type = ctx.in(0);
   if (type.ranked) {
-    if (type.rank() == 0) return invalid_model("there is no axis to drop");
+    if (type.rank() == 0) return invalid_model("there is not an axis to drop");
     if (type.dims[0].is_constant() && type.dims[0] != Dim(1))
       return invalid_model("axis 0 has size {}, not {}", type.dims[0].value(), 1);
     type.dims.erase(type.dims.begin());

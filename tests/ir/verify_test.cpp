@@ -74,16 +74,16 @@ TEST_F(VerifyByHand, RegionThatDoesNotExist) {
 
 TEST_F(VerifyByHand, RegionWithTwoOwners) {
   module.node(loop).regions.push_back(body);
-  expect_broken(module, "region 1 has two owners");
+  expect_broken(module, "region 1 belongs to two nodes");
   module.node(loop).regions = {top};
-  expect_broken(module, "region 0 has two owners");
+  expect_broken(module, "region 0 belongs to two nodes");
 }
 
 TEST_F(VerifyByHand, RegionOfAnotherOwner) {
   module.region(body).owner = neg;
-  expect_broken(module, "region 1 names another owner");
+  expect_broken(module, "region 1 names another node as its owner");
   module.region(top).owner = loop;
-  expect_broken(module, "the module: region 0 names another owner");
+  expect_broken(module, "the module: region 0 names another node as its owner");
 }
 
 TEST_F(VerifyByHand, NothingAtAll) {
@@ -121,15 +121,15 @@ TEST_F(VerifyByHand, Arguments) {
   expect_broken(broken, "a body of a loop node: argument 0 does not exist");
   broken = module;
   broken.region(body).args[1] = broken.region(body).args[0];
-  expect_broken(broken, "argument 1 stands in two places");
+  expect_broken(broken, "argument 1 appears in two places");
   broken = module;
   std::swap(broken.region(body).args[0], broken.region(body).args[1]);
-  expect_broken(broken, "argument 0 does not name its place");
+  expect_broken(broken, "argument 0 does not name its location");
   broken = module;
   broken.value(broken.region(top).args[0]).type.dims = {Dim::from_expr(5)};
   expect_broken(broken, "the graph: argument 0 has a size that does not exist");
   broken.value(broken.region(top).args[0]).type = {DType::f32, false, {Dim(1)}, {}};
-  expect_broken(broken, "argument 0 has sizes though its rank is not known");
+  expect_broken(broken, "argument 0 has sizes although its rank is unknown");
   broken.value(broken.region(top).args[0]).type = {static_cast<DType>(200), true, {}, {}};
   expect_broken(broken, "argument 0 has an element type that does not exist");
   broken.value(broken.region(top).args[0]).type = {
@@ -143,7 +143,7 @@ TEST_F(VerifyByHand, Nodes) {
   expect_broken(broken, "the graph: node 50 of 3 does not exist");
   broken = module;
   broken.region(body).nodes.push_back(neg);
-  expect_broken(broken, "a neg node: stands in two places");
+  expect_broken(broken, "a neg node: appears in two places");
   broken = module;
   broken.node(neg).op = nullptr;
   expect_broken(broken, "node 0 has no operator");
@@ -164,10 +164,10 @@ TEST_F(VerifyByHand, OperandsAndResults) {
   expect_broken(broken, "a neg node: result 0 does not exist");
   broken = module;
   broken.node(neg).outputs.push_back(broken.node(neg).outputs[0]);
-  expect_broken(broken, "a neg node: result 1 stands in two places");
+  expect_broken(broken, "a neg node: result 1 appears in two places");
   broken = module;
   broken.value(broken.node(neg).outputs[0]).producer = loop;
-  expect_broken(broken, "a neg node: result 0 does not name its place");
+  expect_broken(broken, "a neg node: result 0 does not name its location");
   broken = module;
   broken.value(broken.node(neg).outputs[0]).type.dims = {Dim(-4)};
   expect_broken(broken, "a neg node: result 0 has a negative size");
@@ -178,17 +178,17 @@ TEST_F(VerifyByHand, OperandsAndResults) {
 
 TEST_F(VerifyByHand, ReadBeforeItIsMade) {
   std::swap(module.region(top).nodes[0], module.region(top).nodes[1]);
-  expect_broken(module, "a loop node: operand 1 (%2) is read before it is made");
+  expect_broken(module, "a loop node: operand 1 (%2) is read before it is defined");
 }
 
 TEST_F(VerifyByHand, ReadThoughNothingMakesIt) {
   module.region(top).nodes.erase(module.region(top).nodes.begin());
-  expect_broken(module, "is read before it is made");
+  expect_broken(module, "is read before it is defined");
 }
 
 TEST_F(VerifyByHand, Attributes) {
   module.node(neg).attrs.emplace_back(1);
-  expect_broken(module, "a neg node: neg has 0 attributes, 1 are given");
+  expect_broken(module, "a neg node: neg has 0 attributes, but 1 are given");
   const NodeId constant =
       module.add_node(top, constant_op, {}, {Attr(Tensor())}, {Type::scalar(DType::f32)});
   module.node(neg).attrs.clear();
@@ -202,7 +202,7 @@ TEST_F(VerifyByHand, Ports) {
   broken.node(loop).loop.reset();
   expect_broken(broken, "a loop node: is a loop without ports");
   broken.node(neg).loop = LoopPorts();
-  expect_broken(broken, "a neg node: has ports and is no loop");
+  expect_broken(broken, "a neg node: has ports but is not a loop");
   broken = module;
   broken.node(loop).loop->captured = 0xffffffffu;
   expect_broken(broken, "a loop node: has 3 operands, its ports need 4294967297");

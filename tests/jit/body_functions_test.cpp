@@ -1,6 +1,6 @@
-// Functions in bodies: code for every instruction set of the machine's kind is made, whether or not
-// this machine could run it, over lanes that fill blocks, rows that make blocks together, and such
-// that are left over.
+// Functions such as exp in compiled bodies, for every instruction set of the architecture, whether
+// or not this machine supports it: lanes that fill blocks, rows that together fill blocks, and
+// remainders.
 #include <gtest/gtest.h>
 
 #include "jit/interface.h"

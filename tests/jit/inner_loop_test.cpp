@@ -1,4 +1,4 @@
-// Blocks of bodies: inner loops whose trip count is known only in the run poll its limits.
+// Blocks of bodies: inner loops whose trip count is known only at run time poll the limits.
 #include <gtest/gtest.h>
 
 #include <cstddef>

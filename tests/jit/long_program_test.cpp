@@ -23,7 +23,7 @@ constexpr std::int64_t kSteps = 5;
 enum class Kind { lanes, mixed };
 
 /// h <- f(h / 2 + x_k + b) for each k of `length`, f one of a few functions or none, every value a
-/// row; beside it, where operands are mixed, the same of one element, which lanes read, too.
+/// row; where operands are mixed, also the same for one element, which all lanes read.
 struct LongLoop {
   LongLoop(DType dtype, std::int64_t lanes, int length, bool functions, Kind kind) {
     source.name = "long";

@@ -122,7 +122,7 @@ TEST(AffineScan, RunsAsAKernelAndDeclinesOtherLayouts) {
   Buffer gapped(DType::f64, {9}, Layout::gapped);
   gapped.fill<double>({1});
   use.inputs[0] = &gapped;
-  EXPECT_EQ(run(use, active_isa()), "steps that are no neighbours");
+  EXPECT_EQ(run(use, active_isa()), "steps that are not adjacent in memory");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Indices of maxima and minima: the kernels find what the reference operators find, on every
-// instruction set, for sizes around vectors, any strides, NaN, zeros of both signs and equals.
+// instruction set, for sizes around the vector length, any strides, NaN, zeros of both signs and
+// ties.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -107,7 +108,7 @@ TEST(ArgSearch, DeclinesWhatIsLeftToTheReference) {
           .inputs = {&x},
           .outputs = {&y},
           .attrs = {Attr(std::int64_t{0}), Attr(std::int64_t{0}), Attr(std::int64_t{0})}};
-  EXPECT_EQ(run(use, active_isa()), "an element type for the reference kernel");
+  EXPECT_EQ(run(use, active_isa()), "an element type that only the reference kernel takes");
   use.inputs = {&none};
   use.outputs = {&empty};
   use.attrs[0] = Attr(std::int64_t{1});

@@ -1,5 +1,5 @@
 // Factorisations and solutions: the kernels give the bits of the reference operators, on every
-// instruction set, for sizes around blocks and vectors.
+// instruction set, for sizes around those of blocks and vectors.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -140,7 +140,7 @@ TEST(Matrices, ResultsWithoutNeighboursAreLeftToTheReference) {
   Buffer x(DType::f32, {3, 3}), y(DType::f32, {3, 3}, Layout::transposed);
   EXPECT_EQ(run({.id = KernelId::cholesky, .inputs = {&x}, .outputs = {&y}, .attrs = {Attr(1)}},
                 active_isa()),
-            "columns of the result that are not neighbours");
+            "columns of the result that are not adjacent in memory");
 }
 
 }  // namespace

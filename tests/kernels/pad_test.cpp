@@ -93,7 +93,7 @@ TEST(Pad, DeclinesAnEmptyResult) {
                  .attrs = {Attr("constant")},
                  .constant = {false, true}},
                 active_isa()),
-            "nothing to make");
+            "no elements to compute");
 }
 
 TEST(Pad, DeclinesPadsThatAreNotConstant) {

@@ -22,7 +22,7 @@ struct Case {
   bool backwards = false;
   Layout layout = Layout::contiguous;  ///< of x
   bool bias = false;
-  std::int64_t block = 0;        ///< steps whose rows lie there at once; 0: all
+  std::int64_t block = 0;        ///< steps whose rows are stored at a time; 0: all
   bool makes_next = true;        ///< rows of the next block
   std::int64_t walked_rows = 0;  ///< 0: one for each row of x
 

@@ -168,22 +168,22 @@ std::vector<To> cast_on(Isa isa, const std::vector<From>& values) {
 // values around the middle to the next one, and numbers out of range.
 template <class Half>
 void expect_all_f16() {
-  std::vector<Half> halves;
+  std::vector<Half> f16s;
   std::vector<float> floats;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    halves.push_back(Half::from_bits(static_cast<std::uint16_t>(bits)));
-    const auto wide = std::bit_cast<std::uint32_t>(halves.back().to_float());
+    f16s.push_back(Half::from_bits(static_cast<std::uint16_t>(bits)));
+    const auto wide = std::bit_cast<std::uint32_t>(f16s.back().to_float());
     for (const std::uint32_t more : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u})
       floats.push_back(std::bit_cast<float>(wide + more));
     floats.push_back(std::bit_cast<float>(bits * 0x10001u));
   }
   for (const Isa isa : available_isas()) {
-    const std::vector<float> wide = cast_on<Half, float>(isa, halves);
+    const std::vector<float> wide = cast_on<Half, float>(isa, f16s);
     const std::vector<Half> narrow = cast_on<float, Half>(isa, floats);
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < halves.size(); ++i)
-      wrong += std::bit_cast<std::uint32_t>(wide[i]) !=
-               std::bit_cast<std::uint32_t>(halves[i].to_float());
+    for (std::size_t i = 0; i < f16s.size(); ++i)
+      wrong +=
+          std::bit_cast<std::uint32_t>(wide[i]) != std::bit_cast<std::uint32_t>(f16s[i].to_float());
     for (std::size_t i = 0; i < floats.size(); ++i) wrong += narrow[i] != Half::from(floats[i]);
     EXPECT_EQ(wrong, 0U) << isa_name(isa);
   }
@@ -194,19 +194,19 @@ TEST(Pointwise, EveryHalfIsConvertedToTheBit) {
   expect_all_f16<tensor::BFloat16>();
 }
 
-TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {
-  const std::vector<float> reals = {
+TEST(Pointwise, CastsOfFloatsToIntegersSaturate) {
+  const std::vector<float> floats = {
       0.0f,          -0.0f,          0.9f,           -0.9f, 127.5f,   128.0f,    -128.9f,
       255.9f,        256.0f,         -1.0f,          NAN,   INFINITY, -INFINITY, 2147483520.0f,
       2147483648.0f, -2147483648.0f, -2147483904.0f, 3e38f, 1e-40f};
   for (const Isa isa : available_isas()) {
-    const auto i8 = cast_on<float, std::int8_t>(isa, reals);
-    const auto u8 = cast_on<float, std::uint8_t>(isa, reals);
-    const auto i32 = cast_on<float, std::int32_t>(isa, reals);
-    for (std::size_t i = 0; i < reals.size(); ++i) {
-      EXPECT_EQ(i8[i], tensor::arith::cast<std::int8_t>(reals[i])) << reals[i] << isa_name(isa);
-      EXPECT_EQ(u8[i], tensor::arith::cast<std::uint8_t>(reals[i])) << reals[i] << isa_name(isa);
-      EXPECT_EQ(i32[i], tensor::arith::cast<std::int32_t>(reals[i])) << reals[i] << isa_name(isa);
+    const auto i8 = cast_on<float, std::int8_t>(isa, floats);
+    const auto u8 = cast_on<float, std::uint8_t>(isa, floats);
+    const auto i32 = cast_on<float, std::int32_t>(isa, floats);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      EXPECT_EQ(i8[i], tensor::arith::cast<std::int8_t>(floats[i])) << floats[i] << isa_name(isa);
+      EXPECT_EQ(u8[i], tensor::arith::cast<std::uint8_t>(floats[i])) << floats[i] << isa_name(isa);
+      EXPECT_EQ(i32[i], tensor::arith::cast<std::int32_t>(floats[i])) << floats[i] << isa_name(isa);
     }
   }
 }

@@ -90,7 +90,7 @@ TEST(Random, DeclinesWhatIsNoRow) {
                 .outputs = {&y},
                 .attrs = {Attr(std::string("uniform")), Attr(DType::f32), Attr(std::int64_t{0}),
                           Attr(std::int64_t{0})}};
-  EXPECT_EQ(run(use, active_isa()), "numbers that are no neighbours");
+  EXPECT_EQ(run(use, active_isa()), "numbers that are not adjacent in memory");
 }
 
 }  // namespace

@@ -189,13 +189,13 @@ TEST(Reduce, DeclinesWhatIsLeftToTheReference) {
           .inputs = {&x},
           .outputs = {&y},
           .attrs = {Attr("sum"), Attr(), Attr(false)}};
-  EXPECT_EQ(run(use, active_isa()), "a reduction of nothing");
+  EXPECT_EQ(run(use, active_isa()), "a reduction without elements");
   use.attrs[0] = Attr("log_sum_exp");
-  EXPECT_EQ(run(use, active_isa()), "a kind of reduction for the reference kernel");
+  EXPECT_EQ(run(use, active_isa()), "a kind of reduction that only the reference kernel takes");
   use.attrs[0] = Attr("max");
   use.inputs = {&text};
   use.outputs = {&b};
-  EXPECT_EQ(run(use, active_isa()), "an element type for the reference kernel");
+  EXPECT_EQ(run(use, active_isa()), "an element type that only the reference kernel takes");
 }
 
 }  // namespace

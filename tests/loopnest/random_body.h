@@ -1,4 +1,4 @@
-// Bodies of the loop-nest IR that are made at random: nests with broadcast, reversed, transposed
+// Random bodies of the loop-nest IR: nests with broadcast, reversed, transposed
 // and indexed reads, reductions, pieces of a value, branches, states and rows.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace scanloom::loopnest::test {
 struct Result {
   std::int32_t slot = 0;
   DType dtype = DType::f32;
-  bool is_state = false;  ///< where the slot points in the end; rows lie where it began
+  bool is_state = false;  ///< read where the slot points in the end; rows are read where it began
   std::size_t bytes = 0;
 };
 

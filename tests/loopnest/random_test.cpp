@@ -1,4 +1,4 @@
-// Random bodies, always the same: their text reads back, every pass leaves them sound, and the
+// Random but fixed bodies: their text parses to the same body, every pass keeps them valid, and the
 // plain evaluator and machine code give the same bits before the passes and after each.
 #include <gtest/gtest.h>
 

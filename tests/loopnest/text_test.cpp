@@ -65,7 +65,7 @@ TEST(ParseBody, BoundsHowDeepBlocksLie) {
   EXPECT_TRUE(verify(*deepest));
   const auto deeper = parse(nested(kMaxStatementDepth + 1));
   ASSERT_FALSE(deeper);
-  EXPECT_THAT(deeper.error().message(), ::testing::HasSubstr("33 deep, 32 is the limit"));
+  EXPECT_THAT(deeper.error().message(), ::testing::HasSubstr("33 deep, but the limit is 32"));
 }
 
 }  // namespace

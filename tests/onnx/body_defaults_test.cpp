@@ -55,7 +55,7 @@ TEST(BodyDefaults, ThatTheNodeFeedsAreAnErrorThatNamesBoth) {
     const Reading reading = read(model);
     ASSERT_FALSE(reading.module);
     EXPECT_THAT(reading.module.error().text(),
-                AllOf(HasSubstr("node 'turns' (Loop-16)"), HasSubstr("3 inputs, 4 are needed"),
+                AllOf(HasSubstr("node 'turns' (Loop-16)"), HasSubstr("3 inputs, but 4 are needed"),
                       HasSubstr("input 2 'w' of the body is an initialiser, too")));
   }
 }

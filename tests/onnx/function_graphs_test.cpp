@@ -205,11 +205,11 @@ TEST(FunctionGraphs, ErrorsNameWhatIsMissing) {
   EXPECT_THAT(error_of(model_of({call("Repeat", {"m", "x"}, {"y"}).integer("what", 1)},
                                 {repeat_function()}))
                   .text(),
-              HasSubstr("attribute 'body' is an integer, a graph is needed"));
+              HasSubstr("attribute 'body' is an integer, but a graph is needed"));
   // A name of the function is none of the body's.
   const Error error = error_of(model_of(
       {call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "a"))}, {repeat_function()}));
-  EXPECT_THAT(error.text(), HasSubstr("input 1 'a' is made by nothing before it"));
+  EXPECT_THAT(error.text(), HasSubstr("input 1 'a' is not produced by any earlier node"));
 }
 
 TEST(FunctionGraphs, HiddenNamesAreThoseOfTheCaller) {
@@ -217,7 +217,7 @@ TEST(FunctionGraphs, HiddenNamesAreThoseOfTheCaller) {
   const std::string body = graph({"i", "go", "v"}, {"go", "k"}, {node("Add", {"v", "v"}, {"k"})});
   const Error error = error_of(model_of({call("Repeat", {"m", "x"}, {"y"}).graph("what", body)},
                                         {repeat_function({node("Neg", {"a"}, {"k"})})}));
-  EXPECT_THAT(error.text(), HasSubstr("output 'k' has the name of a value outside"));
+  EXPECT_THAT(error.text(), HasSubstr("output 'k' has the same name as a value outside"));
   EXPECT_THAT(error.text(), HasSubstr("initialiser 0"));
 }
 

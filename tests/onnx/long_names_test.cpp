@@ -139,7 +139,7 @@ TEST(LongAttributes, OfCalledNodesCountAsSeveral) {
   const Reading many = read(calls_of(function, 2000, inner));
   ASSERT_FALSE(many.module);
   EXPECT_EQ(many.module.error().code(), Code::limit_reached);
-  EXPECT_THAT(many.module.error().message(), HasSubstr("the calls of functions make more than"));
+  EXPECT_THAT(many.module.error().message(), HasSubstr("function calls produce more than"));
 }
 
 TEST(LongAttributes, OfTheCallCountWhereTheFunctionRefersToThem) {

@@ -165,7 +165,7 @@ class NodeBytes {
     for (const std::int64_t value : values) protozero::pbf_writer(bytes).add_int64(8, value);
     return add(bytes);
   }
-  NodeBytes& reals(const std::string& attr, const std::vector<float>& values) {
+  NodeBytes& floats(const std::string& attr, const std::vector<float>& values) {
     std::string bytes = attribute(attr, 6);
     for (const float value : values) protozero::pbf_writer(bytes).add_float(7, value);
     return add(bytes);

@@ -74,7 +74,7 @@ TEST(NoModel, OtherFilesOfProtobufAreToldAsSuch) {
 TEST(NoModel, WhatElseTheFileMayBeIsSaidFirst) {
   const ReadOptions options = named("'m.bin'", "load 'm.xml'");
   for (const std::string& bytes : {model().substr(0, 20), std::string("\x01\x02"), std::string()})
-    EXPECT_EQ(message(bytes, options), "onnx: 'm.bin' is no model of ONNX: load 'm.xml'");
+    EXPECT_EQ(message(bytes, options), "onnx: 'm.bin' is not an ONNX model: load 'm.xml'");
   EXPECT_TRUE(read_bytes(model(), options).module);
 }
 

@@ -303,7 +303,7 @@ std::vector<Case> rearranging_cases() {
        {},
        {f({2}, {1, 2})}},
       {"Constant_float", op("Constant", 0).real("value_float", 2), {}, {f({}, {2})}},
-      {"Constant_floats", op("Constant", 0).reals("value_floats", {2, 3}), {}, {f({2}, {2, 3})}},
+      {"Constant_floats", op("Constant", 0).floats("value_floats", {2, 3}), {}, {f({2}, {2, 3})}},
       {"Constant_int", op("Constant", 0).integer("value_int", 2), {}, {n({}, {2})}},
       {"Constant_ints", op("Constant", 0).integers("value_ints", {2, 3}), {}, {n({2}, {2, 3})}},
       {"ArrayFeatureExtractor",
@@ -657,11 +657,11 @@ TEST(Operators, LstmAttributesAreChecked) {
   EXPECT_THAT(error_of(NodeBytes(lstm).text("direction", "up")),
               ::testing::HasSubstr("'up', neither forward"));
   EXPECT_THAT(error_of(NodeBytes(lstm).texts("activations", {"Tanh"})),
-              ::testing::HasSubstr("'activations' has 1 names, 3 are needed"));
+              ::testing::HasSubstr("'activations' has 1 names, but 3 are needed"));
   EXPECT_EQ(error_of(NodeBytes(lstm).texts("activations", {"Sigmoid", "Tanh", "Tanh"})), "none");
   EXPECT_EQ(error_of(NodeBytes(lstm)
                          .texts("activations", {"Elu", "Tanh", "Tanh"})
-                         .reals("activation_alpha", {0.5f})),
+                         .floats("activation_alpha", {0.5f})),
             "none");
   EXPECT_THAT(error_of(NodeBytes(lstm).texts("activations", {"Sine", "Tanh", "Tanh"})),
               ::testing::HasSubstr("activation 'Sine' is not supported"));

@@ -1,5 +1,5 @@
-// Models of other projects, stored next to this project or in the download cache. They are read and
-// verified, and give plausible results.
+// Models of other projects, stored next to this project or in the download cache: each can be read,
+// passes the verifier and gives plausible results.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -146,8 +146,8 @@ TEST(Scan, StatesKeepTheirSizesInEveryVersion) {
     const Error error = batched ? run_error(model, {floats({1, 1}, {1}), floats({1, 2, 1}, {2, 3})})
                                 : run_error(model, {floats({1}, {1}), floats({2, 1}, {2, 3})});
     EXPECT_EQ(error.code(), Code::invalid_argument) << opset;
-    EXPECT_THAT(error.message(), HasSubstr("state 's' has sizes [1] before step 0, the step makes "
-                                           "it [2]; its sizes are fixed"))
+    EXPECT_THAT(error.message(), HasSubstr("state 's' has sizes [1] before step 0, but the step "
+                                           "makes it [2]; its sizes are fixed"))
         << opset;
   }
 }

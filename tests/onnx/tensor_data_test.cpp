@@ -84,7 +84,7 @@ TEST(TensorData, TypedIntegers) {
   EXPECT_EQ(greatest->as<std::uint64_t>()[0], UINT64_MAX);
 }
 
-TEST(TensorData, TypedRealsAndComplex) {
+TEST(TensorData, TypedFloatsAndComplex) {
   EXPECT_THAT(float_values(*decode(float_tensor("w", {2}, {1.5f, -2}))), ElementsAre(1.5f, -2));
   std::string unpacked = tensor_header("w", kFloat, {2});
   protozero::pbf_writer(unpacked).add_float(4, 3);
@@ -231,7 +231,7 @@ TEST_F(ExternalDataTest, LeavesTheFolderByNoWay) {
   const Code invalid = Code::invalid_model;
   expect_error({{"location", "../outside/w.bin"}}, invalid, "leaves the model's folder");
   expect_error({{"location", "inner/../../outside/w.bin"}}, invalid, "leaves the model's folder");
-  expect_error({{"location", "inner/../w.bin"}}, invalid, "must not have '..'");
+  expect_error({{"location", "inner/../w.bin"}}, invalid, "must not contain '..'");
   expect_error({{"location", (root_ / "outside" / "w.bin").string()}}, invalid, "must be relative");
   expect_error({{"location", "bad_link.bin"}}, invalid, "through a link");
   expect_error({{"location", std::string("w.bin\0x", 7)}}, invalid, "zero byte");
@@ -249,7 +249,7 @@ TEST_F(ExternalDataTest, RangesAreChecked) {
   expect_error({{"location", "w.bin"}, {"length", "18446744073709551615"}}, invalid,
                "past the end");
   expect_error({{"location", "w.bin"}, {"length", "16"}}, invalid,
-               "its data has 16 bytes, its shape [2] needs 8");
+               "its data has 16 bytes, but its shape [2] needs 8");
   // Without a length the data ends where the shape says.
   EXPECT_TRUE(decode_external({{"location", "w.bin"}}));
 }

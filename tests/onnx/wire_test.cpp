@@ -21,19 +21,19 @@ TEST(Wire, ReadsPackedAndSingleValues) {
   writer.add_string(3, "text");
   Wire wire(bytes);
   std::vector<std::int64_t> values;
-  std::vector<float> reals;
+  std::vector<float> floats;
   std::string_view text;
   while (wire.next()) {
     if (wire.field() == 1)
       wire.append(values);
     else if (wire.field() == 2)
-      wire.append(reals);
+      wire.append(floats);
     else
       text = wire.view();
   }
   EXPECT_TRUE(wire.ok());
   EXPECT_THAT(values, ElementsAre(-5, 6, 7));
-  EXPECT_THAT(reals, ElementsAre(1.5f));
+  EXPECT_THAT(floats, ElementsAre(1.5f));
   EXPECT_EQ(text, "text");
   EXPECT_GE(text.data(), bytes.data());
 }
@@ -42,9 +42,9 @@ TEST(Wire, LackOfMemoryIsNoMistakeOfTheMessage) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);
   const std::int64_t integers[] = {6, 7};
-  const float reals[] = {1, 2};
+  const float floats[] = {1, 2};
   writer.add_packed_int64(1, integers, integers + 2);
-  writer.add_packed_float(2, reals, reals + 2);
+  writer.add_packed_float(2, floats, floats + 2);
   writer.add_int64(1, 5);
   writer.add_float(2, 3);
   const auto no_room = [](auto) -> bool { throw std::bad_alloc(); };
@@ -77,7 +77,7 @@ TEST(Wire, RemembersMistakesAndEnds) {
   EXPECT_TRUE(truncated.next());
   EXPECT_EQ(truncated.view(), "");
   EXPECT_FALSE(truncated.ok());
-  EXPECT_EQ(truncated.mistake(), "at byte 2 of its 3: field 1 is 3 bytes long, 1 are left");
+  EXPECT_EQ(truncated.mistake(), "at byte 2 of its 3: field 1 is 3 bytes long, but 1 are left");
   Wire group(std::string_view("\x0b", 1));
   EXPECT_FALSE(group.next());
   EXPECT_FALSE(group.ok());

@@ -79,10 +79,11 @@ TEST(ConvGeometryTest, NumbersThatWouldOverflowAreRefused) {
 TEST(ConvGeometryTest, GroupsMustDivide) {
   const auto none = conv_geometry({1, 4, 4}, {4, 2, 2}, attrs({}, {}, 0, {}, {}));
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().text(), HasSubstr("group is 0, less than 1"));
+  EXPECT_THAT(none.error().text(), HasSubstr("group is 0, but must be at least 1"));
   const auto uneven = conv_geometry({1, 5, 4}, {4, 2, 2}, attrs({}, {}, 2, {}, {}));
   ASSERT_FALSE(uneven);
-  EXPECT_THAT(uneven.error().text(), HasSubstr("x has 5 channels, w takes 2 in each of 2 groups"));
+  EXPECT_THAT(uneven.error().text(),
+              HasSubstr("x has 5 channels, but w takes 2 in each of 2 groups"));
 }
 
 }  // namespace

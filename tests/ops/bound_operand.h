@@ -1,4 +1,4 @@
-// BoundOperand: a tensor stored in its own memory under some strides, as a kernel sees it.
+// BoundOperand: a tensor in its own memory with chosen strides, as a kernel sees it.
 #pragma once
 
 #include <cstddef>

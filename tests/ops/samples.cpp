@@ -38,15 +38,15 @@ std::uint64_t integer_bits(DType dtype, std::int64_t value) {
 
 }  // namespace
 
-Tensor reals(DType dtype, const Shape& shape, std::initializer_list<double> values) {
+Tensor floats(DType dtype, const Shape& shape, std::initializer_list<double> values) {
   return filled(dtype, shape, values.size(),
                 [&](std::size_t i) { return encode_real(dtype, values.begin()[i]); });
 }
 Tensor f32(const Shape& shape, std::initializer_list<double> values) {
-  return reals(DType::f32, shape, values);
+  return floats(DType::f32, shape, values);
 }
 Tensor f64(const Shape& shape, std::initializer_list<double> values) {
-  return reals(DType::f64, shape, values);
+  return floats(DType::f64, shape, values);
 }
 
 Tensor integers(DType dtype, const Shape& shape, std::initializer_list<std::int64_t> values) {

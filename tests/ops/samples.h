@@ -65,8 +65,9 @@ struct Sample {
   std::vector<ir::NamedAttr> attrs = {};
   std::vector<Datum> outputs = {};  ///< NaN stands for any NaN
   std::string error =
-      {};           ///< part of the message of infer or of the kernel's fault; no outputs then
-  double ulps = 0;  ///< what reals may be off by, in units in the last place of their dtype
+      {};  ///< part of the message of infer or of the kernel's fault; no outputs then
+  double ulps =
+      0;  ///< the tolerance of floating-point results, in units in the last place of their dtype
 };
 
 #define SCANLOOM_OP(name) std::vector<Sample> name##_samples();
@@ -77,7 +78,7 @@ struct Sample {
 Tensor f32(const Shape& shape, std::initializer_list<double> values);
 Tensor f64(const Shape& shape, std::initializer_list<double> values);
 /// f16, bf16 and every other real dtype; each value must be exact in it.
-Tensor reals(DType dtype, const Shape& shape, std::initializer_list<double> values);
+Tensor floats(DType dtype, const Shape& shape, std::initializer_list<double> values);
 Tensor i64(const Shape& shape, std::initializer_list<std::int64_t> values);
 Tensor i32(const Shape& shape, std::initializer_list<std::int64_t> values);
 Tensor u8(const Shape& shape, std::initializer_list<std::int64_t> values);

@@ -143,9 +143,9 @@ TEST_F(SizesTest, SizesOfConcatSplitAndPad) {
   EXPECT_EQ(type(concat_op, {real({steps, 2}), real({3, symbol("B")})}, {0}), "f32[T+3,2]");
   EXPECT_EQ(type(pad_op, {real({steps}), list({2, 1})}, {"constant"}), "f32[T+3]");
   EXPECT_EQ(type(tile_op, {real({steps}), list({3})}), "f32[3*T]");
-  const auto halves = infer(split_op, {real({dims_.mul(2, steps)})}, {0}, 2);
-  ASSERT_TRUE(halves);
-  EXPECT_EQ(type((*halves)[1]), "f32[T]");
+  const auto parts = infer(split_op, {real({dims_.mul(2, steps)})}, {0}, 2);
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(type((*parts)[1]), "f32[T]");
 }
 
 TEST_F(SizesTest, ProductsAndConvolutions) {

@@ -316,7 +316,7 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
   const auto refused = run(module, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::invalid_argument);
-  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("there is no pass 'canonicalize'"));
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("unknown pass 'canonicalize'"));
   ASSERT_EQ(refused.error().notes().size(), 1u);
   EXPECT_THAT(refused.error().notes()[0],
               ::testing::StartsWith("the passes are: inline_branch, unroll_short_loop, "));
@@ -579,15 +579,15 @@ TEST(FuseProducerLoop, TakesManyLoopsAndNodes) {
 
   // Loops that scan values made of the rows of all, after nodes that need their last states.
   constexpr int kProducers = 16;
-  std::string behind;
+  std::string after;
   int rows = 0, state = 1, next = at(kProducers);
-  for (int i = 0; i < kProducers; ++i) behind += scan_of(at(i), axis(0), 1);
+  for (int i = 0; i < kProducers; ++i) after += scan_of(at(i), axis(0), 1);
   for (int i = 0; i < kProducers; ++i, rows = next++)
-    behind += fmt::format("%{} = add(%{}, %{}) : f32[T,2]\n", next, at(i) + 1, rows);
+    after += fmt::format("%{} = add(%{}, %{}) : f32[T,2]\n", next, at(i) + 1, rows);
   for (int i = 0; i < kLoops; ++i, state = next++)
-    behind += fmt::format("%{} = add(%{}, %{}) : f32[2]\n", next, state, at(i % kProducers));
-  for (int i = 0; i < kLoops / 10; ++i, next += kOfScan) behind += scan_of(next, axis(rows), state);
-  add("behind nodes", behind, next - kOfScan, false);
+    after += fmt::format("%{} = add(%{}, %{}) : f32[2]\n", next, state, at(i % kProducers));
+  for (int i = 0; i < kLoops / 10; ++i, next += kOfScan) after += scan_of(next, axis(rows), state);
+  add("after nodes", after, next - kOfScan, false);
 
   for (const Shape& shape : shapes) {
     ir::Module module = read_scans(shape.body);

@@ -71,7 +71,7 @@ class Explain : public testing::Test {
 // The same body is compiled if it takes more steps: nothing in it is in the way.
 TEST_F(Explain, FewStepsAreTheReasonWhereMoreWouldBeCompiled) {
   EXPECT_THAT(strategy(kSum, 1000),
-              AllOf(StartsWith("stepped: so few steps do not pay for compiling; compiled after "),
+              AllOf(StartsWith("stepped: too few steps to repay compilation; compiled after "),
                     Not(HasSubstr("element-wise"))));
 }
 
@@ -84,7 +84,7 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
 }
 
 TEST_F(Explain, OneStepIsStepped) {
-  EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: code of such a body takes over"));
+  EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: the body's code takes over"));
 }
 
 // Known sizes let the nodes around the one in the way be compiled, and that node is named.
@@ -96,9 +96,9 @@ TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
   EXPECT_THAT(
       strategy(body, 1000),
       AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
-            HasSubstr("; outlined regions of it are compiled after ")));
+            HasSubstr("; its outlined regions are compiled after ")));
   EXPECT_THAT(strategy(body, 1000, true),
-              AllOf(StartsWith("compiled in outlined regions: 2 pieces of code, with "),
+              AllOf(StartsWith("compiled in outlined regions: 2 pieces of code with "),
                     HasSubstr("holds node 'find', whose sizes depend on data")));
 }
 
@@ -106,7 +106,7 @@ TEST_F(Explain, OneProgramNeedsNoReason) {
   EXPECT_THAT(strategy(kScaled, 10'000'000),
               AllOf(StartsWith("compiled as a whole loop: "), Not(HasSubstr("not one program"))));
   EXPECT_THAT(strategy(kScaled, 1000),
-              StartsWith("stepped: so few steps do not pay for compiling; compiled after "));
+              StartsWith("stepped: too few steps to repay compilation; compiled after "));
 }
 
 /// An outer loop, each step of which takes another loop of as many steps as a value says.
@@ -135,7 +135,7 @@ TEST_F(Explain, LoopsInsideAreToldToBePartsOfTheCode) {
 TEST_F(Explain, LoopsInsideThatMayBecomeCodeThemselvesAreWaitedFor) {
   const auto binding = bind(nested("", "%8 = neg(%7) : f32[8] yield %8"), false);
   EXPECT_THAT(describe_strategy(*binding, binding->loops[0]),
-              AllOf(HasSubstr("the first steps show how long loops inside are"),
+              AllOf(HasSubstr("the first steps show how long inner loops are"),
                     HasSubstr("unless one of these takes 256")));
 }
 
@@ -151,16 +151,16 @@ TEST_F(Explain, StatesWhoseSizeOnlyTheRunKnowsHaveNoTwoBuffers) {
     yield %2 "grown", %3 "last"
   } })",
                             false);
-  EXPECT_THAT(describe_states(*binding, binding->loops[0]),
-              testing::ElementsAre(HasSubstr("reserved when the run knows"),
-                                   HasSubstr("two buffers that take turns")));
+  EXPECT_THAT(
+      describe_states(*binding, binding->loops[0]),
+      testing::ElementsAre(HasSubstr("reserved at run time"), HasSubstr("double-buffered")));
 }
 
 TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
   const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
   EXPECT_THAT(
       describe_strategy(*binding, binding->loops[0]),
-      HasSubstr("holds node 'inner', a loop of which only the run knows how many rows it stacks"));
+      HasSubstr("holds node 'inner', a loop that stacks a number of rows known only at run time"));
 }
 
 }  // namespace

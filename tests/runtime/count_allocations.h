@@ -1,4 +1,4 @@
-// Counts every heap allocation of the test's process, so that a test can show that steps make none.
+// Counts every heap allocation of the test process, so that a test can show that steps make none.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ class CountedSteps : public testing::Test {
 TEST_F(CountedSteps, MakeOneFunctionOfALongBodyOfShortRuns) {
   const auto plan = plan_of(chain(700), compiler_);
   Bound bound(plan, {}, {}, 5);
-  EXPECT_TRUE(bound.strategy().starts_with("stepped: so few steps")) << bound.strategy();
+  EXPECT_TRUE(bound.strategy().starts_with("stepped: too few steps")) << bound.strategy();
   const Tensor first = bound.run();
   for (int i = 0; i < 2000; ++i) bound.run();
   EXPECT_TRUE(bound.strategy().starts_with("compiled as a whole loop: ")) << bound.strategy();

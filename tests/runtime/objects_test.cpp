@@ -134,7 +134,8 @@ TEST(Objects, ItemsOfOtherSizesThanTheTypeSaysAreErrors) {
   objects[1]->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {3})));
   const auto result = run->execute(data, {}, nullptr, objects);
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message(), HasSubstr("the result has sizes [3], [2] were expected"));
+  EXPECT_THAT(result.error().message(),
+              HasSubstr("the result has sizes [3], but [2] were expected"));
 }
 
 // A captured sequence in a loop over numbers: steps allocate no more than without it.

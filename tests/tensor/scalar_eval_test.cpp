@@ -116,7 +116,7 @@ TEST(ScalarEvalTest, MinAndMaxPropagateNanAndOrderZeros) {
   EXPECT_EQ(run2(ScalarOp::max, Half::from(1.0), Half::from(2.0)).to_float(), 2.0f);
 }
 
-TEST(ScalarEvalTest, RealsModuloRoundingAndSign) {
+TEST(ScalarEvalTest, FloatsModuloRoundingAndSign) {
   EXPECT_EQ(run2(ScalarOp::mod_floor, -7.0f, 3.0f), 2.0f);
   EXPECT_EQ(run2(ScalarOp::mod_trunc, -7.0f, 3.0f), -1.0f);
   EXPECT_TRUE(std::isnan(run2(ScalarOp::mod_floor, 1.0f, 0.0f)));
@@ -128,7 +128,7 @@ TEST(ScalarEvalTest, RealsModuloRoundingAndSign) {
   EXPECT_TRUE(std::signbit(run<float>(ScalarOp::neg, DType::f32, 0.0f)));
 }
 
-TEST(ScalarEvalTest, NarrowRealsRoundAfterEveryInstruction) {
+TEST(ScalarEvalTest, NarrowFloatsRoundAfterEveryInstruction) {
   // 2048 + 1 is not an f16; rounding each sum to even keeps 2048.
   EXPECT_EQ(run2(ScalarOp::add, Half::from(2048.0), Half::from(1.0)).to_float(), 2048.0f);
   EXPECT_EQ(run2(ScalarOp::mul, BFloat16::from(1.0078125), BFloat16::from(1.0078125)).to_float(),
@@ -151,7 +151,7 @@ TEST(ScalarEvalTest, Comparisons) {
   EXPECT_FALSE(compare(ScalarOp::equal, StringRef{a.data(), 4}, StringRef{b.data(), 3}));
 }
 
-TEST(ScalarEvalTest, RealsToIntegersSaturate) {
+TEST(ScalarEvalTest, FloatsToIntegersSaturate) {
   EXPECT_EQ(cast<std::int32_t>(kNan), 0);
   EXPECT_EQ(cast<std::int32_t>(1e20f), std::numeric_limits<std::int32_t>::max());
   EXPECT_EQ(cast<std::int32_t>(-INFINITY), kMin32);

@@ -1,6 +1,6 @@
 """Words and phrases that must not come back, each with what to write instead.
 
-One row per idea. A row with `enforced=False` still has occurrences, which `check_words.py --all`
+One row per idea. A row with `enforced=False` may still have occurrences, which `check_words.py --all`
 counts; enforce it once the count is zero.
 """
 
@@ -70,23 +70,22 @@ BANS = (
     # Words.
     Ban(r"\b([Ff]irst|[Ss]econd) caches?\b", "L1, L2"),
     Ban(r"\b[Ss]teps side by side\b", "parallel steps"),
-    Ban(r"\bside by side\b", "in parallel, interleaved, or next to each other", enforced=False),
-    Ban(r"\bin the places? of\b", "instead of", enforced=False),
-    Ban(r"(?<!\bnothing )(?<!\ball )\bbut for\b", "except, without", enforced=False),
-    Ban(r"\bdear(er|est)?\b", "expensive, more expensive", enforced=False),
-    Ban(r"\brounded right\b", "correctly rounded", enforced=False),
-    Ban(r"\b(is|are|was|were|be) told\b", "is passed, is reported", enforced=False),
-    Ban(r"\b(lies|lie|lay) (in|at|where|there|behind|apart)\b", "is stored", enforced=False),
-    Ban(r"\bone behind the other\b", "one after the other", enforced=False),
-    Ban(r"(//|\*|#) ?.*\bbehind\b", "after", enforced=False),
+    Ban(r"\bside by side\b", "in parallel, interleaved, or next to each other"),
+    Ban(r"\bin the places? of\b", "instead of"),
+    Ban(r"(?<!\bnothing )(?<!\ball )\bbut for\b", "except, without"),
+    Ban(r"\bdear(er|est)?\b", "expensive, more expensive"),
+    Ban(r"\brounded right\b", "correctly rounded"),
+    Ban(r"\b(is|are|was|were|be) told\b", "is passed, is reported"),
+    Ban(r"\b(lies|lie|lay) (in|at|where|there|behind|apart)\b", "is stored"),
+    Ban(r"\bone behind the other\b", "one after the other"),
+    Ban(r"(?<!\bleaves )\bbehind\b(?! (one interface|methods)\b)", "after"),
     Ban(r"\bboxed\b", "dynamic, or object"),
-    Ban(r"\bbeside(?! the point)\b", "compared with, alongside, next to", enforced=False),
-    Ban(r"\b[Hh]alves\b(?! (of|the)\b)", "f16 and bf16 (the types)", enforced=False),
-    Ban(r"\b[Rr]eals\b", "floating point", enforced=False),
-    Ban(r"\bextremes?\b", "minimum or maximum", enforced=False),
-    Ban(r"\b(that|which) there (is|are) (not|none)\b", "unknown, missing, available", enforced=False),
+    Ban(r"\bbeside(?! the point)\b", "compared with, alongside, next to"),
+    Ban(r"(?<!\btwo )\b[Hh]alves\b(?! (of|the)\b)", "f16 and bf16 (the types)"),
+    Ban(r"\b[Rr]eals\b|_reals\b|\breals_", "floats, floating point"),
+    Ban(r"\bextremes?\b", "minimum or maximum"),
+    Ban(r"\b(that|which) there (is|are) (not|none)\b", "unknown, missing, available"),
     # Comments of declarations: they begin with what the function does or what the thing is.
-    Ban(r"^\s*/// (Of|What|Those that|Those which|Who|Whose) ", "Returns ..., Whether ..., or the noun", HEADERS,
-        enforced=False),
-    Ban(r"^\s*/// (The same|So|As much|As many|Such) ", "a sentence that stands by itself", HEADERS, enforced=False),
+    Ban(r"^\s*/// (Of|What|Those that|Those which|Who|Whose) ", "Returns ..., Whether ..., or the noun", HEADERS),
+    Ban(r"^\s*/// (The same|So|As much|As many|Such) ", "a sentence that stands by itself", HEADERS),
 )

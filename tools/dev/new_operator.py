@@ -65,8 +65,8 @@ std::vector<Sample> {name}_samples() {{
        .outputs = {{f64({{3}}, {{0.5, -1.25, 3}})}},
        .ulps = 2}},
       {{.name = "f16",
-       .inputs = {{reals(DType::f16, {{2}}, {{0.5, 0.125}})}},
-       .outputs = {{reals(DType::f16, {{2}}, {{0.5, 0.125}})}},
+       .inputs = {{floats(DType::f16, {{2}}, {{0.5, 0.125}})}},
+       .outputs = {{floats(DType::f16, {{2}}, {{0.5, 0.125}})}},
        .ulps = 1}},
       {{.name = "empty", .inputs = {{f32({{2, 0}}, {{}})}}, .outputs = {{f32({{2, 0}}, {{}})}}}},
   }};

@@ -26,7 +26,7 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
         "--root",
         type=pathlib.Path,
         default=pathlib.Path(__file__).resolve().parents[2],
-        help="the tree to check (default: the one this script lies in)",
+        help="the tree to check (default: the one that contains this script)",
     )
     return parser
 

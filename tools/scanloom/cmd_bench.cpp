@@ -165,18 +165,18 @@ void add_bench(CLI::App& app, int&) {
   add_model_options(*command, args->model);
   add_feed_options(*command, args->feeds);
   add_limit_options(*command, args->limits);
-  command->add_option("--threads", args->threads, "numbers of threads to measure, such as 1,2")
+  command->add_option("--threads", args->threads, "thread counts to measure, such as 1,2")
       ->delimiter(',')
       ->check(whole_number(1, 4096));
-  command->add_option("--repeat", args->repeat, "this many runs, however long they take")
+  command->add_option("--repeat", args->repeat, "exactly this many runs")
       ->check(whole_number(1, 1000000000));
-  command->add_option("--seconds", args->seconds, "runs for this long")
+  command->add_option("--seconds", args->seconds, "run for this long")
       ->check(positive())
       ->capture_default_str();
   command->add_flag("--json", args->json, "the measurements as JSON, in seconds");
   command->add_flag("--calibrate", args->calibrate,
-                    "measure what a core does at best, about a second, and keep it: `explain` "
-                    "compares loops with it. The model may be left out");
+                    "measure the peak speed of a core, in about a second, and store it for "
+                    "`explain`; needs no model");
   command->get_option("model")->required(false);
   command->parse_complete_callback([args] {
     if (args->model.path.empty() && !args->calibrate) throw CLI::RequiredError("model");

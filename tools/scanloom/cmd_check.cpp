@@ -57,7 +57,7 @@ int check_model(const CheckArgs& args) {
 
 void add_check(CLI::App& app, int& status) {
   auto args = std::make_shared<CheckArgs>();
-  CLI::App* command = app.add_subcommand("check", "lists everything that is wrong with a model");
+  CLI::App* command = app.add_subcommand("check", "lists all problems of a model");
   add_model_options(*command, args->model);
   command->add_flag("--json", args->json, "print the report as JSON");
   command->footer("Example: scanloom check detector.onnx");

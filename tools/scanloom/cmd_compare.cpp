@@ -167,11 +167,11 @@ void add_compare(CLI::App& app, int& status) {
       app.add_subcommand("compare", "compares a model's results with expected ones");
   command
       ->add_option("model", args->model.path,
-                   "an ONNX model, an IR of OpenVINO or a saved function, or its folder")
+                   "an ONNX model, an OpenVINO IR or a saved function, or its folder")
       ->required();
   command->add_option("data", args->data,
                       "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"
-                      "outputs by name (default: test_data_set_* and *.npz beside the model)");
+                      "outputs by name (default: test_data_set_* and *.npz next to the model)");
   add_model_options(*command, args->model, false);
   add_threads_option(*command, args->model);
   add_limit_options(*command, args->limits);

@@ -59,28 +59,26 @@ void add_convert(CLI::App& app, int&) {
   auto args = std::make_shared<ConvertArgs>();
   CLI::App* command = app.add_subcommand("convert", "writes a model in another format");
   command
-      ->add_option("from", args->from,
-                   "an ONNX model, an IR of OpenVINO (.xml), or a saved function")
+      ->add_option("from", args->from, "an ONNX model, an OpenVINO IR (.xml), or a saved function")
       ->required();
-  command->add_option("to", args->to, "what to write: .onnx, or .xml with a .bin beside it")
+  command->add_option("to", args->to, "what to write: .onnx, or .xml with a .bin next to it")
       ->required();
   command->add_flag("--external-data", args->external_data,
-                    "ONNX: weights in a file beside it, TO.data");
+                    "ONNX: weights in a file next to it, TO.data");
   command->add_flag("--stream", args->stream,
-                    "keep what loops carry as states, so that sequences are fed in pieces");
+                    "keep loop states, so that sequences can be fed in pieces");
   command
       ->add_option("--dim", args->fixed.dims,
-                   "NAME=SIZE of a symbolic dimension, or INPUT.AXIS=SIZE, that it always has")
+                   "NAME=SIZE: fix a symbolic dimension, or INPUT.AXIS=SIZE")
       ->type_name("DIM")
       ->allow_extra_args(false);
   command
-      ->add_option(
-          "--feed", args->fixed.feeds,
-          "NAME=WHAT, as of run: what an input always is; it is no input of what is written")
+      ->add_option("--feed", args->fixed.feeds,
+                   "NAME=WHAT, as for run: fix an input, which the written model then lacks")
       ->type_name("FEED")
       ->allow_extra_args(false);
   command->add_flag("--lenient", args->lenient,
-                    "accept names that shadow outer names, newer versions and unknown attributes");
+                    "accept shadowed names, newer versions and unknown attributes");
   command->footer("Example: scanloom convert model.xml model.onnx");
   command->callback([args] { convert_model(*args); });
 }

@@ -183,8 +183,8 @@ void add_run(CLI::App& app, int&) {
       ->check([](const std::string& name) {
         return name.ends_with(".npz") || name.ends_with(".npy") ? "" : "must end in .npz or .npy";
       });
-  command->add_option("--output", args->outputs, "give only this result; may be given again");
-  command->add_option("--repeat", args->repeat, "run this many times; the last results count")
+  command->add_option("--output", args->outputs, "print only this result; may be repeated");
+  command->add_option("--repeat", args->repeat, "run this many times and use the last results")
       ->check(whole_number(1, 1000000000));
   command->add_flag("--profile", args->profile, "print the time of every node, and write a trace");
   command->add_option("--trace", args->trace, "file for the trace; implies --profile")

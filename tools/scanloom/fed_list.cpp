@@ -42,8 +42,9 @@ class Reader {
     if (!at_end()) return text_[at_];
     throw Failure(
         Error(Code::invalid_argument, "--feed: input '" + input_.name + "': '" +
-                                          std::string(text_) + "' has no end: ']' is missing")
-            .note("a feed with blanks needs quotes, as in --feed '" + input_.name + "=[1, 2]'"));
+                                          std::string(text_) +
+                                          "' is not terminated: ']' is missing")
+            .note("a feed with spaces needs quotes, as in --feed '" + input_.name + "=[1, 2]'"));
   }
   bool take(char wanted) {
     if (next() != wanted) return false;
@@ -69,7 +70,7 @@ class Reader {
     at_ = end + 1;
     if (quote == '\'') return std::string(whole.substr(1, whole.size() - 2));
     const auto text = nlohmann::json::parse(whole, nullptr, false);
-    if (text.is_discarded()) refuse(input_, std::string(whole) + " is no text of JSON");
+    if (text.is_discarded()) refuse(input_, std::string(whole) + " is not a JSON string");
     return text.get<std::string>();
   }
   /// Reads the ',' between items, unless the list ends. Throws Failure if neither follows.
@@ -78,7 +79,7 @@ class Reader {
     refuse(input_, "',' or ']' is missing before '" + rest() + "'");
   }
   void expect_end() {
-    if (!at_end()) refuse(input_, "'" + rest() + "' follows the end of the value");
+    if (!at_end()) refuse(input_, "'" + rest() + "' follows the value");
   }
 
  private:
@@ -119,7 +120,7 @@ class ListReader {
   void list() {
     const std::size_t depth = path_.size();
     if (depth == kDeepest)
-      refuse(input_, "lists in lists are " + std::to_string(depth) +
+      refuse(input_, "nested lists are " + std::to_string(depth) +
                          " deep at most, as many axes "
                          "as a tensor may have");
     if (has_elements_ && depth >= elements_at_) refuse_mixture();
@@ -164,17 +165,17 @@ class ListReader {
   }
 
   [[noreturn]] void refuse_element(const std::string& text) {
-    const std::string what = "'" + text + "' at " + position() + " is no ";
-    if (input_.dtype == DType::string) refuse(input_, what + "text in quotes");
+    const std::string what = "'" + text + "' at " + position() + " is not a ";
+    if (input_.dtype == DType::string) refuse(input_, what + "quoted string");
     if (input_.dtype == DType::boolean) refuse(input_, what + "boolean: true or false");
     refuse(input_, what + "number, as " + numpy_name(input_.dtype) + " needs");
   }
 
   [[noreturn]] void refuse_mixture() {
-    refuse(input_, "at " + position() + " stands " +
-                       (reader_.next() == '[' ? "a list" : "an element") + ", where " +
+    refuse(input_, "the item at " + position() + " is " +
+                       (reader_.next() == '[' ? "a list" : "an element") + ", but " +
                        (reader_.next() == '[' ? "an element" : "a list") +
-                       " stands elsewhere: all lists of a tensor have one depth");
+                       " elsewhere: all lists of a tensor must have the same depth");
   }
 
   /// Returns the current position as an index, for example "[1,0]".
@@ -226,7 +227,7 @@ std::optional<std::string> quoted_text(const ValueInfo& input, std::string_view 
 
 View fed_list(const ValueInfo& input, std::string_view text) {
   if (!is_fed_as_number(input.dtype) && input.dtype != DType::string)
-    refuse(input, "lists of " + numpy_name(input.dtype) + " are fed from files alone");
+    refuse(input, "lists of " + numpy_name(input.dtype) + " can be fed only from files");
   Reader reader(input, text);
   const bool is_sequence =
       input.type.starts_with("seq(") || input.type.starts_with("optional(seq(");

@@ -125,7 +125,7 @@ std::string forms_of(const ValueInfo& input) {
   const std::string name = "--feed '" + input.name + "=";
   const bool is_text = input.dtype == DType::string;
   if (input.kind == ValueKind::tensor && is_text)
-    return "a text in quotes or a list of them, as in " + name + "[\"one\", \"two\"]', or a file";
+    return "a quoted string or a list of them, such as " + name + "[\"one\", \"two\"]', or a file";
   if (!is_text && !is_fed_as_number(input.dtype)) return "a file: .npy, .npz or .pb";
   const std::string list = is_text ? "[[\"one\"], [\"two\"]]'" : "[[1, 2], [3]]'";
   if (input.type.find("seq(") != std::string::npos)
@@ -140,14 +140,15 @@ View made_tensor(const ValueInfo& input, const std::string& text, Makers& makers
       return filled_with_text(input, *inside, makers);
   const bool random = text == "random";
   if (!is_tensor || !(random ? is_number(input.dtype) : is_fed_as_number(input.dtype)))
-    throw Failure(Error(Code::invalid_argument, "--feed: '" + text + "' is no value for input '" +
-                                                    input.name + "', which is " + input.type)
+    throw Failure(Error(Code::invalid_argument, "--feed: '" + text +
+                                                    "' is not a value for input '" + input.name +
+                                                    "', which is " + input.type)
                       .note("it takes " + forms_of(input)));
   if (random) return random_tensor(input, makers);
   const auto element = fed_number(input, text == "zeros" ? "0" : text == "ones" ? "1" : text);
   if (!element)
     throw Failure(Error(Code::invalid_argument, "--feed: '" + text + "' for input '" + input.name +
-                                                    "' is no number, zeros, ones or random")
+                                                    "' is not a number, zeros, ones or random")
                       .note("lists are written [1, 2], files end in .npy, .npz, .npz:KEY or .pb"));
   return filled(input, makers,
                 [&](std::byte* to) { std::memcpy(to, element->data(), dtype_bytes(input.dtype)); });
@@ -219,10 +220,10 @@ std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
     else if (args.random)
       feeds.emplace_back(input.name, made_tensor(input, "random", makers));
     else
-      throw Failure(
-          Error(Code::invalid_argument,
-                "input '" + input.name + "' (" + input.type + ") has no feed")
-              .note("--feed " + input.name + "=... gives it one, --random all that lack one"));
+      throw Failure(Error(Code::invalid_argument,
+                          "input '" + input.name + "' (" + input.type + ") has no feed")
+                        .note("--feed " + input.name +
+                              "=... feeds it, --random feeds all inputs without a feed"));
   }
   return feeds;
 }

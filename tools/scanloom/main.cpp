@@ -48,15 +48,14 @@ std::string meant(const CLI::App& app) {
 int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
   std::string text = wrong.what();
   const std::vector<std::string> rest = app.remaining();
-  if (app.get_subcommands().empty() && rest.empty()) text = "no command is given";
+  if (app.get_subcommands().empty() && rest.empty()) text = "no command was given";
   if (app.get_subcommands().empty() && !rest.empty())
-    text = (rest[0].starts_with("-") ? "there is no option '" : "there is no command '") + rest[0] +
-           "'";
+    text = (rest[0].starts_with("-") ? "unknown option '" : "unknown command '") + rest[0] + "'";
   scanloom::Error error(scanloom::Code::invalid_argument, text);
   if (const std::string name = meant(app); !name.empty())
     error.note("did you mean '" + name + "'?");
   return scanloom::cli::report(std::move(error).note(
-      "'scanloom --help' and 'scanloom COMMAND --help' show what is possible"));
+      "'scanloom --help' and 'scanloom COMMAND --help' show the possibilities"));
 }
 
 int run(int argc, char** argv) {
@@ -92,7 +91,7 @@ int run_and_report(int argc, char** argv) {
   } catch (const scanloom::Failure& failure) {
     return scanloom::cli::report(failure.error());
   } catch (const std::bad_alloc&) {
-    return scanloom::cli::report({scanloom::Code::out_of_memory, "the system has no memory left"});
+    return scanloom::cli::report({scanloom::Code::out_of_memory, "the system is out of memory"});
   } catch (const std::exception& other) {
     return scanloom::cli::report({scanloom::Code::internal, other.what()});
   }

@@ -50,7 +50,7 @@ std::string_view descr_field(std::string_view header, const std::string& name) {
   const std::string_view text = field(header, "descr", name);
   const std::size_t end =
       text.empty() || text.front() != '\'' ? std::string_view::npos : text.find('\'', 1);
-  if (end == std::string_view::npos || end < 3) bad(name, "its elements are not plain numbers");
+  if (end == std::string_view::npos || end < 3) bad(name, "its elements are not numbers");
   const std::string_view descr = text.substr(1, end - 1);
   if (descr.front() == '>')
     bad(name, "its elements '" + std::string(descr) +
@@ -126,7 +126,7 @@ View parse_npy(std::string_view bytes, const std::string& name) {
     header_size =
         header_size << 8 | static_cast<unsigned char>(bytes[8 + static_cast<std::size_t>(i)]);
   const std::size_t begin = is_long ? 12 : 10;
-  if (header_size > bytes.size() - begin) bad(name, "its header is cut off");
+  if (header_size > bytes.size() - begin) bad(name, "its header is truncated");
   const std::string_view header = bytes.substr(begin, header_size);
   const std::string_view descr = descr_field(header, name);
   const std::vector<std::int64_t> shape = shape_field(header, name);

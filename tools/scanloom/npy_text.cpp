@@ -27,7 +27,7 @@ std::string text_of(std::string_view data, const std::string& name) {
   std::string text;
   for (std::size_t i = 0; i < letters; ++i) {
     const char32_t code = letter_at(data, i);
-    if (!is_letter(code)) fail(Code::invalid_argument, name + ": it holds what is no Unicode");
+    if (!is_letter(code)) fail(Code::invalid_argument, name + ": it contains invalid Unicode");
     append_letter(text, code);
   }
   return text;
@@ -43,11 +43,11 @@ std::size_t count_letters(std::string_view text) {
   for (std::string_view rest = text; !rest.empty(); ++letters) {
     const Letter letter = first_letter(rest);
     if (!letter.valid)
-      fail(Code::unsupported, "a text that is no UTF-8 cannot be written to numpy's files");
+      fail(Code::unsupported, "a string that is not UTF-8 cannot be written to a NumPy file");
     rest.remove_prefix(letter.bytes);
   }
   if (text.ends_with('\0'))
-    fail(Code::unsupported, "a text that ends in a zero byte cannot be written to numpy's files");
+    fail(Code::unsupported, "a string that ends in a zero byte cannot be written to a NumPy file");
   return letters;
 }
 
@@ -79,8 +79,8 @@ FormattedTexts format_texts(const View& tensor) {
   for (std::int64_t i = 0; i < count; ++i)
     letters = std::max(letters, count_letters(text_at(tensor, i)));
   if (static_cast<std::size_t>(count) > kMaxBytes / kLetterBytes / letters)
-    fail(Code::unsupported, std::to_string(count) + " texts of up to " + std::to_string(letters) +
-                                " letters need more than 2 GiB in numpy's files");
+    fail(Code::unsupported, std::to_string(count) + " strings of up to " + std::to_string(letters) +
+                                " characters need more than 2 GiB in a NumPy file");
   FormattedTexts formatted{"<U" + std::to_string(letters), {}};
   formatted.data.reserve(static_cast<std::size_t>(count) * letters * kLetterBytes);
   for (std::int64_t i = 0; i < count; ++i) {

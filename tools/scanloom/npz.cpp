@@ -38,7 +38,7 @@ class Bytes {
     fail(Code::invalid_argument, path_ + ": " + why);
   }
   [[nodiscard]] std::string_view at(std::size_t offset, std::size_t size) const {
-    if (offset > bytes_.size() || size > bytes_.size() - offset) bad("the archive is cut off");
+    if (offset > bytes_.size() || size > bytes_.size() - offset) bad("the archive is truncated");
     return bytes_.substr(offset, size);
   }
   [[nodiscard]] std::uint32_t number(std::size_t offset, std::size_t size) const {
@@ -59,7 +59,7 @@ std::string inflate_all(std::string_view packed, std::size_t size, const Bytes& 
   if (size / 1040 > packed.size()) archive.bad("a member claims an impossible size");
   std::string plain(size, '\0');
   z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) archive.bad("zlib has no memory left");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) archive.bad("zlib is out of memory");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(plain.data());
@@ -68,7 +68,7 @@ std::string inflate_all(std::string_view packed, std::size_t size, const Bytes& 
   const bool complete = stream.avail_out == 0;
   inflateEnd(&stream);
   if (!complete || (status != Z_STREAM_END && status != Z_OK && status != Z_BUF_ERROR))
-    archive.bad("a member cannot be unpacked");
+    archive.bad("a member cannot be decompressed");
   return plain;
 }
 
@@ -94,7 +94,7 @@ Directory find_directory(const Bytes& archive) {
     return {archive.number(end + 16, 4), archive.number(end + 10, 2)};
   // Numbers have eight bytes; archives under 4 GiB use only the low four.
   const std::size_t record = archive.number(locator + 8, 4);
-  if (archive.number(record, 4) != kLongEndMagic) archive.bad("its directory is broken");
+  if (archive.number(record, 4) != kLongEndMagic) archive.bad("its directory is damaged");
   return {archive.number(record + 48, 4), archive.number(record + 32, 4)};
 }
 
@@ -152,7 +152,7 @@ std::vector<NamedView> read_npz(const std::string& path) {
   auto [at, members] = find_directory(archive);
   std::vector<NamedView> tensors;
   for (std::size_t i = 0; i < members; ++i) {
-    if (archive.number(at, 4) != kCentralMagic) archive.bad("its directory is broken");
+    if (archive.number(at, 4) != kCentralMagic) archive.bad("its directory is damaged");
     const std::uint32_t method = archive.number(at + 10, 2);
     const std::uint32_t checksum = archive.number(at + 16, 4);
     const std::uint32_t packed_size = archive.number(at + 20, 4);
@@ -167,7 +167,7 @@ std::vector<NamedView> read_npz(const std::string& path) {
         local + kLocalSize + archive.number(local + 26, 2) + archive.number(local + 28, 2);
     const std::string_view packed = archive.at(data, packed_size);
     if (method != kStored && method != kDeflated)
-      archive.bad("member '" + name + "' is packed by method " + std::to_string(method));
+      archive.bad("member '" + name + "' is compressed by method " + std::to_string(method));
     const std::string plain =
         method == kStored ? std::string(packed) : inflate_all(packed, size, archive);
     if (checksum_of(plain) != checksum)

@@ -16,21 +16,20 @@ namespace scanloom::cli {
 void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
   if (with_path)
     command
-        .add_option("model", args.path,
-                    "an ONNX model, an IR of OpenVINO (.xml), or a saved function")
+        .add_option("model", args.path, "an ONNX model, an OpenVINO IR (.xml), or a saved function")
         ->required();
   command.add_flag("--interpret", args.interpret,
                    "run node by node with the reference kernels: slow");
   CLI::Option* never = command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
-  command.add_flag("--jit", args.jit, "compile every loop that can be, whether it pays or not")
+  command
+      .add_flag("--jit", args.jit,
+                "compile every loop that can be compiled, even if it does not pay")
       ->excludes(never);
-  command.add_flag("--no-passes", args.no_passes, "run the program as it was read");
-  command.add_option("--disable-pass", args.disabled_passes,
-                     "leave out this pass; may be given again");
+  command.add_flag("--no-passes", args.no_passes, "run the program without passes");
+  command.add_option("--disable-pass", args.disabled_passes, "skip this pass; may be repeated");
   command.add_flag("--lenient", args.lenient,
-                   "accept names that shadow outer names, newer versions and unknown attributes");
-  command.add_flag("--strict", args.strict,
-                   "refuse feeds that give two sizes to one name of the model");
+                   "accept shadowed names, newer versions and unknown attributes");
+  command.add_flag("--strict", args.strict, "reject feeds that give one named size two values");
 }
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {
@@ -56,10 +55,13 @@ void add_feed_options(CLI::App& command, FeedArgs& args) {
 }
 
 void add_limit_options(CLI::App& command, LimitArgs& args) {
-  command.add_option("--max-steps", args.max_steps, "steps that one execution of a loop may take")
+  command
+      .add_option("--max-steps", args.max_steps,
+                  "the most steps that one execution of a loop may take")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
-  command.add_option("--deadline", args.deadline, "seconds that a run may take")->check(positive());
-  command.add_option("--max-memory", args.max_memory, "memory that a run may take, such as 512MB")
+  command.add_option("--deadline", args.deadline, "time limit of a run, in seconds")
+      ->check(positive());
+  command.add_option("--max-memory", args.max_memory, "memory limit of a run, such as 512MB")
       ->transform(byte_count());
 }
 

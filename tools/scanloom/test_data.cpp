@@ -67,7 +67,7 @@ std::string find_model(const std::string& path) {
     if (model.filename() == "model.onnx") return model.string();
   if (models.size() != 1)
     fail(Code::not_found, path + " holds " + std::to_string(models.size()) +
-                              " files .onnx and none of them is called model.onnx");
+                              " .onnx files and none of them is named model.onnx");
   return models[0].string();
 }
 
@@ -81,9 +81,9 @@ std::vector<std::string> find_data_sets(const std::string& model_path) {
     if (is_folder || entry.extension() == ".npz") sets.push_back(entry.string());
   }
   if (sets.empty())
-    throw Failure(Error(Code::not_found, "there is nothing to compare with in " + folder.string())
-                      .note("expected are folders test_data_set_* or files .npz with inputs and "
-                            "outputs"));
+    throw Failure(
+        Error(Code::not_found, "there is nothing to compare in " + folder.string())
+            .note("expected folders test_data_set_* or .npz files with inputs and outputs"));
   return sets;
 }
 

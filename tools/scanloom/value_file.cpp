@@ -53,7 +53,7 @@ View as_declared(const View& tensor, const ValueInfo& info, const std::string& n
     const auto element = element_of(*held, info.dtype, held_as);
     if (!element)
       fail(Code::invalid_argument, name + ": at " + index_text(tensor.shape, i) + " it is " +
-                                       number_text(held_as, held) + ", which is no " +
+                                       number_text(held_as, held) + ", which is not a valid " +
                                        numpy_name(info.dtype));
     fresh.data[i] = *element;
   }

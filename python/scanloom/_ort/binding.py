@@ -114,7 +114,7 @@ class IOBinding:
 
     def _wanted(self) -> list[str]:
         if not self._outputs:
-            raise InvalidArgument("no output is bound", ("bind_output(name) asks for one",))
+            raise InvalidArgument("no output is bound", ("bind one with bind_output(name)",))
         return list(self._outputs)
 
     def _keep(self, results: Sequence[Any]) -> None:
@@ -123,7 +123,9 @@ class IOBinding:
         bound = list(self._outputs.items())
         for (name, value), result in zip(bound, results):
             if value is not None and not isinstance(result, np.ndarray):
-                raise InvalidArgument(f"output '{name}' is no tensor, so none can be bound to it")
+                raise InvalidArgument(
+                    f"output '{name}' is not a tensor, so a tensor cannot be bound to it"
+                )
             if value is not None:
                 require_room(value.numpy(), result, f"the memory bound to output '{name}'")
         self._results = []
@@ -137,5 +139,5 @@ class IOBinding:
 
 def _ortvalue(value: Any) -> OrtValue:
     if not isinstance(value, OrtValue):
-        raise InvalidArgument(f"a {type(value)} is bound, which is no OrtValue")
+        raise InvalidArgument(f"a {type(value)} is bound, but must be an OrtValue")
     return value

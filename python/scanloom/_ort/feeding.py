@@ -56,7 +56,8 @@ class GivenSizes:
                 for axis, (size, found) in enumerate(zip(declared.shape, shape)):
                     if isinstance(size, int) and size != found:
                         raise InvalidArgument(
-                            f"input '{name}' has size {size} on axis {axis}, the feed has {found}"
+                            f"input '{name}' has size {size} on axis {axis}, but the feed has "
+                            f"{found}"
                         )
 
 

@@ -59,10 +59,11 @@ class Source(NamedTuple):
             return cls(os.fsencode(path_or_bytes), True)
         except TypeError:
             raise InvalidType(
-                f"a model is a path or bytes, or one of onnx or OpenVINO, not a {type(path_or_bytes)}"
+                "a model must be a path, bytes, or a model object of onnx or OpenVINO, not a "
+                f"{type(path_or_bytes)}"
             ) from None
         except UnicodeEncodeError:
-            raise InvalidArgument(f"no file can have the path {path_or_bytes!r}") from None
+            raise InvalidArgument(f"{path_or_bytes!r} is not a valid path") from None
 
     @classmethod
     def _of_openvino(cls, model: Any) -> "Source":

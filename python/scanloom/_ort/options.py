@@ -407,8 +407,8 @@ class RunOptions(_Options):
         """Converts the options to the library's form. Raises InvalidArgument, Cancelled."""
         if self._flag.cancelled():
             raise Cancelled(
-                "these run options are cancelled",
-                ("options.reset() lets them be used again, or make new ones",),
+                "these run options have been cancelled",
+                ("call options.reset() to use them again, or create new ones",),
             )
         return _native.RunSettings(
             0.0 if self.deadline is None else _seconds("deadline", self.deadline),
@@ -434,16 +434,16 @@ def run_settings(
 def texts(name: str, values: Any) -> list[str]:
     """Returns the values as a list of str. Raises InvalidArgument."""
     if isinstance(values, str):
-        raise InvalidArgument(f"{name} is the text {values!r}", (f"write [{values!r}]",))
+        raise InvalidArgument(f"{name} is the string {values!r}", (f"write [{values!r}]",))
     try:
         listed = list(values)
     except TypeError:
-        raise InvalidArgument(f"{name} is {values!r}, but must be a list of texts") from None
+        raise InvalidArgument(f"{name} is {values!r}, but must be a list of strings") from None
     for value in listed:
         if not isinstance(value, str):
-            raise InvalidArgument(f"{name} holds {value!r}, but must hold texts only")
+            raise InvalidArgument(f"{name} holds {value!r}, but must hold only strings")
         if not has_utf8(value):
-            raise InvalidArgument(f"{name} holds {value!r}, which has no UTF-8")
+            raise InvalidArgument(f"{name} holds {value!r}, which cannot be encoded as UTF-8")
     return listed
 
 
@@ -495,7 +495,7 @@ def _seconds(name: str, value: Any) -> float:
     except (OverflowError, TypeError, ValueError):
         seconds = math.nan
     if not (seconds > 0 and math.isfinite(seconds)):
-        raise InvalidArgument(f"{name} is {value!r} s, but must be a finite number above 0 s")
+        raise InvalidArgument(f"{name} is {value!r} s, but must be positive and finite")
     return seconds
 
 

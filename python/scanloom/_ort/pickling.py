@@ -50,7 +50,7 @@ class ModelFile(NamedTuple):
             raise InvalidModel(
                 f"the model's file '{os.fsdecode(self.path)}' is not the one that was pickled: it has "
                 "changed since",
-                ("a session that is loaded from bytes is pickled with them",),
+                ("a session loaded from bytes is pickled together with them",),
             )
 
 

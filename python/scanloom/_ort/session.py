@@ -193,7 +193,7 @@ class InferenceSession:
     ) -> None:
         """Runs with the bound inputs and outputs; iobinding.get_outputs() returns the results."""
         if not isinstance(iobinding, IOBinding) or iobinding._session is not self:
-            raise InvalidArgument("the binding is not one of this session")
+            raise InvalidArgument("the binding belongs to another session")
         iobinding._keep(self.run(iobinding._wanted(), iobinding._feeds(), run_options))
 
     def create_ortvalue_from_shape_and_type(
@@ -350,7 +350,7 @@ class InferenceSession:
     ) -> None:
         for name in provider_names(providers) + self._options._providers:
             if name != _PROVIDER:
-                note = f"provider {name} is not here: the model runs on the processor"
+                note = f"provider {name} is not available: the model runs on the CPU"
                 self._notes[note] = None
                 self._provider_notes.append(note)
         if any(provider_options or ()):

@@ -54,7 +54,7 @@ def require_cpu(device_type: str, device_id: int) -> None:
     """Raises Unsupported for any device except the CPU."""
     if not isinstance(device_type, str) or device_type.lower() != "cpu" or device_id != 0:
         raise Unsupported(
-            f"there is no device '{device_type}' {device_id}: models run on the processor",
+            f"there is no device '{device_type}' {device_id}: models run on the CPU",
             ("write device_type='cpu', device_id=0",),
         )
 
@@ -64,14 +64,16 @@ def dtype_from(element_type: Any) -> np.dtype[Any]:
     if isinstance(element_type, (int, np.integer)) and not isinstance(element_type, np.bool_):
         number = int(element_type)
         if not 1 <= number <= len(_NAMES) or _NAMES[number - 1] == "string":
-            raise InvalidArgument(f"there is no element type {number} of fixed size")
+            raise InvalidArgument(
+                f"element type {number} is unknown, or its elements have no fixed size"
+            )
         return dtype_of(_NAMES[number - 1])
     try:
         dtype: np.dtype[Any] = np.dtype(element_type)
         onnx_name_of(dtype)
         return dtype
     except TypeError:
-        raise InvalidArgument(f"{element_type!r} is no element type that models have") from None
+        raise InvalidArgument(f"{element_type!r} is not an element type of models") from None
 
 
 def sizes_from(shape: Sequence[int]) -> tuple[int, ...]:
@@ -157,10 +159,10 @@ class OrtValue:
 
     @classmethod
     def ort_value_from_sparse_tensor(cls, sparse_tensor: Any) -> "OrtValue":
-        raise Unsupported("there are no sparse tensors outside of models")
+        raise Unsupported("sparse tensors exist only inside models")
 
     def as_sparse_tensor(self) -> Any:
-        raise InvalidArgument("the value is no sparse tensor")
+        raise InvalidArgument("the value is not a sparse tensor")
 
     def numpy(self) -> Array:
         """The elements as an array over the same memory."""
@@ -229,7 +231,7 @@ class OrtValue:
 
     def _tensor(self) -> Array:
         if not isinstance(self._value, np.ndarray):
-            raise InvalidArgument("the value is no tensor")
+            raise InvalidArgument("the value is not a tensor")
         return self._value
 
 
@@ -247,11 +249,11 @@ def require_room(target: Array, source: Array, what: str) -> None:
     """Raises InvalidArgument unless the elements of `source` can be written to `target`."""
     if target.dtype != source.dtype or target.shape != source.shape:
         raise InvalidArgument(
-            f"{what} is {target.dtype}{list(target.shape)}, the data are"
+            f"{what} is {target.dtype}{list(target.shape)}, but the data is"
             f" {source.dtype}{list(source.shape)}"
         )
     if not target.flags.writeable:
-        raise InvalidArgument(f"{what} lies in memory that may only be read")
+        raise InvalidArgument(f"{what} is in read-only memory")
 
 
 def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:

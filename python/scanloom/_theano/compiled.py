@@ -98,7 +98,7 @@ class Function:
             told = {name: named.pop(name) for name in own}
         given: list[Any] = [_MISSING] * len(self._arguments)
         if len(values) > len(given):
-            raise InvalidType(f"{self} takes {len(given)} values, {len(values)} are given")
+            raise InvalidType(f"{self} takes {len(given)} values, but {len(values)} are given")
         given[: len(values)] = values
         for name, value in named.items():
             given[self._place(name, given)] = value
@@ -109,7 +109,7 @@ class Function:
         with self._turn:
             if self._is_called:
                 raise InvalidArgument(
-                    f"{self} updates the defaults of its inputs and is called within such a call"
+                    f"{self} updates the defaults of its inputs and is called during such a call"
                 )
             self._is_called = True
             try:
@@ -224,7 +224,8 @@ class Function:
         """
         if swap or delete_updates:
             raise InvalidArgument(
-                "a copy computes what the function does: swap and delete_updates change that",
+                "a copy computes the same as the function: swap and delete_updates would change "
+                "that",
                 ("call function(...) again, with givens or other updates",),
             )
         return self._like(self._native, self.outputs, self.name if name is None else name, profile)

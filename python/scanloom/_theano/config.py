@@ -170,5 +170,5 @@ def check_mode(mode: Any) -> None:
     """Raises InvalidArgument for an unknown mode."""
     if mode not in _MODES:
         raise InvalidArgument(
-            f"there is no mode {mode!r}; modes are None, 'FAST_RUN' and 'FAST_COMPILE'"
+            f"unknown mode {mode!r}; modes are None, 'FAST_RUN' and 'FAST_COMPILE'"
         )

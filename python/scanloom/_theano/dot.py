@@ -49,9 +49,8 @@ def drawn_by_dot(text: str, kind: str) -> bytes:
     program = shutil.which("dot")
     if program is None:
         raise NotFound(
-            f"pictures of the kind {kind} are made by the program 'dot' of Graphviz, which is not"
-            " installed",
-            ("name the file .svg, which needs no other program",),
+            f"{kind} pictures need Graphviz's program 'dot', which is not installed",
+            ("use the extension .svg, which needs no other program",),
         )
     done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True)
     if done.returncode != 0:

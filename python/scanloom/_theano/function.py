@@ -158,11 +158,11 @@ def _input_of(given: Any) -> In:
     end = given if isinstance(given, In) else None
     if end is None:
         if not isinstance(given, TensorVariable):
-            raise InvalidType(f"an input of a function is a variable, not {given!r}")
+            raise InvalidType(f"an input of a function must be a variable, not {given!r}")
         end = In(given)
     if isinstance(end.variable, SharedVariable):
         raise InvalidType(
-            f"shared variable {end.variable} cannot be an input: functions read it by themselves",
+            f"shared variable {end.variable} cannot be an input: functions read it automatically",
             ("givens={variable: value} computes with another value",),
         )
     return end
@@ -181,8 +181,8 @@ def _outputs_of(outputs: Any) -> list[TensorVariable]:
         refuse_misread(each, "an output of a function")
         if not isinstance(each, TensorVariable):
             raise InvalidType(
-                f"an output of a function is a variable, not {each!r:.80}",
-                ("T.constant(...) makes one of a number or an array",),
+                f"an output of a function must be a variable, not {each!r:.80}",
+                ("T.constant(...) turns a number or an array into one",),
             )
     return listed
 
@@ -191,12 +191,12 @@ def _givens_of(givens: Any) -> list[tuple[TensorVariable, TensorVariable]]:
     pairs = []
     for old, new in pairs_of(givens, "givens"):
         if not isinstance(old, TensorVariable):
-            raise InvalidType(f"givens replace variables, not {old!r}")
+            raise InvalidType(f"givens can only replace variables, not {old!r}")
         if not isinstance(new, TensorVariable):
-            new = constant(fitted(new, old.dtype, old.ndim, f"what is given for {old}"))
+            new = constant(fitted(new, old.dtype, old.ndim, f"the value given for {old}"))
         if new.ndim != old.ndim:
             raise InvalidType(
-                f"givens: {old} has {old.ndim} axes, what is given for it {new.ndim}"
+                f"givens: {old} has {old.ndim} axes, but its value has {new.ndim}"
             )
         pairs.append((old, new if new.dtype == old.dtype else new.astype(old.dtype)))
     return pairs
@@ -233,7 +233,9 @@ def _without_defaults(given: Any) -> tuple[bool, list[_native.Shared]]:
         raise InvalidType(f"no_default_updates is {given!r}, but must be a bool or a list")
     for each in given:
         if not isinstance(each, SharedVariable):
-            raise InvalidType(f"no_default_updates holds {each!r:.80}, which is no shared variable")
+            raise InvalidType(
+                f"no_default_updates holds {each!r:.80}, which is not a shared variable"
+            )
     return False, [each._shared for each in given]
 
 

@@ -52,14 +52,14 @@ def clone(
     pairs = []
     for old, new in pairs_of(replace, "replace"):
         if not isinstance(old, TensorVariable):
-            raise InvalidType(f"clone replaces variables, not {old!r}")
+            raise InvalidType(f"clone can only replace variables, not {old!r}")
         made = as_tensor_variable(new)
         if made.ndim != old.ndim:
-            raise InvalidType(f"{old} has {old.ndim} axes, what replaces it {made.ndim}")
+            raise InvalidType(f"{old} has {old.ndim} axes, but its replacement has {made.ndim}")
         if made.dtype != old.dtype:
             if strict and isinstance(new, TensorVariable):
                 raise InvalidType(
-                    f"{old} is {old.dtype}, what replaces it {made.dtype}",
+                    f"{old} is {old.dtype}, but its replacement is {made.dtype}",
                     (f"write .astype('{old.dtype}'), or strict=False",),
                 )
             made = made.astype(old.dtype)

@@ -33,7 +33,7 @@ def _position(value: Any) -> _native.Expr:
     if isinstance(expr := getattr(value, "_expr", None), _native.Expr):  # a variable
         return expr
     if isinstance(value, (bool, np.bool_)) or isinstance(value, (str, bytes, float, dict)):
-        raise InvalidType(f"{value!r} is no index; indices are integers, slices and variables")
+        raise InvalidType(f"{value!r} is not an index; indices are integers, slices and variables")
     if isinstance(value, int):
         return _native.whole(value)
     if isinstance(value, (list, tuple, range)):
@@ -42,5 +42,5 @@ def _position(value: Any) -> _native.Expr:
         value = np.asarray(value, dtype=None if len(value) else np.int64)
     array = np.asarray(value)
     if array.dtype.kind not in "biu":
-        raise InvalidType(f"{value!r:.80} is no index; indices are integers or booleans")
+        raise InvalidType(f"{value!r:.80} is not an index; indices are integers or booleans")
     return _native.constant(array)

@@ -78,7 +78,7 @@ def _warn_of_steps(graph: Any, told: set[str]) -> None:
             if name.startswith("Print ") and name not in told:
                 told.add(name)
                 warnings.warn(
-                    f"{name} stands in a step of a loop, whose values a call does not show: let"
-                    " the step give it as an output, and print that",
+                    f"{name} is inside a loop's step, whose values a call does not show: return"
+                    " it as an output of the step, and print that",
                     stacklevel=4,
                 )

@@ -36,7 +36,9 @@ def _write(
     form = function._form
     kind = _FORMS.get(type(form), "one")
     if kind == "dict" and not all(isinstance(key, str) for key in form):
-        raise TypeError("a function whose outputs are a dictionary is saved if its keys are texts")
+        raise TypeError(
+            "a function whose outputs are a dictionary can be saved only if its keys are strings"
+        )
     note = {
         "name": function.name,
         "arguments": [list(argument) for argument in function._arguments],
@@ -84,11 +86,13 @@ def read(path: Union[str, os.PathLike[str]]) -> Saved:
             [Print(*each) for each in told.get("prints", [])],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidModel(f"a damaged saved function: its note cannot be read ({error})") from None
+        raise InvalidModel(
+            f"a damaged saved function: its metadata cannot be read ({error})"
+        ) from None
     if len(saved.arguments) != native.input_count():
         raise InvalidModel(
-            f"a damaged saved function: its note tells of {len(saved.arguments)} inputs, it has "
-            f"{native.input_count()}"
+            f"a damaged saved function: its metadata lists {len(saved.arguments)} inputs, but it "
+            f"has {native.input_count()}"
         )
     return saved
 

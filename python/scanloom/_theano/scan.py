@@ -124,7 +124,7 @@ def _run(
     place = _place(name)
     if not loop.sequences and steps is None:
         raise InvalidArgument(
-            f"{place}: nothing says how many steps to take: give sequences or the number of steps,"
+            f"{place}: the number of steps is unknown: give sequences or the number of steps,"
             " n_steps=...",
         )
     slices = sum(len(taps) for _, taps in loop.sequences)
@@ -162,7 +162,7 @@ def _variable(value: Any, what: str) -> TensorVariable:
     except InvalidArgument as error:
         if type(value) is int:
             raise InvalidArgument(f"{what}: {error.text}", error.notes) from None
-        raise InvalidType(f"{what} is no variable, array or number: {error.text}") from None
+        raise InvalidType(f"{what} is not a variable, array or number: {error.text}") from None
 
 
 def _sequences(given: Any, place: str) -> list[tuple[_native.Expr, list[int]]]:
@@ -182,7 +182,7 @@ def _sequences(given: Any, place: str) -> list[tuple[_native.Expr, list[int]]]:
         if variable.ndim == 0:
             raise InvalidArgument(
                 f"{what}, {variable}, is a single number; a sequence has at least one axis",
-                ("what is the same in every step belongs to non_sequences",),
+                ("pass values that are the same in every step as non_sequences",),
             )
         sequences.append((variable._expr, [0] if taps is None else _taps(taps, what, True)))
     return sequences
@@ -211,7 +211,7 @@ def _begin(entry: Any, what: str) -> Union[_Begin, None]:
             return None
         taps = entry.get("taps", [-1])
         if taps is None:
-            warnings.warn(f"{what} has an initial value and taps None; tap -1 is meant", stacklevel=7)
+            warnings.warn(f"{what} has an initial value but taps None; use tap -1", stacklevel=7)
             taps = [-1]
     if isinstance(taps, (int, np.integer)):
         raise InvalidType(f"{what} has taps {taps}; write a list: taps=[{taps}]")
@@ -237,14 +237,14 @@ def _taps(taps: Any, what: str, of_sequence: bool) -> list[int]:
         raise InvalidArgument(f"{what} has an empty list of taps")
     if not of_sequence and max(listed) >= 0:
         raise InvalidArgument(
-            f"{what} has tap {max(listed)}; taps of outputs look back: they are negative"
+            f"{what} has tap {max(listed)}; taps of outputs look back and must be negative"
         )
     return [_counted(int(tap), f"{what} has tap") for tap in listed]
 
 
 def _counted(value: int, what: str) -> int:
     if not -(2**63) <= value < 2**63:
-        raise InvalidArgument(f"{what} {value}, which is no integer of 64 bits")
+        raise InvalidArgument(f"{what} {value}, which is not a 64-bit integer")
     return value
 
 
@@ -281,7 +281,7 @@ def _steps(n_steps: Any, place: str) -> Union[_native.Expr, None]:
         _counted(int(array.item()), f"{place}: n_steps is")
     if array.dtype.kind not in "iu" or array.size != 1:
         raise InvalidType(
-            f"{place}: n_steps is {n_steps!r}, but must be an integer or a variable of integers"
+            f"{place}: n_steps is {n_steps!r}, but must be an integer or an integer variable"
         )
     return _native.constant(np.asarray(array.reshape(()), np.int64))
 

@@ -129,9 +129,11 @@ def shared(
     Raises InvalidType if the value is not an array or number.
     """
     if isinstance(value, TensorVariable):
-        raise InvalidType(f"{value} is a variable; a shared variable begins with an array")
+        raise InvalidType(
+            f"{value} is a variable, but a shared variable needs an array as its initial value"
+        )
     if name is not None and not isinstance(name, str):
-        raise InvalidType(f"the name of a variable is a text, not {name!r}")
+        raise InvalidType(f"the name of a variable must be a string, not {name!r}")
     array = as_array(value, f"shared variable {name!r}" if name else "a shared variable")
     dtype_name(array.dtype)
     pattern = (False,) * array.ndim if broadcastable is None else tuple(broadcastable)
@@ -164,7 +166,7 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
     if value.dtype != variable.dtype or value.ndim != variable.ndim:
         raise InvalidType(
             f"the update of shared variable {variable} is {value.dtype} with {value.ndim} axes,"
-            f" the variable {variable.dtype} with {variable.ndim}",
+            f" but the variable is {variable.dtype} with {variable.ndim}",
             (f"write .astype('{variable.dtype}')",) if value.ndim == variable.ndim else (),
         )
     made: TensorVariable = value
@@ -189,7 +191,7 @@ class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
 
     def __setitem__(self, variable: Any, value: Any) -> None:
         if not isinstance(variable, SharedVariable):
-            raise InvalidType(f"keys of updates are shared variables, not {variable!r}")
+            raise InvalidType(f"keys of updates must be shared variables, not {variable!r}")
         super().__setitem__(variable, next_of(variable, value))
 
     def __getitem__(self, variable: Any) -> TensorVariable:
@@ -256,7 +258,9 @@ def pairs_of(entries: Any, what: str) -> Iterable[tuple[Any, Any]]:
         raise InvalidType(f"{what} is {entries!r}, but must be a dictionary or pairs") from None
     for entry in listed:
         if len(entry) != 2:
-            raise InvalidType(f"{what} holds {entry!r}, which is no pair of a variable and a value")
+            raise InvalidType(
+                f"{what} holds {entry!r}, which is not a pair of a variable and a value"
+            )
     return listed
 
 

@@ -17,7 +17,7 @@ _Made = tuple[
 ]
 
 _FORMS = (
-    "a step function gives outputs, updates, (outputs, updates), (outputs, until(...)),"
+    "a step function returns outputs, updates, (outputs, updates), (outputs, until(...)),"
     " (updates, until(...)) or (outputs, updates, until(...))"
 )
 
@@ -73,7 +73,7 @@ class Parts(NamedTuple):
             counted(self.captured, "non_sequence"),
         ])  # fmt: skip
         return (
-            f"the step function takes {taken}, but a step is given"
+            f"the step function takes {taken}, but is called with"
             f" {counted(len(self.values), 'argument')}: {given}"
         )
 
@@ -83,19 +83,19 @@ class Parts(NamedTuple):
         if len(parameters) < len(self.values):
             if self.states and len(parameters) == len(self.values) - self.states:
                 return (
-                    "a parameter for the earlier value of each output that outputs_info begins is missing"
-                    ", after those for sequences; None in outputs_info gives a step none"
+                    "after those for sequences, a parameter is missing for the earlier value of "
+                    "each output with an entry in outputs_info; None as an entry omits it"
                 )
             missing = [str(value) for value in self.values[len(parameters) :]]
-            return f"parameters for {', '.join(missing)} are missing at its end"
+            return f"its last parameters, for {', '.join(missing)}, are missing"
         for is_given, name, what in (
-            (self.states, "outputs_info", "says how outputs begin that a step reads"),
-            (self.captured, "non_sequences", "holds what is the same in every step"),
-            (self.slices, "sequences", "holds what steps take row by row"),
+            (self.states, "outputs_info", "holds the initial values of outputs that steps read"),
+            (self.captured, "non_sequences", "holds the values that are the same in every step"),
+            (self.slices, "sequences", "holds the values that steps take row by row"),
         ):
             if not is_given:
                 return f"{name}=... is probably missing: it {what}"
-        return "sequences, outputs_info or non_sequences have an entry too few, or a tap is missing"
+        return "an entry of sequences, outputs_info or non_sequences is missing, or a tap is"
 
 
 def counted(number: int, what: str) -> str:
@@ -131,14 +131,14 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
     if _is_updates(made):
         return [], _updates(made), None
     if isinstance(made, until):
-        raise InvalidArgument("the step gives nothing but a condition", (_FORMS,))
+        raise InvalidArgument("the step returns only a condition", (_FORMS,))
     if isinstance(made, dict):
         return [], _updates(made), None  # _updates reports the error
     parts = list(made)
     stop = parts.pop() if isinstance(parts[-1], until) else None
     for part in parts:
         if isinstance(part, until):
-            raise InvalidArgument("until(...) is the last thing that a step gives", (_FORMS,))
+            raise InvalidArgument("until(...) must be the last value of a step", (_FORMS,))
     if len(parts) == 1 and _is_outputs(parts[0]):
         return _outputs(parts[0]), OrderedUpdates(), stop
     if len(parts) == 1 and _is_updates(parts[0]):
@@ -147,7 +147,7 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
         return _outputs(parts[0]), _updates(parts[1]), stop
     if len(parts) == 2 and _is_updates(parts[0]) and _is_outputs(parts[1]):
         return _outputs(parts[1]), _updates(parts[0]), stop
-    raise InvalidArgument("what the step gives cannot be told apart", (_FORMS,))
+    raise InvalidArgument("the step returns its values in an unknown form", (_FORMS,))
 
 
 _DEEPEST = 3  # pairs of updates, in a list, in a list with outputs
@@ -156,21 +156,21 @@ _DEEPEST = 3  # pairs of updates, in a list, in a list with outputs
 def _check_parts(made: Any, depth: int = 0) -> None:
     """Raises an error unless every part is a variable, and not a plain number or array."""
     if depth > _DEEPEST:
-        raise InvalidArgument("what the step gives are lists in lists in lists", (_FORMS,))
+        raise InvalidArgument("the step returns lists nested more than two deep", (_FORMS,))
     if isinstance(made, (list, tuple)):
         for part in made:
             _check_parts(part, depth + 1)
     elif isinstance(made, dict):
         for key, value in made.items():
             if not isinstance(key, SharedVariable):
-                raise InvalidType(f"keys of updates are shared variables, not {key!r}")
+                raise InvalidType(f"keys of updates must be shared variables, not {key!r}")
             if type(value) not in (bool, int, float):  # these take the variable's dtype
                 _check_parts(value, depth + 1)
     elif not isinstance(made, (TensorVariable, until)):
-        refuse_misread(made, "what the step gives")
+        refuse_misread(made, "the result of the step")
         raise InvalidType(
-            f"the step gives {made!r:.80}, which is no variable",
-            ("T.constant(...) makes a variable of a number or an array", _FORMS),
+            f"the step returns {made!r:.80}, which is not a variable",
+            ("T.constant(...) turns a number or an array into a variable", _FORMS),
         )
 
 

@@ -26,7 +26,7 @@ def dtype_name(dtype: Any) -> str:
     except TypeError:
         name = str(dtype)
     if name not in _PLAIN:
-        raise InvalidType(f"there is no dtype {dtype!r}")
+        raise InvalidType(f"unknown dtype {dtype!r}")
     return name
 
 
@@ -70,7 +70,7 @@ def _converted(
         return array
     if strict:
         raise InvalidType(
-            f"{what} is {dtype}, but the value is {array.dtype}, and it is strict",
+            f"{what} is {dtype} and strict, but the value is {array.dtype}",
             (f"convert it with numpy.asarray(value, '{dtype}')",),
         )
     wanted = np.dtype(_ml_name(dtype))
@@ -94,7 +94,7 @@ def _converted(
             return near
     raise InvalidType(
         f"{what} is {dtype}, but the value is {array.dtype}, which would lose precision",
-        (f"convert it with .astype('{dtype}'), or say allow_input_downcast=True",),
+        (f"convert it with .astype('{dtype}'), or set allow_input_downcast=True",),
     )
 
 
@@ -121,7 +121,7 @@ def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
     if type(value).__module__.startswith("scanloom."):
         raise InvalidType(
             f"{what} needs an array or a number, not the variable {value}",
-            ("a compiled function takes values; what is symbolic is an input of it",),
+            ("a compiled function takes values; symbolic variables are its inputs",),
         )
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
         try:
@@ -131,7 +131,7 @@ def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidType(f"{what}: the value is no array: {str(error).rstrip('.')}") from None
+        raise InvalidType(f"{what}: the value is not an array: {str(error).rstrip('.')}") from None
     if array.dtype == object:
         raise InvalidType(f"{what} needs an array or a number, not {value!r:.80}")
     return array

@@ -52,4 +52,4 @@ class LoopResult(NoVariable, tuple):  # type: ignore[type-arg]
 
     __module__ = "scanloom._unpack"  # the former module, which pickles name
 
-    _what = "what scan gives, (outputs, updates)"
+    _what = "the result of scan, (outputs, updates)"

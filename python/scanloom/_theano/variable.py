@@ -251,10 +251,10 @@ class TensorVariable:
         return _input, (self.dtype, self.broadcastable, self.name)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise InvalidType(f"{self} is no array: it is computed by a function, or by .eval()")
+        raise InvalidType(f"{self} is not an array: compute it with a function, or with .eval()")
 
     def __float__(self) -> float:
-        raise InvalidType(f"{self} is no number: it is computed by a function, or by .eval()")
+        raise InvalidType(f"{self} is not a number: compute it with a function, or with .eval()")
 
     __int__ = __index__ = __complex__ = __float__
 
@@ -363,7 +363,7 @@ class TensorVariable:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise InvalidType(
-            "variables are not written to: T.set_subtensor(x[...], y) gives a new one"
+            "variables cannot be written to: T.set_subtensor(x[...], y) returns a new one"
         )
 
     # Reductions: over one axis, several, or all.
@@ -437,7 +437,7 @@ class TensorVariable:
         the smallest."""
         size = abs(self)
         if isinstance(L, TensorVariable) or not isinstance(L, (int, float, np.number)) or L != L:
-            raise InvalidType(f"the order of a norm is a number, not {L!r:.80}")
+            raise InvalidType(f"the order of a norm must be a number, not {L!r:.80}")
         if L == 0:
             zero = as_tensor_variable(np.zeros((), self.dtype))
             differs = TensorVariable(_native.neq(self._expr, zero._expr))
@@ -700,7 +700,7 @@ def sizes_of(shape: Any) -> _native.Expr:
     parts = shape if isinstance(shape, (list, tuple)) else [shape]
     for part in parts:
         if isinstance(part, (float, bool, str, np.floating)) or part is None:
-            raise InvalidType(f"{part!r} is no size; sizes are integers")
+            raise InvalidType(f"{part!r} is not a size: sizes are integers")
     return _native.shape_of([expr_of(part) for part in parts])
 
 
@@ -710,7 +710,9 @@ def constant(
     """A tensor of fixed elements. A Python number takes the smallest type that holds it (0 int8,
     1. float32, 0.1 float64); a numpy value keeps its type. Raises InvalidType."""
     if isinstance(x, TensorVariable):
-        raise InvalidType(f"{x} is a variable already; a constant is an array or a number")
+        raise InvalidType(
+            f"{x} is already a variable; a constant is made from an array or a number"
+        )
     array = _elements(x)
     if dtype is not None:
         array = array.astype(dtype_name(dtype))
@@ -726,9 +728,9 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
         for dtype in (np.int8, np.int16, np.int32, np.int64):
             if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
                 return np.asarray(x, dtype)
-        extreme = "large" if x > 0 else "small"
+        size = "large" if x > 0 else "small"
         raise InvalidArgument(
-            f"{x} is too {extreme} for int64, which goes from -2**63 to 2**63 - 1",
+            f"{x} is too {size} for int64, which goes from -2**63 to 2**63 - 1",
             ("write float(...) for a float64" + (", numpy.uint64(...) for a uint64" if 0 < x < 2**64 else ""),),
         )
     if type(x) is float:
@@ -751,7 +753,7 @@ def as_tensor_variable(
     if not isinstance(x, TensorVariable):
         refuse_misread(x, "an argument")
     if isinstance(x, (list, tuple)) and any(part is x for part in x):
-        raise InvalidType("a list that contains itself is no tensor")
+        raise InvalidType("a list that contains itself is not a tensor")
     if isinstance(x, (list, tuple)) and any(isinstance(part, TensorVariable) for part in x):
         parts = [expr_of(part) for part in x]
         x = TensorVariable(_native.stack(parts, 0))

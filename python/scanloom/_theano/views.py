@@ -98,10 +98,10 @@ def scan_checkpoints(
         raise InvalidArgument(f"save_every_N is {save_every_N!r}, but must be at least 1")
     for entry in sequences if isinstance(sequences, (list, tuple)) else [sequences]:
         if isinstance(entry, dict) and "taps" in entry:
-            raise _CheckpointError("scan_checkpoints takes no taps of sequences")
+            raise _CheckpointError("scan_checkpoints does not support taps of sequences")
     for entry in outputs_info if isinstance(outputs_info, (list, tuple)) else [outputs_info]:
         if isinstance(entry, dict) and list(entry.get("taps") or [-1]) != [-1]:
-            raise _CheckpointError("scan_checkpoints takes no taps of outputs but -1")
+            raise _CheckpointError("scan_checkpoints supports only tap -1 of outputs")
     return run_checkpointed(
         fn, sequences, outputs_info, non_sequences, n_steps, name, save_every_N
     )

@@ -268,7 +268,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
     else:
         stacked = as_tensor_variable(choices)
         if stacked.ndim == 0 or stacked._expr.sizes[0] < 0:
-            raise InvalidArgument("how many choices there are must be known; write them as a list")
+            raise InvalidArgument("the number of choices must be known: write them as a list")
         listed = [stacked[i] for i in range(stacked._expr.sizes[0])]
     if not listed:
         raise InvalidArgument("choose has no choices")
@@ -293,7 +293,10 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Tensor
         minimum_of(sizes, 0), 0, "the size of a part is {}, but must be at least {}", "split"
     )
     whole_size = checked_equal(
-        sizes.sum(), size, f"the parts have {{}} elements together, axis {axis} has {{}}", "split"
+        sizes.sum(),
+        size,
+        f"the parts have {{}} elements in total, but axis {axis} has {{}}",
+        "split",
     )
     parts, start = [], whole_size - size + least
     for i in range(n_splits):
@@ -413,5 +416,5 @@ def inc_subtensor(
 
 def _part(x: Any) -> _native.Expr:
     if not isinstance(x, TensorVariable):
-        raise InvalidType(f"{x!r:.80} is no part of a variable: write set_subtensor(x[...], y)")
+        raise InvalidType(f"{x!r:.80} is not a part of a variable: write set_subtensor(x[...], y)")
     return x._expr

@@ -30,7 +30,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
     made = as_tensor_variable(x)
     axis = axis_of(made, axis)
     if whole(n, "n") < 0:
-        raise InvalidArgument(f"diff {n} times; the number is not negative")
+        raise InvalidArgument(f"diff {n} times, but the number must not be negative")
     before = (slice(None),) * axis
     for _ in range(n):
         later, earlier = made[(*before, slice(1, None))], made[(*before, slice(None, -1))]
@@ -73,7 +73,7 @@ def unique(
 ) -> TensorVariable:
     """The distinct elements in ascending order, as a vector."""
     if return_index or return_inverse or return_counts:
-        raise InvalidArgument("unique gives the elements alone, without indices or counts")
+        raise InvalidArgument("unique returns only the elements, without indices or counts")
     ordered = as_tensor_variable(ar).flatten().sort()
     first = TensorVariable(_native.eq(ordered[:1]._expr, ordered[:1]._expr)) | True
     differs = TensorVariable(_native.neq(ordered[1:]._expr, ordered[:-1]._expr))
@@ -108,7 +108,7 @@ def fill_diagonal(a: Any, val: Any) -> TensorVariable:
     """The tensor with `val` at the elements whose indices are all equal."""
     made = as_tensor_variable(a)
     if made.ndim < 2:
-        raise InvalidArgument(f"fill_diagonal of {made.ndim} axes; it takes two or more")
+        raise InvalidArgument(f"fill_diagonal of {made.ndim} axes, but needs at least two")
     sizes = [made.shape[i]._expr for i in range(made.ndim)]
     count = sizes[0]
     for size in sizes[1:]:
@@ -121,7 +121,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
     """The matrix with `val` where the column is the row plus `offset`."""
     made, shift = as_tensor_variable(a), as_tensor_variable(offset).astype("int64")
     if made.ndim != 2:
-        raise InvalidArgument(f"fill_diagonal_offset of {made.ndim} axes; it takes two")
+        raise InvalidArgument(f"fill_diagonal_offset of {made.ndim} axes, but needs two")
     zero = _native.whole(0)
     skipped = TensorVariable(_native.maximum((-shift)._expr, zero))
     first = TensorVariable(_native.maximum(shift._expr, zero))
@@ -173,7 +173,7 @@ def _sizes(dims: Any, order: str) -> list[Any]:
         raise InvalidArgument(f"order is {order!r}, but must be 'C' or 'F'")
     if isinstance(dims, TensorVariable):
         if dims.ndim != 1 or dims._expr.sizes[0] < 0:
-            raise InvalidArgument("how many sizes dims has must be known; write them as a list")
+            raise InvalidArgument("the number of sizes in dims must be known: write them as a list")
         return [dims[i] for i in range(dims._expr.sizes[0])]
     return list(dims) if isinstance(dims, (list, tuple, np.ndarray)) else [whole(dims, "dims")]
 

@@ -95,7 +95,7 @@ def norm(x: Any, ord: Any = None) -> TensorVariable:  # noqa: A002 - Theano's na
     if ord not in (1, -1, float("inf"), float("-inf")):
         raise InvalidArgument(
             f"norm of a matrix: ord is {ord!r}, but must be None, 'fro', 1, -1, inf or -inf",
-            ("those of singular values are not here",),
+            ("norms of singular values are not supported",),
         )
     sums = abs(made).sum(axis=0 if abs(ord) == 1 else 1)
     return sums.max() if ord > 0 else sums.min()

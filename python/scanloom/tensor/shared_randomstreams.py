@@ -67,7 +67,7 @@ class RandomStreams:
         chance = as_tensor_variable(p if prob is None else prob)
         known = _number(chance)
         if known is not None and not np.all((known >= 0) & (known <= 1)):
-            raise InvalidArgument(f"binomial: p is {_shown(known)}, but must lie between 0 and 1")
+            raise InvalidArgument(f"binomial: p is {_shown(known)}, but must be between 0 and 1")
         real = "float32" if chance.dtype == "float32" else "float64"
         shape = _shape(size, ndim, chance)
         if not isinstance(n, TensorVariable) and n == 1:
@@ -131,7 +131,7 @@ class RandomStreams:
         else:
             rows = _shape(size, None if chances.ndim == 1 else chances.ndim - 1)
         every = _native.shape_of([_native.whole(int(n)), rows])
-        bits = TensorVariable(self._native.uniform(every, _reals_of(chances)))
+        bits = TensorVariable(self._native.uniform(every, _floats_of(chances)))
         at = _class_of(bits, upper)
         classes = _native.shape_of([expr_of(chances.shape[chances.ndim - 1])])
         numbers = arange(TensorVariable(classes)[0])
@@ -231,7 +231,7 @@ def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
     return last
 
 
-def _reals_of(x: TensorVariable) -> str:
+def _floats_of(x: TensorVariable) -> str:
     return "float32" if x.dtype == "float32" else "float64"
 
 
@@ -239,14 +239,17 @@ def _seed(seed: Any) -> int:
     if seed is None:
         return secrets.randbits(63)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise InvalidType(f"a seed is an integer, not {seed!r}")
+        raise InvalidType(f"a seed must be an integer, not {seed!r}")
     return int(seed) % 2**64
 
 
 def _real(dtype: Any) -> str:
     name = config.floatX if dtype is None else dtype_name(dtype)
     if name not in ("float32", "float64", "float16", "bfloat16"):
-        raise InvalidType(f"a draw of reals has the dtype {name}, but must have one of reals")
+        raise InvalidType(
+            "the dtype of these random samples must be float16, bfloat16, float32 or float64, "
+            f"not {name}"
+        )
     return name
 
 
@@ -289,10 +292,10 @@ def _shape(size: Any, ndim: Union[int, None], *parameters: Any) -> _native.Expr:
     else:
         shape = sizes_of(size)
     if ndim is not None and shape.sizes[0] not in (-1, ndim):
-        raise InvalidArgument(f"a draw of {ndim} axes has a size with {shape.sizes[0]}")
+        raise InvalidArgument(f"random samples with {ndim} axes have a size with {shape.sizes[0]}")
     if shape.sizes[0] < 0:
         if ndim is None:
-            raise InvalidArgument("the number of axes of a draw is not known; say ndim=")
+            raise InvalidArgument("the number of axes of the samples is unknown; pass ndim=")
         sizes = TensorVariable(shape)
         shape = _native.shape_of([sizes[i]._expr for i in range(ndim)])
     return shape

@@ -88,9 +88,9 @@ def packed(value: np.ndarray) -> bytes:
     """The bytes of the elements; two of four bits share one, the first in its lower half."""
     if value.dtype.name not in ("int4", "uint4"):
         return bytes(value.tobytes())
-    halves = value.astype(np.int8).ravel().view(np.uint8) & 15
-    halves = np.append(halves, np.zeros(halves.size % 2, np.uint8))
-    return (halves[::2] | halves[1::2] << 4).tobytes()
+    nibbles = value.astype(np.int8).ravel().view(np.uint8) & 15
+    nibbles = np.append(nibbles, np.zeros(nibbles.size % 2, np.uint8))
+    return (nibbles[::2] | nibbles[1::2] << 4).tobytes()
 
 
 def typed(model: onnx.ModelProto) -> onnx.ModelProto:

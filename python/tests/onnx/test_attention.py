@@ -100,7 +100,7 @@ def test_attention_errors():
     refused("Attention", [q[0], k[0], v[0]], "'q_num_heads' is 0", opset=23)
     q, k, v = qkv()
     refused("Attention", [q, k, v], "output_mode' is 4, not 0 to 3", qk_matmul_output_mode=4)
-    refused("Attention", [q, k, v, None, k], "past key and past value, there is only one")
+    refused("Attention", [q, k, v, None, k], "only one of inputs 4 and 5")
     refused("Attention", [q, k, v], "softmax_precision' is int64", softmax_precision=7)
 
 

@@ -217,7 +217,7 @@ def broken_graphs() -> list[Broken]:
             "name_made_twice",
             "g (float[2] a) => (float[2] y) { [one] y = Neg(a) [two] y = Abs(a) }",
             "node 'two' (Abs-13)",
-            "output 0 'y' has the name of output 0 of node 'one' (Neg-13)",
+            "output 0 'y' has the same name as output 0 of node 'one' (Neg-13)",
         ),
         at_load(
             "output_of_nothing", "g (float[2] a) => (float[2] z) { y = Neg(a) }", "output 0 'z'"
@@ -417,7 +417,7 @@ def broken_files() -> list[Broken]:
     strange_type = onnx.load_from_string(plain)
     strange_type.graph.input[0].type.tensor_type.elem_type = 77
     return [
-        Broken("no_model", b"this is no model at all", ("neither a model of ONNX nor the XML",)),
+        Broken("no_model", b"this is not a model at all", ("neither an ONNX model nor the XML",)),
         Broken("empty", b"", ("is empty: it has 0 bytes",)),
         Broken("cut_off", plain[:-5], ("malformed",)),
         Broken("no_opset", no_opset.SerializeToString(), ("operator set",)),

@@ -126,7 +126,7 @@ def test_loss_errors():
     refused(
         "NegativeLogLikelihoodLoss", [scores, labels], "'reduction' is 'max'", reduction="max"
     )
-    refused("SoftmaxCrossEntropyLoss", [randoms(3), labels], "has 1 axes, at least 2", opset=13)
+    refused("SoftmaxCrossEntropyLoss", [randoms(3), labels], "has 1 axes, but at least 2", opset=13)
 
 
 # Normalisations.

@@ -189,8 +189,8 @@ REFUSED = {
     "sum_all_outside": (
         "ReduceSum", {"keepdims": 0}, [X[0, 0], i64(1)], "axis 1 is outside [-1, 1)"
     ),
-    "topk_too_many": ("TopK", {}, [X, i64(5)], "k is 5, the axis has 4 elements"),
-    "split_sum": ("Split", {}, [X, i64(3)], "the parts have 3 elements, the axis has 2"),
+    "topk_too_many": ("TopK", {}, [X, i64(5)], "k is 5, but the axis has 4 elements"),
+    "split_sum": ("Split", {}, [X, i64(3)], "the parts have 3 elements, but the axis has 2"),
 }
 
 

@@ -200,7 +200,7 @@ def test_names_of_the_function_are_none_of_the_bodys():
                   [function("repeat", ["m", "x"], ["y"],
                             [helper.make_node("Neg", ["x"], ["inside"]),
                              taking(helper.make_node("Loop", ["m", "", "x"], ["y"]), body="what")], ["what"])])  # fmt: skip
-    with pytest.raises(scanloom.InvalidModel, match="'inside' is made by nothing before it"):
+    with pytest.raises(scanloom.InvalidModel, match="'inside' is not produced by any earlier node"):
         scanloom.InferenceSession(proto.SerializeToString())
 
 
@@ -241,7 +241,7 @@ def test_what_is_fed_and_an_initialiser_is_an_error(version: int) -> None:
     proto.ir_version = version
     with pytest.raises(scanloom.InvalidModel) as caught:
         scanloom.InferenceSession(proto.SerializeToString())
-    for words in ("'turns' (Loop-16)", "'by'", "3 inputs, 4 are needed", "initialiser"):
+    for words in ("'turns' (Loop-16)", "'by'", "3 inputs, but 4 are needed", "initialiser"):
         assert words in str(caught.value)
 
 

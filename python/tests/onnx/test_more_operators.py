@@ -8,7 +8,7 @@ import numpy as np
 import picking_cases
 import pytest
 import window_cases
-from operator_cases import F32, case, compare, expected_of, feeds_of, i64, model_of, reals, whole
+from operator_cases import F32, case, compare, expected_of, feeds_of, floats, i64, model_of, whole
 
 import scanloom
 
@@ -58,48 +58,48 @@ def test_results_are_right(one, symbolic):
 
 
 MISTAKES = [
-    (case("a", "ScatterElements", reals(3), i64(3), reals(1)), "index 3 is outside an axis of 3"),
-    (case("b", "ScatterND", reals(3), i64(-4).reshape(1, 1), reals(1)), "index -4 is outside"),
-    (case("c", "ScatterND", reals(3), i64(0).reshape(1, 1), reals(1), reduction="mean"), "'mean'"),
-    (case("d", "GatherND", reals(3, 2), whole(2, 3)), "point into data of 2 axes"),
-    (case("e", "MaxPool", reals(1, 1, 4), kernel_shape=[2, 2]), "has 2 sizes"),
-    (case("f", "MaxPool", reals(1, 1, 4)), "'kernel_shape' is missing"),
-    (case("g", "AveragePool", reals(1, 1, 4), kernel_shape=[7]), "a window over 7 elements"),
-    (case("h", "LpPool", reals(1, 1, 4), kernel_shape=[2], p=0, opset=18), "'p' is 0"),
-    (case("i", "DepthToSpace", reals(1, 3, 2, 2), blocksize=2), "size 3 on axis 1"),
-    (case("j", "SpaceToDepth", reals(1, 1, 3, 2), blocksize=2), "size 3 on axis 2"),
+    (case("a", "ScatterElements", floats(3), i64(3), floats(1)), "index 3 is outside an axis of 3"),
+    (case("b", "ScatterND", floats(3), i64(-4).reshape(1, 1), floats(1)), "index -4 is outside"),
+    (case("c", "ScatterND", floats(3), i64(0).reshape(1, 1), floats(1), reduction="mean"), "'mean'"),
+    (case("d", "GatherND", floats(3, 2), whole(2, 3)), "point into data of 2 axes"),
+    (case("e", "MaxPool", floats(1, 1, 4), kernel_shape=[2, 2]), "has 2 sizes"),
+    (case("f", "MaxPool", floats(1, 1, 4)), "'kernel_shape' is missing"),
+    (case("g", "AveragePool", floats(1, 1, 4), kernel_shape=[7]), "a window over 7 elements"),
+    (case("h", "LpPool", floats(1, 1, 4), kernel_shape=[2], p=0, opset=18), "'p' is 0"),
+    (case("i", "DepthToSpace", floats(1, 3, 2, 2), blocksize=2), "size 3 on axis 1"),
+    (case("j", "SpaceToDepth", floats(1, 1, 3, 2), blocksize=2), "size 3 on axis 2"),
     (
         case(
             "k",
             "RNN",
-            reals(2, 1, 1),
-            reals(1, 1, 1),
-            reals(1, 1, 1),
+            floats(2, 1, 1),
+            floats(1, 1, 1),
+            floats(1, 1, 1),
             activations=["Sine"],
             hidden_size=1,
         ),
         "'Sine'",
     ),
     (
-        case("l", "GRU", reals(2, 1, 1), reals(1, 2, 1), reals(1, 3, 1), hidden_size=1),
+        case("l", "GRU", floats(2, 1, 1), floats(1, 2, 1), floats(1, 3, 1), hidden_size=1),
         "W has size 2 on axis 1, not 3",
     ),
-    (case("m", "ConvTranspose", reals(1, 2, 3), reals(3, 1, 2)), "has sizes 2 and 3"),
+    (case("m", "ConvTranspose", floats(1, 2, 3), floats(3, 1, 2)), "has sizes 2 and 3"),
     (
-        case("n", "Resize", reals(2), None, np.array([0], F32), constants=(2,)),
+        case("n", "Resize", floats(2), None, np.array([0], F32), constants=(2,)),
         "scale of axis 0 is 0",
     ),
-    (case("o", "Resize", reals(2), None, np.array([1], F32), i64(2)), "both scales and sizes"),
-    (case("p", "GridSample", reals(1, 1, 2, 2), reals(1, 1, 1, 3)), "3 coordinates for 2"),
-    (case("q", "ReverseSequence", reals(3, 2), i64(4, 1)), "sequence length 4 is outside the 3"),
-    (case("r", "Unique", reals(3), axis=1), "axis 1 is outside"),
+    (case("o", "Resize", floats(2), None, np.array([1], F32), i64(2)), "both scales and sizes"),
+    (case("p", "GridSample", floats(1, 1, 2, 2), floats(1, 1, 1, 3)), "3 coordinates for 2"),
+    (case("q", "ReverseSequence", floats(3, 2), i64(4, 1)), "sequence length 4 is outside the 3"),
+    (case("r", "Unique", floats(3), axis=1), "axis 1 is outside"),
     (
-        case("s", "Col2Im", reals(1, 4, 6), i64(3, 3), i64(2, 2), opset=18),
-        "6 blocks, the image takes 4",
+        case("s", "Col2Im", floats(1, 4, 6), i64(3, 3), i64(2, 2), opset=18),
+        "6 blocks, but the image takes 4",
     ),
-    (case("t", "CenterCropPad", reals(3), i64(1, 2), opset=18), "2 entries for 1 axes"),
-    (case("u", "OneHot", whole(2), np.array(3), reals(2), axis=3), "'axis' is 3"),
-    (case("v", "Det", reals(2, 3)), "sizes 2 and 3"),
+    (case("t", "CenterCropPad", floats(3), i64(1, 2), opset=18), "2 entries for 1 axes"),
+    (case("u", "OneHot", whole(2), np.array(3), floats(2), axis=3), "'axis' is 3"),
+    (case("v", "Det", floats(2, 3)), "sizes 2 and 3"),
 ]
 
 

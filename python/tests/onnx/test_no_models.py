@@ -149,8 +149,8 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "json": (b'{"error": "not found"}', ("JSON", '{"error": "not found"}')),
     "text": (b"Entry not found", ("a text of 15 bytes", "'Entry not found'", "download it again")),
     "zeros": (bytes(64), ("zeros", "download it again")),
-    "ones": (b"\xff" * 1000, ("no model of ONNX", "malformed")),
-    "noise": (bytes(range(3, 8)) * 20, ("no model of ONNX", "malformed")),
+    "ones": (b"\xff" * 1000, ("not an ONNX model", "malformed")),
+    "noise": (bytes(range(3, 8)) * 20, ("not an ONNX model", "malformed")),
 }
 
 
@@ -159,7 +159,7 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
 def test_a_file_is_told_by_its_name_and_kind(kind: str, name: str, tmp_path: pathlib.Path) -> None:
     content, words = KINDS[kind]
     if name.endswith(".xml") and kind in ("frozen_graph", "onnx_graph", "onnx_scalar", "zeros", "ones", "noise"):
-        words = ("no XML",)  # what the bytes are is known only to who reads them as ONNX
+        words = ("not XML",)  # what the bytes are is known only to who reads them as ONNX
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(scanloom.InvalidModel) as caught:
@@ -185,7 +185,7 @@ def test_bytes_in_memory_are_told_alike(kind: str) -> None:
     content, words = KINDS[kind]
     with pytest.raises(scanloom.InvalidModel) as caught:
         scanloom.InferenceSession(content)
-    assert re.search("the model |this is no model", str(caught.value))
+    assert re.search("the model |this is not a model", str(caught.value))
     for word in words:
         assert word in str(caught.value)
 
@@ -217,7 +217,7 @@ def test_the_weights_of_an_ir_are_not_the_model(content: bytes, there: bool, tmp
     path.write_bytes(content)
     if there:
         (tmp_path / "net.xml").write_text("<net/>")
-    with pytest.raises(scanloom.InvalidModel, match="'net.bin' is no model") as caught:
+    with pytest.raises(scanloom.InvalidModel, match="'net.bin' is not an ONNX model") as caught:
         scanloom.InferenceSession(str(path))
     assert "load 'net.xml'" in str(caught.value)
     assert ("missing" in str(caught.value)) != there
@@ -236,7 +236,7 @@ def test_folders_are_told_with_what_is_in_them(tmp_path: pathlib.Path) -> None:
             scanloom.InferenceSession(str(tmp_path))
         return str(caught.value)
 
-    assert "is a folder without models" in message()
+    assert "is a folder that contains no models" in message()
     (tmp_path / "net.onnx").write_bytes(GOOD)
     assert "load the model in it ('net.onnx')" in message()
     (tmp_path / "saved_model.pb").write_bytes(SAVED_MODEL)

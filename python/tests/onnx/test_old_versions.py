@@ -154,9 +154,9 @@ def refusal(op, arrays, **attributes):
 
 def test_old_versions_do_not_broadcast_unasked():
     text = refusal("Add", [X, X[0]])
-    assert "node 'n' (Add-6)" in text and "input 1 'x1' has 1 axes, the first one has 2" in text
+    assert "node 'n' (Add-6)" in text and "input 1 'x1' has 1 axes, but the first one has 2" in text
     text = refusal("Max", [X, X[:, :1]])
-    assert "(Max-6)" in text and "input 1 'x1' has size 1 on axis 1, the first one has 3" in text
+    assert "(Max-6)" in text and "input 1 'x1' has size 1 on axis 1, but the first one has 3" in text
 
 
 def test_old_axis_outside():

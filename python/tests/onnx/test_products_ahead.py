@@ -78,7 +78,7 @@ def blocks_of(model: bytes, given: dict[str, np.ndarray]) -> int | None:
     session = scanloom.InferenceSession(model, threads=1)
     session.run(None, given)
     explained = session.explain()
-    if "beside the steps" not in explained:
+    if "pipelined with the steps" not in explained:
         return None
     found = re.search(r"are made in blocks of (\d+) steps", explained)
     return int(found.group(1)) if found else 0

@@ -220,12 +220,12 @@ def test_errors():
         ("RandomNormal", {}, "'shape' is missing"),
         ("RandomNormal", {"shape": [2, -1]}, "negative size -1"),
         ("RandomUniform", {"shape": [2**30, 2**30]}, "elements"),
-        ("RandomUniform", {"shape": [2], "dtype": TensorProto.INT64}, "a real type is needed"),
+        ("RandomUniform", {"shape": [2], "dtype": TensorProto.INT64}, "a floating-point type is needed"),
     ):
         with pytest.raises(scanloom.Error, match=words):
             draw(op, **attributes)
     with pytest.raises(scanloom.Error, match="'dtype' is float"):
         draw("Multinomial", [np.zeros((1, 2), np.float32)], dtype=TensorProto.FLOAT)
-    with pytest.raises(scanloom.Error, match="has 1 axes, at least 2"):
+    with pytest.raises(scanloom.Error, match="has 1 axes, but at least 2"):
         draw("Multinomial", [np.zeros(2, np.float32)])
 

@@ -297,7 +297,7 @@ def test_lengths_outside(length, execution):
     text = error_of(scan_model(1, 1, None, True, ("B", "T")), feeds, execution)
     nearest = 5 if length > 0 else 0
     assert "node 'gru' (Scan-8)" in text
-    assert f"has {length} steps, the nearest that is possible is {nearest}" in text
+    assert f"{length} steps, but the nearest possible number is {nearest}" in text
 
 
 @pytest.mark.parametrize("execution", EXECUTIONS)
@@ -351,13 +351,13 @@ def test_counts_and_attributes():
     def none_scanned(node):
         attribute(node, "num_scan_inputs").i = 0
 
-    def lengths_of_reals(node):
+    def lengths_of_floats(node):
         node.input[0] = "h0"
 
-    assert "'directions' has 2 entries, the node has 1 scan inputs" in refused(two_directions)
+    assert "'directions' has 2 entries, but the node has 1 scan inputs" in refused(two_directions)
     assert "'directions' has 2 at position 0" in refused(strange_direction)
-    assert "is 3, the node has 2 inputs beside sequence_lens" in refused(too_many)
+    assert "is 3, but the node has 2 inputs besides sequence_lens" in refused(too_many)
     assert "'num_scan_inputs' is 0, at least 1" in refused(none_scanned)
     assert "input 0 'h0', the lengths of the sequences, is float of 2 axes" in refused(
-        lengths_of_reals
+        lengths_of_floats
     )

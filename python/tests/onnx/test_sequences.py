@@ -272,7 +272,7 @@ def test_an_empty_optional_has_no_element() -> None:
     graph = "g (optional(float[N]) o) => (float[?] x) { x = OptionalGetElement(o) }"
     assert_same(run(graph, {"o": A})[0], A)
     text = error_of(graph, {"o": None}, scanloom.InvalidArgument)
-    assert text.count("the optional is empty: it has no element to get") == 2
+    assert text.count("the optional is empty: it has no element to return") == 2
     assert text.count("OptionalGetElement") == 2
 
 
@@ -419,7 +419,7 @@ def test_numbers_become_strings_and_back() -> None:
         {"x": ["1", "one"]},
         scanloom.InvalidArgument,
     )
-    assert text.count("'one' is no i32") == 2
+    assert text.count("'one' is not a valid i32") == 2
 
 
 def test_words_are_normalised_split_and_matched() -> None:
@@ -636,10 +636,10 @@ def test_wrong_lists_are_refused(value: Any, text: str) -> None:
 
 def test_wrong_texts_are_refused() -> None:
     graph = "g (string[N] s) => (string[N] t) { t = Identity(s) }"
-    assert "must hold texts" in error_of(graph, {"s": A}, scanloom.InvalidArgument)
+    assert "must hold strings" in error_of(graph, {"s": A}, scanloom.InvalidArgument)
     assert "holds a int" in error_of(graph, {"s": ["a", 1]}, scanloom.InvalidArgument)
     graph = "g (float[N] s) => (float[N] t) { t = Identity(s) }"
-    assert "holds texts" in error_of(graph, {"s": ["a"]}, scanloom.InvalidArgument)
+    assert "holds strings" in error_of(graph, {"s": ["a"]}, scanloom.InvalidArgument)
 
 
 def test_positions_outside_name_both_numbers() -> None:
@@ -674,7 +674,7 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
         ),
         (
             "g (float[N] a, int64[N] b) => (seq(float[N]) s) { s = SequenceConstruct(a, b) }",
-            "item 1 is i64[N], the items of the sequence are f32[N]",
+            "item 1 is i64[N], but the items of the sequence are f32[N]",
         ),
         (
             "g (seq(float[N]) s) => (seq(float[N]) t) { t = Neg(s) }",
@@ -691,15 +691,15 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
         ("g () => (optional(float[N]) o) { o = Optional() }", "attribute 'type' is needed"),
         (
             "g (float[N] s) => (seq(float[N]) t) { t = SequenceMap <body = b (float[N] a) => (float[N] c) { c = Neg(a) }> (s) }",
-            "input 0 's' is float, a sequence is needed",
+            "input 0 's' is float, but a sequence is needed",
         ),
         (
             "g (seq(float[N]) s) => (seq(float[N]) t) { t = SequenceMap <body = b (float[N] a) => (seq(float[N]) c) { c = SequenceConstruct(a) }> (s) }",
-            "body output 0 is sequence(float), a tensor is needed",
+            "body output 0 is sequence(float), but a tensor is needed",
         ),
         (
             'g (string[N] x) => (bool[N] y) { y = RegexFullMatch <pattern = "(a"> (x) }',
-            "the pattern '(a' is no RE2 expression",
+            "the pattern '(a' is not an RE2 expression",
         ),
         (
             'g (string[N] x) => (string[N] y) { y = StringNormalizer <case_change_action = "TITLE"> (x) }',
@@ -713,13 +713,13 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
             LOOP_OF_KINDS.format(
                 kind="int64[N]", stack="", name="", row="", made="SequenceConstruct(m)", more="m = Shape(k) k = SequenceAt(a, i)"
             ),
-            "state 'a' is sequence(float) before the first step, the body makes it sequence(int64)",
+            "state 'a' is sequence(float) before the first step, but the body makes it sequence(int64)",
         ),
         (
             LOOP_OF_KINDS.format(
                 kind="float[N]", stack=", seq(float[N]) u", name=", u", row=", seq(float[N]) r", made="Identity(a)", more="r = Identity(a)"
             ),
-            "body output 2 is sequence(float), only tensors can be stacked",
+            "body output 2 is sequence(float), but only tensors can be stacked",
         ),
     ],
 )

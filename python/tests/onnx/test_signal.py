@@ -91,7 +91,7 @@ def test_lengths_and_steps_are_positive():
         proto = model(op, [signal], opset=17)
         proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0), "zero"))
         proto.graph.node[0].input.append("zero")
-        with pytest.raises(scanloom.Error, match="'zero' is 0, at least 1 is needed"):
+        with pytest.raises(scanloom.Error, match="'zero' is 0, but at least 1 is needed"):
             scanloom.InferenceSession(proto.SerializeToString())
 
 

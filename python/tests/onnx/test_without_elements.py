@@ -29,7 +29,7 @@ EXECUTIONS = ("automatic", "interpreted")
 Case = tuple[str, list[Any], dict[str, Any]]
 
 
-def reals(*shape: int) -> np.ndarray:
+def floats(*shape: int) -> np.ndarray:
     return np.zeros(shape, np.float32)
 
 
@@ -38,20 +38,20 @@ def numbers(*values: int) -> np.ndarray:
 
 
 def elementwise() -> list[Case]:
-    wide, tall = reals(LONG, 0), reals(0, LONG)
+    wide, tall = floats(LONG, 0), floats(0, LONG)
     cases: list[Case] = [(op, [x], {}) for op in ("Relu", "Exp", "Det", "NonZero", "Flatten")
                          for x in (wide, tall)]
     cases += [("Add", [wide, wide], {}), ("Where", [wide > 0, wide, wide], {}),
               ("Cast", [wide], {"to": onnx.TensorProto.DOUBLE}),
               ("QuantizeLinear", [wide, np.float32(1), np.uint8(0)], {}),
               ("DequantizeLinear", [np.zeros((LONG, 0), np.uint8), np.float32(1)], {}),
-              ("Trilu", [wide], {}), ("Trilu", [reals(HALF, 0, HALF)], {})]
+              ("Trilu", [wide], {}), ("Trilu", [floats(HALF, 0, HALF)], {})]
     return cases
 
 
 def along_axes() -> list[Case]:
     cases: list[Case] = []
-    for x in (reals(LONG, 0), reals(0, LONG), reals(2**59, 0)):
+    for x in (floats(LONG, 0), floats(0, LONG), floats(2**59, 0)):
         for axis in (0, 1):
             cases += [(op, [x], {"axis": axis}) for op in ("Softmax", "LogSoftmax", "Hardmax")]
             cases += [("CumSum", [x, np.int64(axis)], {}),
@@ -60,26 +60,26 @@ def along_axes() -> list[Case]:
                       ("ReduceMax", [x, numbers(axis)], {}), ("Concat", [x, x], {"axis": axis}),
                       ("Unique", [x], {"axis": axis}), ("Gather", [x, numbers(0)], {"axis": axis}),
                       ("Compress", [x, np.array([True])], {"axis": axis})]
-    cases += [("LayerNormalization", [reals(LONG, 0), reals(0)], {}),
-              ("ReverseSequence", [reals(HALF, HALF, 0), np.ones(HALF, np.int64)],
+    cases += [("LayerNormalization", [floats(LONG, 0), floats(0)], {}),
+              ("ReverseSequence", [floats(HALF, HALF, 0), np.ones(HALF, np.int64)],
                {"batch_axis": 0, "time_axis": 1}),
-              ("CumSum", [reals(3), np.zeros((2, 3), np.int64)], {})]
+              ("CumSum", [floats(3), np.zeros((2, 3), np.int64)], {})]
     return cases
 
 
 def moved() -> list[Case]:
-    wide = reals(LONG, 0)
+    wide = floats(LONG, 0)
     return [
         ("Transpose", [wide], {}), ("Reshape", [wide, numbers(0)], {"allowzero": 1}),
-        ("Tile", [wide, numbers(1, 3)], {}), ("Expand", [reals(1, 0), numbers(LONG, 0)], {}),
+        ("Tile", [wide, numbers(1, 3)], {}), ("Expand", [floats(1, 0), numbers(LONG, 0)], {}),
         ("Slice", [wide, numbers(0), numbers(LONG), numbers(0), numbers(2)], {}),
         ("Pad", [wide, numbers(1, 0, 1, 0)], {"mode": "edge"}),
-        ("Pad", [reals(1, 1, 1), numbers(0, 0, 0, 2**24 - 1, 2**24 - 1, -1)], {}),
-        ("Pad", [reals(1, 1, 1, 1, 1), numbers(*[0] * 5, *[2**24 - 1] * 4, -1)], {}),
-        ("OneHot", [np.zeros((LONG, 0), np.int64), np.int64(3), reals(2)], {}),
+        ("Pad", [floats(1, 1, 1), numbers(0, 0, 0, 2**24 - 1, 2**24 - 1, -1)], {}),
+        ("Pad", [floats(1, 1, 1, 1, 1), numbers(*[0] * 5, *[2**24 - 1] * 4, -1)], {}),
+        ("OneHot", [np.zeros((LONG, 0), np.int64), np.int64(3), floats(2)], {}),
         ("GatherElements", [wide, np.zeros((LONG, 0), np.int64)], {}),
-        ("GatherND", [reals(0), np.zeros((LONG, 0), np.int64)], {}),
-        ("ScatterND", [reals(0), np.zeros((LONG, 0), np.int64), reals(LONG, 0)], {}),
+        ("GatherND", [floats(0), np.zeros((LONG, 0), np.int64)], {}),
+        ("ScatterND", [floats(0), np.zeros((LONG, 0), np.int64), floats(LONG, 0)], {}),
         ("ScatterElements", [wide, np.zeros((LONG, 0), np.int64), wide], {}),
         ("TfIdfVectorizer", [np.zeros((LONG, 0), np.int64)],
          {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0,
@@ -88,36 +88,36 @@ def moved() -> list[Case]:
 
 
 def products() -> list[Case]:
-    row = reals(1, LONG, 0)
+    row = floats(1, LONG, 0)
     return [
-        ("MatMul", [reals(LONG, 0), reals(0, 0)], {}),
-        ("MatMul", [reals(0, 0), reals(0, LONG)], {}),
+        ("MatMul", [floats(LONG, 0), floats(0, 0)], {}),
+        ("MatMul", [floats(0, 0), floats(0, LONG)], {}),
         ("Einsum", [row, row], {"equation": "ijk,ijk->i"}),
         ("Einsum", [row, row], {"equation": "ijk,ijk->ik"}),
-        ("RNN", [reals(LONG, 0, 1), reals(1, 2, 1), reals(1, 2, 2)], {"hidden_size": 2}),
-        ("GRU", [reals(0, 1, 1), reals(1, 6, 1), reals(1, 6, 2)], {"hidden_size": 2}),
-        ("LSTM", [reals(LONG, 0, 1), reals(1, 8, 1), reals(1, 8, 2)], {"hidden_size": 2}),
+        ("RNN", [floats(LONG, 0, 1), floats(1, 2, 1), floats(1, 2, 2)], {"hidden_size": 2}),
+        ("GRU", [floats(0, 1, 1), floats(1, 6, 1), floats(1, 6, 2)], {"hidden_size": 2}),
+        ("LSTM", [floats(LONG, 0, 1), floats(1, 8, 1), floats(1, 8, 2)], {"hidden_size": 2}),
     ]
 
 
 def windows() -> list[Case]:
-    image, line = reals(LONG, 1, 0, 1), reals(LONG, 1, 0)
+    image, line = floats(LONG, 1, 0, 1), floats(LONG, 1, 0)
     return [
-        ("Conv", [line, reals(1, 1, 1)], {}), ("Conv", [image, reals(1, 1, 1, 1)], {}),
-        ("ConvTranspose", [line, reals(1, 1, 1)], {}),
-        ("ConvTranspose", [reals(1, 0, 1), reals(0, 1, 2**31 - 1)], {"pads": [0, 2**31 - 2]}),
+        ("Conv", [line, floats(1, 1, 1)], {}), ("Conv", [image, floats(1, 1, 1, 1)], {}),
+        ("ConvTranspose", [line, floats(1, 1, 1)], {}),
+        ("ConvTranspose", [floats(1, 0, 1), floats(0, 1, 2**31 - 1)], {"pads": [0, 2**31 - 2]}),
         ("MaxPool", [line], {"kernel_shape": [1]}), ("AveragePool", [line], {"kernel_shape": [1]}),
         ("LpPool", [line], {"kernel_shape": [1]}), ("GlobalAveragePool", [line], {}),
-        ("Col2Im", [reals(LONG, 1, 0), numbers(1, 1), numbers(1, 1)], {}),
-        ("Col2Im", [reals(1, 2**20, 0), numbers(1, 1), numbers(2**10, 2**10)], {}),
-        ("GridSample", [image, reals(LONG, 0, 1, 2)], {}),
-        ("RoiAlign", [reals(1, LONG, 0, 1), reals(0, 4), numbers()], {}),
-        ("MaxRoiPool", [reals(1, LONG, 0, 1), reals(0, 5)], {"pooled_shape": [1, 1]}),
-        ("AffineGrid", [reals(1, 2, 3), numbers(1, 1, 0, LONG)], {}),
-        ("Resize", [image, None, reals(4) + 1], {}),
-        ("NonMaxSuppression", [reals(1, 0, 4), reals(1, LONG, 0), numbers(1)], {}),
-        ("NonMaxSuppression", [reals(LONG, 0, 4), reals(LONG, 1, 0), numbers(1)], {}),
-        ("DeformConv", [line, reals(1, 1, 1), reals(LONG, 1, 0)], {}),
+        ("Col2Im", [floats(LONG, 1, 0), numbers(1, 1), numbers(1, 1)], {}),
+        ("Col2Im", [floats(1, 2**20, 0), numbers(1, 1), numbers(2**10, 2**10)], {}),
+        ("GridSample", [image, floats(LONG, 0, 1, 2)], {}),
+        ("RoiAlign", [floats(1, LONG, 0, 1), floats(0, 4), numbers()], {}),
+        ("MaxRoiPool", [floats(1, LONG, 0, 1), floats(0, 5)], {"pooled_shape": [1, 1]}),
+        ("AffineGrid", [floats(1, 2, 3), numbers(1, 1, 0, LONG)], {}),
+        ("Resize", [image, None, floats(4) + 1], {}),
+        ("NonMaxSuppression", [floats(1, 0, 4), floats(1, LONG, 0), numbers(1)], {}),
+        ("NonMaxSuppression", [floats(LONG, 0, 4), floats(LONG, 1, 0), numbers(1)], {}),
+        ("DeformConv", [line, floats(1, 1, 1), floats(LONG, 1, 0)], {}),
     ]
 
 
@@ -184,7 +184,7 @@ def answered() -> list[dict[str, Any]]:
 
 def test_all_come_to_an_end(answered):
     last = answered[-1] if answered else None
-    assert len(answered) == 2 * len(cases()), f"it stopped behind {last}"
+    assert len(answered) == 2 * len(cases()), f"it stopped after {last}"
 
 
 def test_none_takes_long(answered):
@@ -199,7 +199,7 @@ def test_both_agree(answered):
 
 def test_an_update_without_elements_leaves_the_cache():
     cache = np.arange(12, dtype=np.float32).reshape(1, 2, 3, 2)
-    inputs = [cache, reals(1, 2, 0, 2), numbers(1)]
+    inputs = [cache, floats(1, 2, 0, 2), numbers(1)]
     for symbolic in (False, True):
         model = single_node.model("TensorScatter", inputs, symbolic=symbolic, mode="circular")
         result = single_node.run_every_way(model, single_node.feeds(inputs))[0]
@@ -239,6 +239,6 @@ def test_rows_of_no_step_have_the_sizes_that_the_first_state_gives(execution: st
     options.execution = execution
     session = scanloom.InferenceSession(model.SerializeToString(), options)
     for steps in (0, 2):
-        feeds = {"n": np.int64(steps), "first": np.ones((2, 3), np.float32), "x": reals(2, 1)}
+        feeds = {"n": np.int64(steps), "first": np.ones((2, 3), np.float32), "x": floats(2, 1)}
         last, rows = session.run(None, feeds)
         assert last.shape == (2, 3 + steps) and rows.shape == (steps, 2, 1)

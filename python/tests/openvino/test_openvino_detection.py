@@ -176,8 +176,8 @@ PLANE = np.zeros((1, 4, 4, 1), np.float32)
 @pytest.mark.parametrize(
     ("one", "message"),
     [
-        (case("I420toRGB", 8, [PLANE, PLANE], PLANE), "it has 2 inputs, 1 or 3 are needed"),
-        (case("NV12toRGB", 8, [PLANE[0]], PLANE), "input 0 has 3 axes, 4 are needed"),
+        (case("I420toRGB", 8, [PLANE, PLANE], PLANE), "it has 2 inputs, but 1 or 3 are needed"),
+        (case("NV12toRGB", 8, [PLANE[0]], PLANE), "input 0 has 3 axes, but 4 are needed"),
         (case("ReorgYolo", 2, [PLANE], PLANE, stride=[0]), "the stride is 0: 4 and 1 to"),
         (case("RegionYolo", 1, [PLANE], PLANE, coords=1, classes=3, num=1), "1 coordinates, 3 classes and 1 regions"),
         (case("RegionYolo", 1, [PLANE], PLANE, coords=4, classes=3, num=1), "an input of 16 elements cannot have the 32"),

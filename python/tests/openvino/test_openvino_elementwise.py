@@ -25,7 +25,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0, 1, -2], np.float32)
 erf = np.vectorize(math.erf, otypes=[np.float64])
 
 AXIS_0 = "its reader takes no axis of pdpd but 0"
-BEHIND = "the plugin places operands of pdpd behind when it compiles them"
+PDPD = "the plugin aligns operands of pdpd with the last axes when it compiles them"
 UNPYTHONIC = "the plugin truncates quotients of i32 whatever m_pythondiv says"
 
 
@@ -143,7 +143,7 @@ PAIRS = [
       for kind, f in [("Add", np.add), ("Multiply", np.multiply), ("Greater", np.greater)]),
     *(case(kind, 1, [X, ROW[:2]], f(X, ROW[:2, None, None]), auto_broadcast="pdpd", axis=0)
       for kind, f in [("Add", np.add), ("Multiply", np.multiply), ("Maximum", np.maximum)]),
-    case("Greater", 1, [X, ROW[:2]], X > ROW[:2, None, None], auto_broadcast="pdpd", axis=0, differs=BEHIND),
+    case("Greater", 1, [X, ROW[:2]], X > ROW[:2, None, None], auto_broadcast="pdpd", axis=0, differs=PDPD),
     case("Add", 1, [X, X[0]], X + X[0], auto_broadcast="pdpd", axis=-1, differs=AXIS_0),
     case("Add", 1, [X, X[0, :, :1]], X + X[0, :, :1], auto_broadcast="pdpd", axis=1, differs=AXIS_0),
     case("Add", 1, [X, X[..., :1]], X + X[..., :1], auto_broadcast="pdpd", axis=0),
@@ -158,7 +158,7 @@ PAIRS = [
          auto_broadcast="pdpd", axis=1, differs=AXIS_0),
     case("Select", 1, [X[:, 0, 0] > 0, X, ROW[:2]],
          np.where(X[:, :1, :1] > 0, X, ROW[:2, None, None]), auto_broadcast="pdpd", axis=0,
-         differs=BEHIND),
+         differs=PDPD),
 ]  # fmt: skip
 
 F16, F64 = X.astype(np.float16), X.astype(np.float64)
@@ -295,21 +295,21 @@ REFUSED = [
     refused(r"inputs 0 and 1 are f32\[2,3,4\] and i32\[7\]", "Add", 1, [X, WHOLE]),
     refused(r"auto_broadcast is none, but the inputs have sizes \[2,3,4\] and \[3,1\]", "Add", 1, [X, Y],
             auto_broadcast="none"),
-    refused("input 1 has 2 axes, which do not fit into 3 from axis 2 on", "Add", 1, [X, X[0]],
+    refused("input 1 has 2 axes, which do not match 3 from axis 2 on", "Add", 1, [X, X[0]],
             auto_broadcast="pdpd", axis=2),
-    refused("'auto_broadcast' is 'sideways', none of numpy, none, pdpd", "Add", 1, [X, X],
+    refused("'auto_broadcast' is 'sideways', but must be one of numpy, none, pdpd", "Add", 1, [X, X],
             auto_broadcast="sideways"),
     refused("it has 1 inputs, Add takes 2", "Add", 1, [X]),
     refused("'min' is 2, above 'max', 1", "Clamp", 1, [X], min=2, max=1),
     refused("attribute 'min' is missing", "Clamp", 1, [X], max=1),
     refused("input 0, the condition, is f32", "Select", 1, [X, X, X]),
-    refused("IsNaN came with opset10, the layer is of opset9", "IsNaN", 9, [X]),
-    refused("'mode' is 'up', none of half_to_even, half_away_from_zero", "Round", 5, [X], mode="up"),
-    refused("u8 and i8 become i16, which loses numbers", "ConvertPromoteTypes", 14,
+    refused("IsNaN was added in opset10, but the layer is of opset9", "IsNaN", 9, [X]),
+    refused("'mode' is 'up', but must be one of half_to_even, half_away_from_zero", "Round", 5, [X], mode="up"),
+    refused("u8 and i8 become i16, which loses values", "ConvertPromoteTypes", 14,
             [UNSIGNED, UNSIGNED.astype(np.int8)]),
-    refused("'destination_type' is f16, f8e4m3 or f8e5m2", "FakeConvert", 13, [X, fixed([1], np.float32)],
+    refused("'destination_type' is f16, but f8e4m3 or f8e5m2", "FakeConvert", 13, [X, fixed([1], np.float32)],
             destination_type="f16"),
-    refused("attribute 'destination_type': element type 'f33' is not known", "Convert", 1, [X],
+    refused("attribute 'destination_type': unknown element type 'f33'", "Convert", 1, [X],
             destination_type="f33"),
     refused(r"axis 3 is outside \[-3, 3\)", "ReduceSum", 1, [X, fixed([3])]),
     refused("input 0 is f32.*booleans are needed", "ReduceLogicalAnd", 1, [X, fixed([0])]),

@@ -147,10 +147,10 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "constant whose port does not say its type either": (
         lambda: port(data(sum_of(), 1, element_type=None), 1, "UNSPECIFIED"), "Const_1.*'UNSPECIFIED' is not known"),
     "constant that ends beyond the file": (
-        lambda: data(sum_of(), 1, size=16), r"Const_1.*its 16 bytes begin at byte 0 of 'model.bin', which has 8"),
+        lambda: data(sum_of(), 1, size=16), r"Const_1.*its 16 bytes begin at byte 0 of 'model.bin', which has 8 bytes"),
     "size of all bits": (
         lambda: data(sum_of(), 1, size=2**64 - 1),
-        "Const_1.*its 18446744073709551615 bytes begin at byte 0 of 'model.bin', which has 8"),
+        "Const_1.*its 18446744073709551615 bytes begin at byte 0 of 'model.bin', which has 8 bytes"),
     "size of 63 bits": (
         lambda: data(sum_of(), 1, size=2**63 - 1), "Const_1.*its 9223372036854775807 bytes begin at byte 0 of"),
     "offset of all bits": (
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "offset and size beyond 64 bits": (
         lambda: data(sum_of(), 1, offset=2**63 - 1, size=2**63 - 1),
         "its 9223372036854775807 bytes begin at byte 9223372036854775807 of 'model.bin'"),
-    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*attribute 'size' is -8, a number of bytes is 0"),
+    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*attribute 'size' is -8, but a number of bytes must be at least 0"),
     "constant of text without size": (
         lambda: data(sum_of(), 1, element_type="string", size=None), "Const_1.*attribute 'size' is missing"),
     "port without precision": (
@@ -170,7 +170,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
         lambda: port(sum_of(), 1, None), "Const_1.*output port 0 has no attribute 'precision'"),
     **{f"port of precision {word!r}": (
         lambda word=word: last_port(sum_of(), word),
-        rf"Add_2.*output port 2 has precision '{re.escape(word)}', which is no element type: write one such as FP32")
+        rf"Add_2.*output port 2 has precision '{re.escape(word)}', which is not an element type: write one such as FP32")
        for word in ("abc", "7", "..", "FP32x", " FP32")},
     "Parameter's port of such a precision": (
         lambda: port(sum_of(), 0, "abc"), "'x'.*output port 0 has precision 'abc'"),
@@ -180,13 +180,13 @@ REFUSED: dict[str, tuple[Make, str]] = {
        for layer, kind in enumerate(("Parameter", "Const", "Add", "Result")) for name in ("name", "version")},
     **{f"{kind} of the operation set {version!r}": (
         lambda layer=layer, version=version: attribute(sum_of(), layer, "version", version),
-        rf"layer {layer} .*\({kind}\): its operation set is '{version}', none of opset1 to opset16")
+        rf"layer {layer} .*\({kind}\): its operation set is '{version}', not one of opset1 to opset16")
        for layer, kind in enumerate(("Parameter", "Const", "Add", "Result"))
        for version in ("abc", "", "1", "opset0", "opset99")},
     "edge without from-port": (
         edges_from_nowhere, r"the edge from layer '0' to layer '2': attribute 'from-port' is missing"),
     "body's Parameter without data": (
-        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data>, .* no sizes either"),
+        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data> with .* no sizes either"),
     "Parameter without element type": (
         lambda: data(sum_of(), 0, element_type=None), "'x'.*attribute 'element_type' is missing"),
     "Parameter of a dynamic type": (
@@ -212,31 +212,31 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "part_size of an output, too small": (
         lambda: iterator(part_size=2, stride=2, rows={"part_size": 1}), "part_size is 1, each step makes 2"),
     "part_size 0 of an output": (
-        lambda: iterator(rows={"part_size": 0}), "port_map output 1?0?: part_size is 0, less than 1"),
+        lambda: iterator(rows={"part_size": 0}), "port_map output 1?0?: part_size is 0, but must be at least 1"),
     "output stride 0": (lambda: iterator(rows={"stride": 0}), "port_map output 0: stride is 0"),
     "output stride 0 of a Loop": (
         lambda: iterator(kind="Loop", rows={"stride": 0}), "port_map output 0: stride is 0"),
     "output port -1 without purpose": (
         lambda: counting(entries=[{"kind": "output", "port": -1}]),
-        "port_map output 1: external_port_id is -1 and there is no purpose, execution_condition"),
+        "port_map output 1: external_port_id is -1 without a purpose, but execution_condition"),
     "input port -1 without purpose": (
         lambda: counting(entries=[{"kind": "input", "port": -1}]),
-        "port_map input 1: external_port_id is -1 and there is no purpose, current_iteration"),
+        "port_map input 1: external_port_id is -1 without a purpose, but current_iteration"),
     "output port -1 with an input's purpose": (
         lambda: counting(entries=[{"kind": "output", "port": -1, "purpose": "current_iteration"}]),
-        "purpose is 'current_iteration', execution_condition is the one of outputs"),
+        "purpose is 'current_iteration', but execution_condition is the one of outputs"),
     "Assign-6 without ReadValue": (
-        lambda: assigning(6), r"\(Assign\): variable 'v' is assigned, and no ReadValue reads it"),
-    "Assign-3 without ReadValue": (lambda: assigning(3), "variable 'v' is assigned, and no ReadValue reads it"),
+        lambda: assigning(6), r"\(Assign\): variable 'v' is assigned, but no ReadValue reads it"),
+    "Assign-3 without ReadValue": (lambda: assigning(3), "variable 'v' is assigned, but no ReadValue reads it"),
     "Assign without ReadValue in a body": (
-        lambda: assigning(6, in_body=True), "variable 'v' is assigned, and no ReadValue reads it"),
+        lambda: assigning(6, in_body=True), "variable 'v' is assigned, but no ReadValue reads it"),
     **{f"current iteration of {dtype}": (
-        lambda dtype=dtype: counting(dtype), rf"'step'.*the current iteration, declares {word}, i64 or i32 is needed")
+        lambda dtype=dtype: counting(dtype), rf"'step'.*the current iteration, declares {word}, but i64 or i32 is needed")
        for dtype, word in (("float32", "f32"), ("float64", "f64"), ("bool", "boolean"), ("uint8", "u8"))},
     "current iteration of two elements": (
-        lambda: counting("int64", [2]), r"'step'.*declares i64\[2\], one element is needed"),
+        lambda: counting("int64", [2]), r"'step'.*declares i64\[2\], but one element is needed"),
     "current iteration of two axes": (
-        lambda: counting("int32", [1, 1]), r"declares i32\[1,1\], one element is needed"),
+        lambda: counting("int32", [1, 1]), r"declares i32\[1,1\], but one element is needed"),
 }  # fmt: skip
 
 
@@ -264,18 +264,18 @@ def test_refused(name: str, tmp_path: pathlib.Path) -> None:
 WARNED: dict[str, tuple[Make, str, Any, Any]] = {
     "constant without element type": (
         lambda: data(sum_of(), 1, element_type=None),
-        "Const_1.*attribute 'element_type' is missing, that of its port is taken", [1, 1], [2, 2]),
+        "Const_1.*attribute 'element_type' is missing, so that of its port is used", [1, 1], [2, 2]),
     "constant without shape": (
         lambda: data(sum_of(value=1.0), 1, shape=None),
-        "Const_1.*attribute 'shape' is missing, that of its port is taken", [1, 1], [2, 2]),
+        "Const_1.*attribute 'shape' is missing, so that of its port is used", [1, 1], [2, 2]),
     "constant with more bytes than it needs": (
         lambda: data(sum_of(value=(1.0, 2.0, 3.0)), 1, shape="2"),
-        "Const_1.*its weights have 12 bytes, f32 of sizes [2] need 8: the rest is not read", [1, 1], [2, 3]),
+        "Const_1.*its weights have 12 bytes, but f32 of sizes [2] need 8: the rest is ignored", [1, 1], [2, 3]),
     "Parameter without shape": (
         lambda: data(sum_of(), 0, shape=None), "'x'.*attribute 'shape' is missing", 1, [2, 2]),
     "part_size of an output of a Loop": (
         lambda: iterator(kind="Loop", rows={"part_size": 2}),
-        "output port 3: part_size is 2, each step makes 1 along axis 0, which is taken",
+        "output port 3: part_size is 2, each step makes 1 along axis 0, which is used",
         np.ones((6, 2)), np.full((6, 2), 2)),
 }  # fmt: skip
 

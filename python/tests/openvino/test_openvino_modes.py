@@ -120,9 +120,9 @@ def sign_cases() -> list[Case]:
         ]
         if dtype is not np.float32:
             cases.append(case("Divide", 1, [x, y], truncated.astype(dtype), m_pythondiv=False))
-    reals = np.float32([-2, -2, -2, -0.5, 4, 0, 2])
+    floats = np.float32([-2, -2, -2, -0.5, 4, 0, 2])
     exponents = np.float32([2, 3, -1, -2, -0.5, 0, 10])
-    return [*cases, case("Power", 1, [reals, exponents], np.power(reals, exponents), tolerance=1e-5)]
+    return [*cases, case("Power", 1, [floats, exponents], np.power(floats, exponents), tolerance=1e-5)]
 
 
 def left_out_cases() -> list[Case]:

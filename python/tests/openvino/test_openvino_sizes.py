@@ -176,8 +176,8 @@ def test_integers_that_are_fed_wrap(tmp_path: pathlib.Path) -> None:
         ("AdaptiveAvgPool", (1, 2, 3, 8), [2**30] * 2, "at least 2305843009213693952"),
         ("AdaptiveMaxPool", (1, 2, 3, 8), [2**30] * 2, "at least 2305843009213693952"),
         ("AdaptiveMaxPool", (1, 1, 2, 2, 2), [2**30] * 3, "at least 4611686018427387904"),
-        ("AdaptiveAvgPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, at least 0 is needed"),
-        ("AdaptiveMaxPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, at least 0 is needed"),
+        ("AdaptiveAvgPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, but at least 0 is needed"),
+        ("AdaptiveMaxPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, but at least 0 is needed"),
     ],
 )
 def test_computed_sizes_that_make_no_sense_are_told_at_once(

@@ -155,7 +155,7 @@ def test_nothing_says_the_type(tmp_path: pathlib.Path) -> None:
     memory = graph.add("ReadValue", [], version=6, variable_id="m", precision="UNSPECIFIED", variable_type="dynamic")
     graph.add("Assign", [memory], version=6, variable_id="m", precision="UNSPECIFIED")
     graph.result(memory)
-    with pytest.raises(scanloom.InvalidModel, match="nothing says the element type of variable 'm': give its "
+    with pytest.raises(scanloom.InvalidModel, match="the element type of variable 'm' is unknown: give its "
                        "ReadValue the attribute 'variable_type'"):  # fmt: skip
         scanloom.InferenceSession(graph.save(tmp_path))
 
@@ -166,7 +166,7 @@ def test_an_element_type_that_assign_contradicts(tmp_path: pathlib.Path) -> None
     memory = graph.add("ReadValue", [first], version=6, variable_id="m", variable_type="dynamic")
     graph.add("Assign", [graph.parameter("next", "int64", (2,))], version=6, variable_id="m")
     graph.result(memory)
-    with pytest.raises(scanloom.InvalidModel, match=r"variable 'm' is f32\[2\], and is assigned i64\[2\]"):
+    with pytest.raises(scanloom.InvalidModel, match=r"variable 'm' is f32\[2\], but is assigned i64\[2\]"):
         scanloom.InferenceSession(graph.save(tmp_path))
 
 

@@ -121,7 +121,7 @@ def test_strange_names_are_names(kind):
     np.testing.assert_array_equal(result, [1, 2])
     assert session.ir() and session.plan() and session.explain() is not None
     second.input[0] = f"{name} nowhere"
-    with pytest.raises(scanloom.InvalidModel, match="made by nothing"):
+    with pytest.raises(scanloom.InvalidModel, match="not produced by any"):
         scanloom.InferenceSession(model.SerializeToString())
 
 

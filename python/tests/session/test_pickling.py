@@ -213,7 +213,7 @@ def test_states_of_another_model_are_refused() -> None:
     stream = scanloom.InferenceSession(COUNTED).stream({"h": "next"})
     stream.push({"x": H0})
     other = sum_stream()
-    with pytest.raises(scanloom.InvalidArgument, match="keeps no state 'h'"):
+    with pytest.raises(scanloom.InvalidArgument, match="has no state 'h'"):
         other._native.restore(*stream._native.save())
     np.testing.assert_array_equal(other.push({"x": X, "h0": H0}, ["y"])[0], summed(X, H0))
 

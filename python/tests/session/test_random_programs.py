@@ -104,7 +104,7 @@ def test_programs_agree_with_onnxruntime(report, tmp_path):
         else:
             counts["differs from numpy on"] += 1
     told = ", ".join(f"{words} {count}" for words, count in counts.items())
-    report(f"random programs beside numpy and Scanloom: onnxruntime, of {PEER_PROGRAMS}, {told}")
+    report(f"random programs compared with numpy and Scanloom: onnxruntime, of {PEER_PROGRAMS}, {told}")
     assert counts["agrees on"] >= PEER_NEEDED
 
 

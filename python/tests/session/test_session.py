@@ -219,9 +219,9 @@ def test_unknown_attributes_of_run_options_are_refused():
         ({"threads": 1.5}, "threads is 1.5, but must be an integer"),
         ({"threads": "2"}, "threads is '2', but must be an integer"),
         ({"threads": 2**70}, "threads is 1180591620717411303424, but must be 0 to 4096"),
-        ({"disabled_passes": "all"}, "disabled_passes is the text 'all'"),
-        ({"disabled_passes": [3]}, "disabled_passes holds 3, but must hold texts only"),
-        ({"states": {"h0": 3}}, "states holds 3, but must hold texts only"),
+        ({"disabled_passes": "all"}, "disabled_passes is the string 'all'"),
+        ({"disabled_passes": [3]}, "disabled_passes holds 3, but must hold only strings"),
+        ({"states": {"h0": 3}}, "states holds 3, but must hold only strings"),
         ({"states": ["h0"]}, "states is .*, but must be a dictionary"),
     ],
 )
@@ -240,9 +240,9 @@ def test_arguments_of_wrong_types(sums):
     for call, words in (
         (lambda: sums.run(None, feeds(), peer), "run_options is a .*, not scanloom.RunOptions"),
         (lambda: sums.run(["h", 3], feeds()), "output_names holds 3"),
-        (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of texts"),
-        (lambda: scanloom.InferenceSession(3), "a model is a path or bytes, or one of onnx or OpenVINO, not a <class 'int'>"),
-        (lambda: scanloom.check(None), "a model is a path or bytes"),
+        (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of strings"),
+        (lambda: scanloom.InferenceSession(3), "a model must be a path, bytes, or a model object of onnx or OpenVINO, not a <class 'int'>"),
+        (lambda: scanloom.check(None), "a model must be a path, bytes"),
         (lambda: scanloom.check(SUM, 3), "sess_options is a <class 'int'>"),
     ):
         with pytest.raises(scanloom.InvalidArgument, match=words):
@@ -442,7 +442,7 @@ def test_mistakes_with_streams(sums):
     stream = sums.stream(states={"h0": "h"})
     with pytest.raises(scanloom.InvalidArgument, match="'h0' is a state"):
         stream.push(feeds())
-    with pytest.raises(scanloom.NotFound, match="keeps no state 'x'"):
+    with pytest.raises(scanloom.NotFound, match="has no state 'x'"):
         stream.set("x", np.zeros(3, np.float32))
     with pytest.raises(scanloom.InvalidArgument, match="state 'h0' is float, the value is double"):
         stream.set("h0", np.zeros(3))
@@ -682,7 +682,7 @@ def test_wrong_run_options():
         ({"max_steps": -1}, "max_steps is -1"),
         ({"max_memory": 0}, "max_memory is 0"),
         ({"deadline": float("nan")}, "deadline is nan"),
-        ({"deadline": "soon"}, "deadline is 'soon' s, but must be a finite number"),
+        ({"deadline": "soon"}, "deadline is 'soon' s, but must be positive and finite"),
         ({"max_steps": 1.5}, "max_steps is 1.5, but must be an integer"),
         ({"max_steps": 2**70}, "max_steps is 1180591620717411303424, but must be 0 to 9223372036"),
         ({"max_memory": 2**63}, "max_memory is 9223372036854775808, but must be 1 to"),
@@ -771,7 +771,7 @@ def test_strange_feeds_are_refused(sums):
     ):
         with pytest.raises(scanloom.Error, match=words):
             sums.run(None, {"x": value, "h0": feeds()["h0"]})
-    with pytest.raises(scanloom.InvalidArgument, match="names of feeds are texts, not 3"):
+    with pytest.raises(scanloom.InvalidArgument, match="names of feeds must be strings, not 3"):
         sums.run(None, {3: 1})
     with pytest.raises(scanloom.InvalidArgument, match="write \\['h'\\]"):
         sums.run("h", feeds())

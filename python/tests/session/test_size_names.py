@@ -87,12 +87,12 @@ def test_errors_name_sizes_after_values(optimize: bool) -> None:
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_rows_that_change_name_the_output(execution: str) -> None:
     session = scanloom.InferenceSession(GROWING, threads=1, execution=execution)
-    with pytest.raises(scanloom.InvalidArgument, match=r"output 'rows' has a row of sizes \[3\] in step 1, and \[2\] in step 0"):
+    with pytest.raises(scanloom.InvalidArgument, match=r"output 'rows' has a row of sizes \[3\] in step 1, but \[2\] in step 0"):
         session.run(None, {"n": np.int64(3), "x": np.ones(1, np.float32)})
 
 
 def test_states_are_called_by_their_names() -> None:
-    with pytest.raises(scanloom.InvalidModel, match="state 'h' is float before the first step, the body makes it int64"):
+    with pytest.raises(scanloom.InvalidModel, match="state 'h' is float before the first step, but the body makes it int64"):
         scanloom.InferenceSession(RETYPED)
 
 

@@ -45,7 +45,7 @@ def test_bytes_are_read_as_their_numbers():
 
 def test_texts_that_have_no_utf8_are_refused():
     session = scanloom.InferenceSession(TEXTS)
-    with pytest.raises(scanloom.InvalidArgument, match="feed 'a' holds a text that is no UTF-8"):
+    with pytest.raises(scanloom.InvalidArgument, match="feed 'a' holds a string that is not UTF-8"):
         session.run(None, {"a": [NO_TEXT]})
 
 
@@ -133,11 +133,11 @@ def test_a_sequence_bound_to_memory_is_refused():
     binding.bind_cpu_input("x", np.ones(2, np.float32))
     room = scanloom.OrtValue.ortvalue_from_numpy(np.zeros(2, np.float32))
     binding.bind_ortvalue_output("t", room)
-    with pytest.raises(scanloom.InvalidArgument, match="output 't' is no tensor"):
+    with pytest.raises(scanloom.InvalidArgument, match="output 't' is not a tensor"):
         session.run_with_iobinding(binding)
     binding.clear_binding_outputs()
     binding.bind_ortvalue_output("y", scanloom.OrtValue([np.zeros(2, np.float32)], "seq(tensor(float))"))
-    with pytest.raises(scanloom.InvalidArgument, match="the value is no tensor"):
+    with pytest.raises(scanloom.InvalidArgument, match="the value is not a tensor"):
         session.run_with_iobinding(binding)
 
 

@@ -299,7 +299,7 @@ def test_variables_of_their_own_are_refused(tmp_path: pathlib.Path) -> None:
 
 
 def test_other_states_are_not_named_besides(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(scanloom.InvalidArgument, match="states .'x'. cannot be named besides"):
+    with pytest.raises(scanloom.InvalidArgument, match="states .'x'. cannot be named as well"):
         scanloom.InferenceSession(iterator().save(tmp_path), low_latency=True, states={"x": "y"})
 
 
@@ -391,7 +391,7 @@ def test_an_onnx_model_with_its_states(first: str, tmp_path: pathlib.Path) -> No
 def test_functions_keep_no_states_of_loops(tmp_path: pathlib.Path) -> None:
     x = scanloom.tensor.fvector("x")
     function = scanloom.function([x], 2 * x)
-    with pytest.raises(scanloom.Unsupported, match="only that of models"):
+    with pytest.raises(scanloom.Unsupported, match="only for models"):
         scanloom.convert(function, tmp_path / "stream.onnx", stream=True)
     function.save(tmp_path / "saved.scanloom")
     with pytest.raises(scanloom.Unsupported, match="is a saved function"):

@@ -100,7 +100,7 @@ ALIKE = {
                             a = Constant <value = int64[1] {2}> () y = Slice(w, s, e, a)"""),
     "gathered": dict(after="i = Constant <value = int64[2] {2,0}> () y = Gather <axis = 2> (w, i)"),
     "summed": dict(after="a = Constant <value = int64 {2}> () y = CumSum(w, a)"),
-    "extreme": dict(after="i = ArgMax <axis = 2, keepdims = 0> (w) y = Cast <to = 1> (i)"),
+    "index of the maximum": dict(after="i = ArgMax <axis = 2, keepdims = 0> (w) y = Cast <to = 1> (i)"),
     "reshaped": dict(after="s = Constant <value = int64[2] {0,6}> () y = Reshape(w, s)"),
     "normalised": dict(after="""g = Constant <value = float[3] {1,2,3}> ()
                                 y = LayerNormalization <axis = -1> (w, g)"""),
@@ -156,7 +156,7 @@ ACROSS = {
     "sum": (dict(after="a = Constant <value = int64[1] {0}> () y = ReduceSum(w, a)"),
             "ReduceSum.*reduces over them"),
     "backwards": (dict(after=second_sum("scan_input_directions")), "walks backwards"),
-    "reversed_rows": (dict(after=second_sum("scan_output_directions")), "rows lie backwards"),
+    "reversed_rows": (dict(after=second_sum("scan_output_directions")), "rows are in reverse order"),
     "noise": (dict(after="r = RandomNormal <seed = 1.0, shape = [2,3]> () y = Mul(w, r)"),
               "RandomNormal.*draws other numbers"),
     "convolution": (dict(after="""k = Constant <value = float[1,3,2] {1,2,3,4,5,6}> ()
@@ -167,9 +167,9 @@ ACROSS = {
                     "works along their axis"),
     "last_row": (dict(after="""s = Constant <value = int64[1] {0}> () e = Constant <value = int64[1] {5}> ()
                                a = Constant <value = int64[1] {0}> () y = Slice(w, s, e, a)"""),
-                 "takes some of them"),
-    "end": (dict(after="y = Add(w, h)"), "waits for what a loop has carried"),
-    "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "behind one another"),
+                 "selects some of them"),
+    "end": (dict(after="y = Add(w, h)"), "needs the final state of a loop"),
+    "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "it concatenates them"),
     "pool": (dict(after="u = Transpose <perm = [1,2,0]> (w) y = MaxPool <kernel_shape = [2]> (u)"),
              "MaxPool.*windows hold several of them"),
     "places": (dict(after="i = NonZero(w) y = Cast <to = 1> (i)"), "no rule for streams"),
@@ -194,7 +194,7 @@ def test_models_without_such_loops_say_so():
 
 def test_sequences_of_a_fixed_length_say_so():
     session = scanloom.InferenceSession(parse("g (float[5] x) => (float[5] y) { y = Neg(x) }"))
-    with pytest.raises(scanloom.Unsupported, match="all sizes of the model's inputs are numbers"):
+    with pytest.raises(scanloom.Unsupported, match="all input sizes of the model are fixed"):
         session.stream()
 
 
@@ -265,9 +265,9 @@ def test_first_values_may_be_computed():
     with pytest.raises(scanloom.InvalidArgument, match="'h0'"):
         stream.push({"x": feeds["x"]})
     stream.push(feeds)
-    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is only read when a stream begins"):
         stream.push(feeds)
-    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is only read when a stream begins"):
         stream.set("h0", feeds["h0"])
     stream.reset()
     first = stream.push(feeds, ["y"])[0]
@@ -294,7 +294,7 @@ def test_an_input_may_be_the_first_value():
         stream.push({"x": feeds["x"]})
     stream.set("h0", feeds["h0"])
     assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == session.run(["y"], feeds)[0].tobytes()
-    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is only read when a stream begins"):
         stream.push(feeds)
 
 
@@ -467,7 +467,7 @@ def test_an_lstm_that_cannot_be_cut(change):
           y = LSTM <hidden_size = 2 {"" if lengths else ", " + change}> (x, w, r, {", n" if lengths else ""})
         }}""".replace("(x, w, r, )", "(x, w, r)")
     )
-    with pytest.raises(scanloom.Unsupported, match="lengths of their own" if lengths else "walks backwards"):
+    with pytest.raises(scanloom.Unsupported, match="have their own lengths" if lengths else "walks backwards"):
         scanloom.InferenceSession(model).stream()
 
 
@@ -531,7 +531,7 @@ def test_states_that_stay_are_states(name, optimize):
     for given in begin:
         stream.set(given, feeds[given])
     stream.push({"x": feeds["x"][:7]})
-    with pytest.raises(scanloom.InvalidArgument, match="is read where a stream begins"):
+    with pytest.raises(scanloom.InvalidArgument, match="is only read when a stream begins"):
         stream.push({"x": feeds["x"][7:], begin[-1]: feeds[begin[-1]]})
     rest = stream.push({"x": feeds["x"][7:]}, ["y"])[0]
     assert rest.tobytes() == session.run(["y"], feeds)[0][7:].tobytes()

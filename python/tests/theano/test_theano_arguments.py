@@ -153,40 +153,40 @@ def contains_itself(e):
 
 
 REFUSED = {
-    "cumsum": (TypeError, r"an axis is an integer, not \(0,\)", lambda x, m: T.cumsum(m, axis=(0,))),
-    "sort": (TypeError, "an axis is an integer, not 'a'", lambda x, m: T.sort(m, axis="a")),
-    "argsort": (TypeError, r"an axis is an integer, not \[0\]", lambda x, m: T.argsort(m, axis=[0])),
-    "stack": (TypeError, "an axis is an integer, not 'a'", lambda x, m: T.stack([x, x], axis="a")),
-    "join": (TypeError, "an axis is an integer, not 0.5", lambda x, m: T.join(0.5, x, x)),
-    "repeat": (TypeError, "an axis is an integer, not 'a'", lambda x, m: T.repeat(m, 1, axis="a")),
+    "cumsum": (TypeError, r"an axis must be an integer, not \(0,\)", lambda x, m: T.cumsum(m, axis=(0,))),
+    "sort": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: T.sort(m, axis="a")),
+    "argsort": (TypeError, r"an axis must be an integer, not \[0\]", lambda x, m: T.argsort(m, axis=[0])),
+    "stack": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: T.stack([x, x], axis="a")),
+    "join": (TypeError, "an axis must be an integer, not 0.5", lambda x, m: T.join(0.5, x, x)),
+    "repeat": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: T.repeat(m, 1, axis="a")),
     "repeat beyond": (ValueError, "axis 2 is outside the 2 axes", lambda x, m: T.repeat(m, 1, axis=2)),
-    "truth as axis": (TypeError, "an axis is an integer, not True", lambda x, m: m.sum(axis=True)),
-    "argmax": (TypeError, "an axis is an integer, not 'a'", lambda x, m: m.argmax(axis="a")),
+    "truth as axis": (TypeError, "an axis must be an integer, not True", lambda x, m: m.sum(axis=True)),
+    "argmax": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: m.argmax(axis="a")),
     "argmax beyond": (ValueError, "axis 5 is outside the 2 axes", lambda x, m: m.argmax(axis=[0, 5])),
     "swapaxes": (ValueError, "axis 3 is outside", lambda x, m: m.swapaxes(0, 3)),
-    "transpose": (TypeError, "an axis is an integer, not 'a'", lambda x, m: m.transpose("a", 0)),
-    "diff": (TypeError, "an axis is an integer, not 'a'", lambda x, m: T.diff(m, axis="a")),
+    "transpose": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: m.transpose("a", 0)),
+    "diff": (TypeError, "an axis must be an integer, not 'a'", lambda x, m: T.diff(m, axis="a")),
     "tensordot": (TypeError, r"must be a number or \(axes of a, axes of b\)", lambda x, m: T.tensordot(m, m, "a")),
-    "tensordot's sides": (TypeError, "an axis is an integer", lambda x, m: T.tensordot(m, m, [["a"], [0]])),
+    "tensordot's sides": (TypeError, "an axis must be an integer", lambda x, m: T.tensordot(m, m, [["a"], [0]])),
     "pattern": (ValueError, "one bool per axis", lambda x, m: T.patternbroadcast(m, 5)),
-    "new axes": (TypeError, "n_ones is an integer", lambda x, m: T.shape_padleft(x, "a")),
+    "new axes": (TypeError, "n_ones must be an integer", lambda x, m: T.shape_padleft(x, "a")),
     "diagonal of a vector": (ValueError, "1 axes, not 2 or more", lambda x, m: x.diagonal()),
     "diagonal of one axis": (ValueError, "named twice", lambda x, m: m.diagonal(0, 1, 1)),
-    "offset": (TypeError, "an offset is an integer", lambda x, m: m.diagonal(0.5)),
-    "keepdims": (TypeError, "keepdims is True or False, not 'no'", lambda x, m: m.sum(keepdims="no")),
-    "name of a loop": (TypeError, "the name of a loop is a text, not 5", loop(name=5)),
-    "name of a function": (TypeError, "of a function is a text", lambda x, m: theano.function([x], x, name=5)),
-    "name of an input": (TypeError, "of an input is a text", lambda x, m: theano.In(x, name=5)),
-    "direction as text": (TypeError, "go_backwards is True or False, not 'no'", loop(go_backwards="no")),
-    "direction as variable": (TypeError, "go_backwards is True or False", loop(go_backwards=T.iscalar())),
-    "strict": (TypeError, "strict is True or False, not 7", loop(strict=7)),
-    "return_list": (TypeError, "return_list is True or False, not 'yes'", loop(return_list="yes")),
+    "offset": (TypeError, "an offset must be an integer", lambda x, m: m.diagonal(0.5)),
+    "keepdims": (TypeError, "keepdims must be True or False, not 'no'", lambda x, m: m.sum(keepdims="no")),
+    "name of a loop": (TypeError, "the name of a loop must be a string, not 5", loop(name=5)),
+    "name of a function": (TypeError, "of a function must be a string", lambda x, m: theano.function([x], x, name=5)),
+    "name of an input": (TypeError, "of an input must be a string", lambda x, m: theano.In(x, name=5)),
+    "direction as text": (TypeError, "go_backwards must be True or False, not 'no'", loop(go_backwards="no")),
+    "direction as variable": (TypeError, "go_backwards must be True or False", loop(go_backwards=T.iscalar())),
+    "strict": (TypeError, "strict must be True or False, not 7", loop(strict=7)),
+    "return_list": (TypeError, "return_list must be True or False, not 'yes'", loop(return_list="yes")),
     "kind of sort": (ValueError, "kind is 'junk', but must be one of 'quicksort'", lambda x, m: T.sort(x, kind="junk")),
     "order of sort": (ValueError, "elements have no fields", lambda x, m: x.argsort(order="a")),
     "rounding": (ValueError, "mode is 'up', but must be one of 'half_to_even'", lambda x, m: T.round(x, "up")),
     "rounding to integers": (ValueError, "mode is 3", lambda x, m: T.iround(x, 3)),
-    "norm": (TypeError, "the order of a norm is a number, not 'fro'", lambda x, m: m.norm("fro")),
-    "list in itself": (ValueError, "a step function gives", lambda x, m: theano.scan(contains_itself, x)),
+    "norm": (TypeError, "the order of a norm must be a number, not 'fro'", lambda x, m: m.norm("fro")),
+    "list in itself": (ValueError, "a step function returns", lambda x, m: theano.scan(contains_itself, x)),
     "tensor in itself": (TypeError, "contains itself", lambda x, m: T.as_tensor_variable(contains_itself(x))),
 }  # fmt: skip
 
@@ -234,7 +234,7 @@ def test_messages_of_the_run():
     for check in (True, False):
         with pytest.raises(ValueError, match="^bincount: the vector holds -3, but numbers are at least 0"):
             of(lambda v: T.extra_ops.bincount(v, assert_nonneg=check), np.array([1, -3, 2]))
-    with pytest.raises(ValueError, match="^split: the parts have 4 elements together, axis 0 has 5"):
+    with pytest.raises(ValueError, match="^split: the parts have 4 elements in total, but axis 0 has 5"):
         of(lambda x: T.split(x, [2, 2], 2), np.ones(5))
     with pytest.raises(ValueError, match="split: the size of a part is -1, but must be at least 0"):
         of(lambda x: T.split(x, [6, -1], 2), np.ones(5))

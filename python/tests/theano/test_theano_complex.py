@@ -28,7 +28,7 @@ def test_parts(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
-def test_parts_of_reals(dtype):
+def test_parts_of_floats(dtype):
     x = np.array([1, -2, 3], dtype)
     check(applied(T.real, x), x)
     check(applied(T.imag, x), np.zeros(3, dtype))
@@ -101,7 +101,7 @@ def test_arithmetic(op, dtype):
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
 @pytest.mark.parametrize("other", ["bool", "int8", "int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("dtype", KINDS)
-def test_arithmetic_with_reals(op, other, dtype):
+def test_arithmetic_with_floats(op, other, dtype):
     a = numbers(4, dtype=dtype)
     b = np.array([1, 1, 1, 1] if other == "bool" else [1, 2, 3, 5], other)
     check(applied(op, a, b), op(a, b))
@@ -296,8 +296,8 @@ REFUSED = {
     "sigmoid": (lambda z: T.nnet.sigmoid(z), "sigmoid does not support complex numbers; use real"),
     "softmax": (lambda z: T.nnet.softmax(z), "does not support complex numbers"),
     "float": (lambda z: z.astype("float64"), r"two parts, float64 has one: take real\(x\)"),
-    "int": (lambda z: T.cast(z, "int64"), "two parts, int64 has one"),
-    "complex": (lambda z: T.complex(z, 1.0), "its parts are reals"),
+    "int": (lambda z: T.cast(z, "int64"), "two parts, but int64 has one"),
+    "complex": (lambda z: T.complex(z, 1.0), "both parts must be real"),
     "grad": (lambda z: T.grad(z.sum(), z), r"complex128, which has no gradient; take real\(x\)"),
 }
 
@@ -356,7 +356,7 @@ def test_products(dtype):
           cube.astype("complex128").sum(2, keepdims=True).astype(dtype), 40)  # fmt: skip
 
 
-def test_products_with_reals():
+def test_products_with_floats():
     a, r = numbers(3, 4), RANDOM.normal(size=(4, 2))
     check(applied(T.dot, a, r), a @ r, 20)
     check(applied(T.dot, r.T, a.T), r.T @ a.T, 20)
@@ -638,7 +638,7 @@ def test_reduce_and_folds():
 # What is around functions.
 
 
-def test_functions_of_reals_are_written_as_onnx(tmp_path):
+def test_functions_of_floats_are_written_as_onnx(tmp_path):
     import onnxruntime
 
     x = T.vector("x")
@@ -685,7 +685,7 @@ def test_numpy_functions_of_variables():
         check(theano.function([z], function(z))(value), function(value))
 
 
-def test_sizes_are_checked_as_of_reals():
+def test_sizes_are_checked_as_of_floats():
     z, w = T.zvector("z"), T.zvector("w")
     with pytest.raises(ValueError, match="input 'w' has 3 elements on axis 0, where input 'z' has 2"):
         theano.function([z, w], z * w)(np.ones(2, complex), np.ones(3, complex))

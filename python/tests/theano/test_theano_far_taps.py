@@ -73,9 +73,9 @@ def test_gradients(taps, axes, checkpoint):
         ways = RANDOM.normal(size=initial.shape), RANDOM.normal(size=given.shape)
         small = 1e-6
         ahead = cost(initial + small * ways[0], given + small * ways[1], w)
-        behind = cost(initial - small * ways[0], given - small * ways[1], w)
+        back = cost(initial - small * ways[0], given - small * ways[1], w)
         slope = sum((g * way).sum() for g, way in zip(found, ways, strict=True))
-        assert slope == pytest.approx((ahead - behind) / (2 * small), rel=1e-6, abs=1e-6)
+        assert slope == pytest.approx((ahead - back) / (2 * small), rel=1e-6, abs=1e-6)
 
 
 def test_second_derivatives():
@@ -178,7 +178,7 @@ def test_too_few_rows():
     xs, _ = theano.scan(lambda x: x, outputs_info=dict(initial=x0, taps=[-1000]), n_steps=2)
     with pytest.raises(ValueError, match="999.*1000"):
         theano.function([x0], xs)(np.ones((999, 2)))
-    with pytest.raises(ValueError, match="999 rows, taps back to -1000"):
+    with pytest.raises(ValueError, match="999 rows, but taps back to -1000"):
         theano.scan(lambda x: x, outputs_info=dict(initial=np.ones(999), taps=[-1000]), n_steps=2)
     with pytest.raises((ValueError, NotImplementedError), match="look back"):
         theano.scan(lambda x: x, outputs_info=dict(initial=x0, taps=[-(2**62)]), n_steps=2)

@@ -264,7 +264,7 @@ def test_print(capsys):
 def test_print_in_a_step_warns():
     x = T.vector("x")
     rows, _ = theano.scan(lambda a: printing.Print("row")(a) + 1, x)
-    with pytest.warns(UserWarning, match="Print 'row' stands in a step of a loop"):
+    with pytest.warns(UserWarning, match="Print 'row' is inside a loop's step"):
         f = theano.function([x], rows)
     assert f([1, 2]).tolist() == [2, 3]
 

@@ -102,7 +102,7 @@ def test_a_budget_is_kept(budget):
 
 
 def test_few_steps_of_large_states_are_compiled():
-    for width, words in ((1000, "do not pay"), (400_000, "compiled as a whole loop: ")):
+    for width, words in ((1000, "too few steps to repay"), (400_000, "compiled as a whole loop: ")):
         x = T.dvector("x")
         rows, _ = theano.scan(lambda h: h + 0.1 * h * (1 - h), outputs_info=x, n_steps=20)
         f = theano.function([x], rows[-1])

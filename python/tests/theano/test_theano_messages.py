@@ -33,17 +33,17 @@ CASES = {
     "no function": (scan(None, MATRIX), TypeError, "must be a function that describes a step"),
     "no steps": (scan(lambda s: s, outputs_info=SCALAR), ValueError, "give sequences or the number of steps"),
     "nothing": (scan(lambda: SCALAR), ValueError, "give sequences or the number of steps"),
-    "steps of reals": (scan(lambda r: r, MATRIX, n_steps=SCALAR), ValueError, "cast it to int64"),
+    "steps of floats": (scan(lambda r: r, MATRIX, n_steps=SCALAR), ValueError, "cast it to int64"),
     "half a step": (scan(lambda r: r, MATRIX, n_steps=2.5), ValueError, "n_steps is 2.5, but must be an integer"),
-    "steps as text": (scan(lambda r: r, MATRIX, n_steps="3"), TypeError, "integer or a variable of integers"),
+    "steps as text": (scan(lambda r: r, MATRIX, n_steps="3"), TypeError, "integer or an integer variable"),
     "steps of a matrix": (scan(lambda r: r, MATRIX, n_steps=T.imatrix()), ValueError, "one integer"),
-    "sequence of one number": (scan(lambda r: r, SCALAR), ValueError, "belongs to non_sequences"),
+    "sequence of one number": (scan(lambda r: r, SCALAR), ValueError, "as non_sequences"),
     "sequence None": (scan(lambda r: r, [None]), TypeError, "sequence 0 is None, but must be a variable"),
     "sequence as text": (scan(lambda r: r, "abc"), TypeError, "needs an array or a number, not 'abc'"),
     "sequence without input": (scan(lambda r: r, dict(taps=[0])), ValueError, r"write dict\(input=x, taps="),
     "unknown key": (scan(lambda r: r, dict(input=MATRIX, tap=[0])), ValueError, "keys are 'input' and 'taps'"),
     "no taps": (scan(lambda r: r, dict(input=MATRIX, taps=[])), ValueError, "empty list of taps"),
-    "taps of reals": (scan(lambda r: r, dict(input=MATRIX, taps=[0.5])), TypeError, "list of integers"),
+    "taps of floats": (scan(lambda r: r, dict(input=MATRIX, taps=[0.5])), TypeError, "list of integers"),
     "taps as text": (scan(lambda r: r, dict(input=MATRIX, taps="0")), TypeError, "list of integers"),
     "tap 0 of an output": (state(initial=MATRIX, taps=[0]), ValueError, "taps of outputs look back"),
     "tap 1 of an output": (state(initial=MATRIX, taps=[1]), ValueError, "taps of outputs look back"),
@@ -53,7 +53,7 @@ CASES = {
     "taps without initial": (state(taps=[-1]), ValueError, r"write dict\(initial=x, taps="),
     "return_steps": (state(initial=SCALAR, return_steps=1), ValueError, "keys are 'initial' and 'taps'"),
     "no rows": (state(initial=SCALAR, taps=[-2]), ValueError, "need an axis of 2 rows"),
-    "too few rows": (state(initial=np.ones(1), taps=[-2]), ValueError, "has 1 rows, taps back to -2 need 2"),
+    "too few rows": (state(initial=np.ones(1), taps=[-2]), ValueError, "has 1 rows, but taps back to -2 need 2"),
     "initial as text": (state(initial="a"), TypeError, "needs an array or a number, not 'a'"),
     "an initial number beyond int64": (
         scan(lambda s: s, outputs_info=2**63, n_steps=2), ValueError,
@@ -61,9 +61,9 @@ CASES = {
     "an initial number below int64": (
         scan(lambda s: s, outputs_info=-(2**64), n_steps=2), ValueError, "-18446744073709551616 is too small for int64"),
     "too few initial values": (
-        scan(lambda s: [s, s], outputs_info=[SCALAR], n_steps=2), ValueError, "need an entry, too: None"),
+        scan(lambda s: [s, s], outputs_info=[SCALAR], n_steps=2), ValueError, "need the entry None"),
     "too many initial values": (
-        scan(lambda s, t: s, outputs_info=[SCALAR] * 2, n_steps=2), ValueError, "gives 1 outputs"),
+        scan(lambda s, t: s, outputs_info=[SCALAR] * 2, n_steps=2), ValueError, "returns 1 outputs"),
     "non_sequence None": (scan(lambda r, c: r, MATRIX, non_sequences=[None]), TypeError, "non_sequence 0 is None"),
     "mode": (scan(lambda r: r, MATRIX, mode="FASTEST"), ValueError, "modes are None, 'FAST_RUN'"),
     "truncation as text": (scan(lambda r: r, MATRIX, truncate_gradient="all"), TypeError, "must be an integer"),
@@ -79,21 +79,21 @@ CASES = {
     "the loop's name": (scan(lambda r: r, MATRIX, n_steps=2.5, name="decoder"), ValueError, "scan 'decoder'"),
     # what a step does
     "too few parameters": (
-        of_step(lambda: SCALAR), TypeError, "takes 0 arguments, but a step is given 1 argument: 1 slice of"),
+        of_step(lambda: SCALAR), TypeError, "takes 0 arguments, but is called with 1 argument: 1 slice of"),
     "too many parameters": (
-        of_step(lambda a, b: a), TypeError, r"takes 2 arguments \(a, b\), but a step is given 1 argument: 1 slice of"),
+        of_step(lambda a, b: a), TypeError, r"takes 2 arguments \(a, b\), but is called with 1 argument: 1 slice of"),
     "truth": (of_step(lambda e: e if e > 0 else -e), TypeError, r"T.switch\(condition, a, b\)"),
     "iteration": (lambda x: theano.scan(lambda r: sum(r), MATRIX), TypeError, r"T.sum\(x\) sums it"),
-    "a number": (of_step(lambda e: 1), TypeError, r"T.constant\(...\) makes a variable"),
-    "nothing given": (of_step(lambda e: None), TypeError, "gives None, which is no variable"),
-    "a text": (of_step(lambda e: [e, "a"]), TypeError, "gives 'a', which is no variable"),
-    "a condition alone": (of_step(lambda e: theano.scan_module.until(e > 0)), ValueError, "nothing but a condition"),
+    "a number": (of_step(lambda e: 1), TypeError, r"T.constant\(...\) turns a number or an array into a variable"),
+    "nothing given": (of_step(lambda e: None), TypeError, "returns None, which is not a variable"),
+    "a string": (of_step(lambda e: [e, "a"]), TypeError, "returns 'a', which is not a variable"),
+    "a condition alone": (of_step(lambda e: theano.scan_module.until(e > 0)), ValueError, "only a condition"),
     "a condition in front": (
-        of_step(lambda e: (theano.scan_module.until(e > 0), e)), ValueError, "the last thing that a step gives"),
-    "updates of variables": (of_step(lambda e: {e: e}), TypeError, "keys of updates are shared variables"),
-    "parts mixed up": (of_step(lambda e: ([e], [e], [e])), ValueError, "cannot be told apart"),
+        of_step(lambda e: (theano.scan_module.until(e > 0), e)), ValueError, "the last value of a step"),
+    "updates of variables": (of_step(lambda e: {e: e}), TypeError, "keys of updates must be shared variables"),
+    "parts mixed up": (of_step(lambda e: ([e], [e], [e])), ValueError, "in an unknown form"),
     # gradients
-    "cost of a vector": (lambda x: T.grad(x, x), TypeError, "sum it up"),
+    "cost of a vector": (lambda x: T.grad(x, x), TypeError, "sum it"),
     "cost as number": (lambda x: T.grad(1.0, x), TypeError, "the cost is 1.0, but must be a variable"),
     "wrt a number": (lambda x: T.grad(x.sum(), 1), TypeError, "wrt is 1, but must be a variable"),
     "cost of integers": (lambda x: T.grad(T.cast(x.sum(), "int64"), x), ValueError, "int64, which has no gradient"),
@@ -103,20 +103,24 @@ CASES = {
         lambda x: T.grad(x.sum(), x, disconnected_inputs="shout"), ValueError, "one of raise, warn, ignore"),
     "null gradients as text": (
         lambda x: T.grad(x.sum(), x, null_gradients="shout"), ValueError, "one of raise, return"),
-    "known gradients": (lambda x: T.grad(x.sum(), x, known_grads={x: MATRIX}), TypeError, "1 axes, its gradient 2"),
-    "wrt integers": (lambda x: T.grad(x.sum(), T.lvector()), ValueError, "gradients are with respect to reals"),
+    "known gradients": (lambda x: T.grad(x.sum(), x, known_grads={x: MATRIX}), TypeError, "1 axes, but its gradient has 2"),
+    "wrt integers": (
+        lambda x: T.grad(x.sum(), T.lvector()),
+        ValueError,
+        "gradients are taken with respect to floating-point",
+    ),
     "empty clip": (lambda x: gradient.grad_clip(x, 1, -1), ValueError, "which is empty"),
     "jacobian of a matrix": (lambda x: T.jacobian(T.outer(x, x), x), ValueError, "flatten it"),
-    "hessian of a vector": (lambda x: T.hessian(x, x), TypeError, "sum it up"),
+    "hessian of a vector": (lambda x: T.hessian(x, x), TypeError, "sum it"),
     "hessian wrt a matrix": (lambda x: T.hessian(x.sum(), MATRIX), ValueError, "which has 2 axes, not 1"),
     "Rop of too few": (lambda x: T.Rop(x * 2, [x, MATRIX], [x]), ValueError, "2 variables in wrt, but 1"),
     "Lop of another rank": (lambda x: T.Lop(x, x, MATRIX), TypeError, "its eval_point 2"),
     # function and shared variables
     "inputs as one": (lambda x: theano.function(x, x), TypeError, "must be a list of variables"),
-    "input as number": (lambda x: theano.function([1], x), TypeError, "an input of a function is a variable"),
-    "output as number": (lambda x: theano.function([x], 1), TypeError, r"T.constant\(...\) makes one"),
+    "input as number": (lambda x: theano.function([1], x), TypeError, "an input of a function must be a variable"),
+    "output as number": (lambda x: theano.function([x], 1), TypeError, r"T.constant\(...\) turns a number or an array into one"),
     "input twice": (lambda x: theano.function([x, x], x), ValueError, "'x' is named twice"),
-    "input missing": (lambda x: theano.function([], x), ValueError, "name it among the inputs"),
+    "input missing": (lambda x: theano.function([], x), ValueError, "add it to the inputs"),
     "input unused": (lambda x: theano.function([x, SCALAR], x), ValueError, "on_unused_input='ignore' accepts"),
     "shared as input": (lambda x: theano.function([theano.shared(1.0)], x), TypeError, "givens={variable: value}"),
     "function's mode": (lambda x: theano.function([x], x, mode="?"), ValueError, "modes are None"),
@@ -127,7 +131,7 @@ CASES = {
     "In without value": (lambda x: theano.In(x, update=x), ValueError, "no value to begin with"),
     "value as text": (lambda x: theano.function([theano.In(x, value="a")], x), TypeError, "not 'a'"),
     "shared None": (lambda x: theano.shared(None), TypeError, "needs an array or a number, not None"),
-    "shared of a variable": (lambda x: theano.shared(x), TypeError, "begins with an array"),
+    "shared of a variable": (lambda x: theano.shared(x), TypeError, "needs an array as its initial value"),
     "value of another rank": (lambda x: theano.shared(1.0).set_value([1, 2]), TypeError, "0 axes, but the value has 1"),
     "value that loses": (lambda x: theano.shared(1).set_value(1.5), TypeError, r"\.astype\('int64'\)"),
     "call with a text": (lambda x: theano.function([x], x)("a"), TypeError, "not 'a'"),
@@ -136,18 +140,18 @@ CASES = {
     "call with another rank": (lambda x: theano.function([x], x)(np.ones((2, 2))), TypeError, "axes"),
     # variables
     "length": (lambda x: len(x), TypeError, r"x.shape\[0\] is its size"),
-    "a number of it": (lambda x: float(x), TypeError, r"by \.eval\(\)"),
-    "an array of it": (lambda x: np.asarray(x), TypeError, r"by \.eval\(\)"),
-    "writing": (lambda x: x.__setitem__(0, 1), TypeError, r"T.set_subtensor\(x\[...\], y\) gives a new one"),
+    "a number of it": (lambda x: float(x), TypeError, r"with \.eval\(\)"),
+    "an array of it": (lambda x: np.asarray(x), TypeError, r"with \.eval\(\)"),
+    "writing": (lambda x: x.__setitem__(0, 1), TypeError, r"T.set_subtensor\(x\[...\], y\) returns a new one"),
     "writing to a whole": (lambda x: T.set_subtensor(x, 1), ValueError, r"write set_subtensor\(x\[...\], y\)"),
-    "an index of reals": (lambda x: x[0.5], TypeError, "indices are integers, slices and variables"),
+    "a floating-point index": (lambda x: x[0.5], TypeError, "indices are integers, slices and variables"),
     "too many indices": (lambda x: x[0, 0], ValueError, "2 indices for 'x', which has 1 axes"),
     "an axis beyond": (lambda x: x.sum(axis=2), ValueError, "axis 2 is outside its 1 axes"),
-    "an unknown dtype": (lambda x: x.astype("text"), TypeError, "there is no dtype 'text'"),
+    "an unknown dtype": (lambda x: x.astype("text"), TypeError, "unknown dtype 'text'"),
     "nothing to join": (lambda x: T.concatenate([]), ValueError, "there is nothing to join"),
     "one to join": (lambda x: T.concatenate(x), TypeError, "takes a list of variables"),
-    "a size of reals": (lambda x: x.reshape((2.5,)), TypeError, "sizes are integers"),
-    "a seed as text": (lambda x: T.shared_randomstreams.RandomStreams("a"), TypeError, "a seed is an integer"),
+    "a size of floats": (lambda x: x.reshape((2.5,)), TypeError, "sizes are integers"),
+    "a seed as text": (lambda x: T.shared_randomstreams.RandomStreams("a"), TypeError, "a seed must be an integer"),
 }  # fmt: skip
 
 
@@ -208,5 +212,5 @@ def test_failing_calls_leave_variables_and_streams(how, raised):
 def test_values_of_a_step_that_are_read_outside():
     x, kept = T.vector("x"), []
     theano.scan(lambda a: kept.append(a) or a, x, name="walk")
-    with pytest.raises(theano.InvalidArgument, match="scan 'walk' hands to its steps .* outside"):
+    with pytest.raises(theano.InvalidArgument, match="scan 'walk' passes to its steps .* outside"):
         theano.function([x], kept[0], on_unused_input="ignore")

@@ -20,7 +20,7 @@ MISUSES = {
     "no function": lambda: theano.scan(None, T.vector()),
     "no steps": lambda: theano.scan(lambda x: x, outputs_info=T.scalar()),
     "nothing": lambda: theano.scan(lambda: T.constant(1)),
-    "steps of reals": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.scalar()),
+    "steps of floats": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.scalar()),
     "steps of a fraction": lambda: theano.scan(lambda x: x, T.vector(), n_steps=2.5),
     "steps as text": lambda: theano.scan(lambda x: x, T.vector(), n_steps="3"),
     "steps of a matrix": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.imatrix()),
@@ -35,7 +35,7 @@ MISUSES = {
     "sequence without input": lambda: theano.scan(lambda x: x, dict(taps=[0])),
     "sequence with a strange key": lambda: theano.scan(lambda x: x, dict(input=T.vector(), tap=[0])),
     "sequence without taps": lambda: theano.scan(lambda x: x, dict(input=T.vector(), taps=[])),
-    "taps of reals": lambda: theano.scan(lambda x: x, dict(input=T.vector(), taps=[0.5])),
+    "taps of floats": lambda: theano.scan(lambda x: x, dict(input=T.vector(), taps=[0.5])),
     "taps as text": lambda: theano.scan(lambda x: x, dict(input=T.vector(), taps="0")),
     "output with tap 0": lambda: theano.scan(
         lambda x: x, outputs_info=dict(initial=T.vector(), taps=[0]), n_steps=2

@@ -71,7 +71,7 @@ def test_like_numpy(name, arrays, options):
     check(found, np.asarray(getattr(np, name)(*arrays, **named)))
 
 
-def test_arctan2_keeps_narrow_reals_and_has_a_gradient():
+def test_arctan2_keeps_narrow_floats_and_has_a_gradient():
     x, y = np.float32([1, -2]), np.float32([0.5, 3])
     assert applied(T.arctan2, x, y).dtype == np.float32
     assert applied(T.arctan2, np.array([1]), np.array([1])).dtype == np.float64
@@ -256,14 +256,14 @@ def test_universal_functions():
         (lambda x: np.linalg.solve(x, x), "write T.slinalg.solve$"),
         (lambda x: np.linalg.cholesky(x), "write T.slinalg.cholesky$"),
         (lambda x: np.kron(x, x), "numpy.kron .*\n.*write T.slinalg.kron$"),
-        (lambda x: np.linalg.eigh(x), "decompositions .* are not here"),
+        (lambda x: np.linalg.eigh(x), "decompositions are not supported"),
         (lambda x: np.linalg.matrix_rank(x), "docs/from-theano"),
         (lambda x: np.linalg.outer(x[0], x[0]) if hasattr(np.linalg, "outer") else np.outer(x, x), "write T.outer$"),
         (lambda x: np.fft.fft(x), r"numpy.fft.fft .*\n.*docs/from-theano"),
         (lambda x: np.sum(x), "T.sum"), (lambda x: np.dot(VECTOR, x), "T.dot"),
         (lambda x: np.concatenate([x, x]), "T.concatenate"), (lambda x: np.where(x, 1, 2), "T.where"),
         (lambda x: np.exp(x, where=[True]), "T.exp"), (lambda x: np.spacing(x), "docs/from-theano"),
-        (lambda x: np.linalg.svd(x), "decompositions .* are not here"), (lambda x: np.array(x), "eval"),
+        (lambda x: np.linalg.svd(x), "decompositions are not supported"), (lambda x: np.array(x), "eval"),
     ],
 )  # fmt: skip
 def test_functions_of_numpy_that_take_no_variables(use, says):
@@ -331,7 +331,7 @@ def test_modules():
         (lambda: T.gammaln, "no such function"), (lambda: T.fft, "no such function"),
         (lambda: T.topk, "T.sort"), (lambda: theano.Mode, "FAST_RUN"), (lambda: T.scan, "scanloom.scan"),
         (lambda: theano.sparse, "dense"), (lambda: compile_module.nanguardmode, "numpy.isnan"),
-        (lambda: theano.nothing, "no scanloom.nothing"), (lambda: T.nothing, "no T.nothing"),
+        (lambda: theano.nothing, "scanloom.nothing does not exist here"), (lambda: T.nothing, "T.nothing does not exist here"),
     ],
 )  # fmt: skip
 def test_names_that_are_missing(ask, says):

@@ -99,7 +99,7 @@ MISSPELT = {
     "T's new axis": (lambda: T.unsqueeze, AttributeError, r"write T.shape_padaxis\(x, axis\)"),
     "T.cond": (lambda: T.cond, AttributeError, r"scanloom.ifelse.ifelse\(condition, a, b\), or T.switch"),
     "T.ifelse": (lambda: T.ifelse, AttributeError, "it is scanloom.ifelse.ifelse"),
-    "T.softmax": (lambda: T.softmax, AttributeError, "there is no T.softmax here: it is in T.nnet"),
+    "T.softmax": (lambda: T.softmax, AttributeError, "T.softmax does not exist here: it is in T.nnet"),
     "scan's outputs": (lambda: theano.scan(lambda r: r, X, output_info=3), TypeError, "did you mean 'outputs_info'"),
     "scan's dictionary": (lambda: theano.scan(lambda r: r, dict(input=X, tap=[0])), ValueError, "did you mean 'taps'"),
     "map": (lambda: theano.map(lambda r: r, X, non_sequence=3), TypeError, "map has no argument .* 'non_sequences'"),
@@ -134,7 +134,7 @@ MISSPELT = {
     "a call's limit": (lambda: theano.function([V], V)([1], deadlin=1), TypeError, "did you mean 'deadline'"),
     "package": (lambda: theano.scna, AttributeError, "did you mean 'scan'"),
     "a class": (lambda: theano.InferenceSesion, AttributeError, "did you mean 'InferenceSession'"),
-    "T": (lambda: T.concatnate, AttributeError, "there is no T.concatnate here; did you mean 'concatenate'"),
+    "T": (lambda: T.concatnate, AttributeError, "T.concatnate does not exist here; did you mean 'concatenate'"),
     "nnet": (lambda: T.nnet.sigmoyd, AttributeError, "did you mean 'sigmoid'"),
     "slinalg": (lambda: T.slinalg.cholsky, AttributeError, "did you mean 'cholesky'"),
     "gradient": (lambda: theano.gradient.jacobi, AttributeError, "did you mean 'jacobian'"),
@@ -226,13 +226,13 @@ def test_results_that_are_not_unpacked(misuse):
 @pytest.mark.parametrize(
     "misuse, says",
     [
-        ("function", "what a function computes is what scan gives, (outputs, updates), but must be a variable"),
-        ("grad", "the cost is what scan gives, (outputs, updates), but must be a variable"),
-        ("sum", "an argument is what scan gives, (outputs, updates), but must be a variable"),
+        ("function", "what a function computes is the result of scan, (outputs, updates), but must be a variable"),
+        ("grad", "the cost is the result of scan, (outputs, updates), but must be a variable"),
+        ("sum", "an argument is the result of scan, (outputs, updates), but must be a variable"),
         ("sum of the last",
          "an argument is the dictionary of updates, the last thing that scan gives, but must be a variable"),
-        ("times", "what scan gives, (outputs, updates), cannot be computed with"),
-        ("method", "what scan gives, (outputs, updates), has no attribute 'sum': "),
+        ("times", "the result of scan, (outputs, updates), cannot be computed with"),
+        ("method", "the result of scan, (outputs, updates), has no attribute 'sum': "),
     ],
 )
 def test_which_part_of_a_result_is_misread(misuse, says):
@@ -260,11 +260,11 @@ STEPS = {
     "no sequences": (lambda: theano.scan(lambda r, s, w: s, outputs_info=S, non_sequences=S, n_steps=2), "3 arguments",
                      "1 earlier value of outputs, 1 non_sequence", "sequences=... is probably missing"),
     "no state": (lambda: theano.scan(lambda r: r, X, S), "1 argument (r)", "1 slice of sequences, 1 earlier value",
-                 "a parameter for the earlier value"),
+                 "a parameter is missing for the earlier value"),
     "no constant": (lambda: theano.scan(lambda r: r.sum(), X, non_sequences=[V]), "1 argument (r)", "1 non_sequence",
-                    "parameters for v are missing"),
+                    "for v, are missing"),
     "taps": (lambda: theano.scan(lambda a: a, dict(input=X, taps=[0, 1])), "1 argument (a)", "2 slices of sequences",
-             "are missing at its end"),
+             "are missing"),
     "nothing": (lambda: theano.scan(lambda: S, V), "takes 0 arguments,", "1 slice of sequences", "v"),
 }  # fmt: skip
 
@@ -281,7 +281,7 @@ def test_step_functions_of_other_arguments(misuse, takes, given, missing):
 
 def test_steps_without_a_number():
     for name, place in ((None, "scan: "), ("walk", "scan 'walk': ")):
-        with pytest.raises(ValueError, match=f"{place}nothing says how many steps to take.*n_steps"):
+        with pytest.raises(ValueError, match=f"{place}the number of steps is unknown.*n_steps"):
             theano.scan(lambda s: s, outputs_info=S, name=name)
 
 
@@ -354,7 +354,7 @@ def test_calls_are_cancelled():
     options = theano.RunOptions()
     cancelled_meanwhile(lambda: f(0.5, run_options=options), options.cancel)
     assert options.cancelled and "cancelled" in repr(options)
-    with pytest.raises(theano.Cancelled, match="these run options are cancelled") as caught:
+    with pytest.raises(theano.Cancelled, match="these run options have been cancelled") as caught:
         f(0.5, run_options=options)
     assert "options.reset()" in str(caught.value)
     options.reset()

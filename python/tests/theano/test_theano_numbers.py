@@ -49,7 +49,7 @@ REALS = ["float16", "float32", "float64", "bfloat16"]
 
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("first", [0, 0.0, 0.5, 2], ids=str)
-def test_a_number_beside_reals_has_their_type(dtype, first):
+def test_a_number_combined_with_floats_has_their_type(dtype, first):
     x = typed(dtype)
     rows, _ = theano.scan(lambda x, s: x + s, x, first)
     assert rows.dtype == dtype
@@ -193,7 +193,7 @@ def test_a_cast_in_a_step_is_a_type():
 def test_a_number_that_the_type_does_not_hold_is_refused():
     x = typed("float64")
     for first, dtype in ((300, "int8"), (0.5, "int64"), (-1, "uint8"), (2, "bool")):
-        with pytest.raises(ValueError, match=f"output 0 begins with {first}, which is no {dtype}") as caught:
+        with pytest.raises(ValueError, match=f"output 0 begins with {first}, which {dtype} cannot hold") as caught:
             theano.scan(lambda x, s: T.cast(x, dtype), x, first)
         assert ".astype('" in str(caught.value)
 

@@ -242,13 +242,13 @@ NESTED = {
         ),
         lambda c: ("ba"[c[2]] if c[1] else None) if c[0] else "c",
     ),
-    "branches in both sides": (
+    "branches in both regions": (
         lambda loop, c: theano.ifelse(
             c[0], theano.ifelse(c[1], loop("a"), T.constant(0.0)), theano.ifelse(c[2], loop("b"), loop("c"))
         ),
         lambda c: ("a" if c[1] else None) if c[0] else "cb"[c[2]],
     ),
-    "branches beside each other in a side": (
+    "two branches in one region": (
         lambda loop, c: theano.ifelse(
             c[0],
             theano.ifelse(c[1], loop("a"), T.constant(0.0)) + theano.ifelse(c[2], loop("b"), T.constant(0.0)),
@@ -256,7 +256,7 @@ NESTED = {
         ),
         lambda c: ("b" if c[2] else "a" if c[1] else None) if c[0] else None,
     ),
-    "beside a loop that always runs": (
+    "next to a loop that always runs": (
         lambda loop, c: loop("c") + theano.ifelse(c[0], theano.ifelse(c[1], loop("a"), loop("b")), T.constant(0.0)),
         lambda c: "ba"[c[1]] if c[0] else "c",
     ),
@@ -349,5 +349,5 @@ def test_default_updates_of_some_variables_alone():
         *_, now, count = f()
         assert count == 0 and not set(now) & seen
         seen |= set(now)
-    with pytest.raises(TypeError, match="no shared variable"):
+    with pytest.raises(TypeError, match="not a shared variable"):
         theano.function([], draw, no_default_updates=[1])

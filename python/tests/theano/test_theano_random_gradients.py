@@ -200,4 +200,4 @@ def test_programs_of_other_seeds():
 
 def test_what_was_compared(report):
     told = ", ".join(f"{name} {count}" for name, count in COUNTS.items())
-    report(f"random gradients beside numpy: {told}")
+    report(f"random gradients compared with numpy: {told}")

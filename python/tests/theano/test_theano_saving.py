@@ -117,7 +117,7 @@ def test_what_is_no_function(tmp_path):
     with pytest.raises(theano.NotFound):
         theano.load(tmp_path / "nothing")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(theano.InvalidModel, match="^'text' is no saved function: it does not begin with"):
+    with pytest.raises(theano.InvalidModel, match="^'text' is not a saved function: it does not begin with"):
         theano.load(tmp_path / "text")
 
 
@@ -131,12 +131,12 @@ def zipped(name):
 @pytest.mark.parametrize(
     "content, says",
     [
-        (b"\x08\x07\x12\x07pytorch", "is a model of ONNX, not a saved function"),
-        (b"<?xml version='1.0'?><net name='a' version='11'></net>", "is an IR of OpenVINO, not a saved function"),
+        (b"\x08\x07\x12\x07pytorch", "is an ONNX model, not a saved function"),
+        (b"<?xml version='1.0'?><net name='a' version='11'></net>", "is an OpenVINO IR, not a saved function"),
         (b"<!doctype html><html><title>404</title>", r"is a web page \(HTML\) with the title '404'"),
         (gzip.compress(b"scanloom function"), "is compressed with gzip"),
-        (zipped("model/data.pkl"), "is a file of PyTorch"),
-        (pickle.dumps([1]), "is a pickle of Python: read it with pickle.load$"),
+        (zipped("model/data.pkl"), "is a PyTorch file"),
+        (pickle.dumps([1]), "is a Python pickle: read it with pickle.load$"),
         (b"", "is empty: it has 0 bytes"),
     ],
     ids=["onnx", "openvino", "html", "gzip", "torch", "pickle", "empty"],

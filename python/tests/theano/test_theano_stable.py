@@ -8,8 +8,8 @@ import scanloom as theano
 import scanloom.tensor as T
 
 MODERATE = np.array([[-2.0, 0.3, 1.7], [0.0, 0.01, -0.5], [20.0, -35.0, 33.0]])
-EXTREME = np.array([[1000.0, -1000.0, 0.0], [-1000.0, -999.0, -800.0], [750.0, 749.0, -1e30]])
-POINTS = {"moderate": MODERATE, "extreme": EXTREME}
+LARGE = np.array([[1000.0, -1000.0, 0.0], [-1000.0, -999.0, -800.0], [750.0, 749.0, -1e30]])
+POINTS = {"moderate": MODERATE, "large": LARGE}
 WIDE = np.longdouble  # of references
 LABELS = np.array([1, 0, 2])
 TARGET = np.array([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0], [0.0, 0.1, 0.9]])
@@ -307,7 +307,7 @@ def test_values_and_gradients(name, at):
 @pytest.mark.parametrize("name", MADE)
 def test_narrow_types(name, dtype):
     made, value, gradient = MADE[name]
-    x = np.clip(EXTREME, -3e4, 3e4).astype(dtype)
+    x = np.clip(LARGE, -3e4, 3e4).astype(dtype)
     y = T.TensorType(dtype, (False, False))("x")
     if made(y).dtype != dtype:
         pytest.skip("computed in a wider type")
@@ -334,11 +334,11 @@ def test_in_loops(name):
 def test_second_derivatives():
     x = T.vector("x")
     cost = T.log(T.exp(x).sum())
-    p = soft(EXTREME[0][None])[0]
-    found = theano.function([x], T.hessian(cost, x))(EXTREME[0])
+    p = soft(LARGE[0][None])[0]
+    found = theano.function([x], T.hessian(cost, x))(LARGE[0])
     np.testing.assert_allclose(found, np.diag(p) - np.outer(p, p), atol=1e-15)
-    push = theano.function([x], T.Rop(T.log(T.nnet.sigmoid(x)), x, T.ones_like(x)))(EXTREME[0])
-    np.testing.assert_allclose(push, sigmoid(-EXTREME[0]), atol=1e-15)
+    push = theano.function([x], T.Rop(T.log(T.nnet.sigmoid(x)), x, T.ones_like(x)))(LARGE[0])
+    np.testing.assert_allclose(push, sigmoid(-LARGE[0]), atol=1e-15)
 
 
 # The graph stays as written: intermediate values are kept for gradients, givens and copies.
@@ -374,8 +374,8 @@ def test_givens_and_copies():
     given = theano.function([q], y, givens={p: q})(abs(MODERATE) + 1)
     np.testing.assert_allclose(given, np.log(abs(MODERATE) + 1), rtol=1e-14)
     copy = theano.clone(y, replace={x: 2 * q})
-    found = theano.function([q], copy)(EXTREME)
-    np.testing.assert_allclose(found, 2 * EXTREME - log_sum(2 * EXTREME), rtol=1e-14)
+    found = theano.function([q], copy)(LARGE)
+    np.testing.assert_allclose(found, 2 * LARGE - log_sum(2 * LARGE), rtol=1e-14)
 
 
 def test_other_readers_keep_theirs():
@@ -383,10 +383,10 @@ def test_other_readers_keep_theirs():
     p = T.nnet.softmax(x)
     cost = -T.log(p).sum() + (p**2).sum()
     names = theano.function([x], [p, cost, T.grad(cost, x)])
-    found, value, slope = names(EXTREME)
-    s = soft(EXTREME)
+    found, value, slope = names(LARGE)
+    s = soft(LARGE)
     np.testing.assert_allclose(found, s, rtol=1e-14, atol=1e-300)
-    np.testing.assert_allclose(value, (log_sum(EXTREME) - EXTREME).sum() + (s**2).sum())
+    np.testing.assert_allclose(value, (log_sum(LARGE) - LARGE).sum() + (s**2).sum())
     expected = 3 * s - 1 + 2 * s * (s - (s**2).sum(1, keepdims=True))
     np.testing.assert_allclose(slope, expected, atol=1e-14)
 

@@ -266,7 +266,7 @@ def test_unary_functions(name):
 
 
 @pytest.mark.parametrize("name", ["exp", "sqrt", "tanh"])
-def test_reals_of_integers(name):
+def test_floats_of_integers(name):
     found = applied(getattr(T, name), abs(WHOLE))
     np.testing.assert_allclose(found, {**UNARY, **OF_POSITIVE}[name](abs(WHOLE)), rtol=1e-12)
 
@@ -640,7 +640,7 @@ def test_givens_and_constants_reach_into_sides():
 
 
 @pytest.mark.parametrize("name", ["sum", "mean"])
-def test_narrow_reals_are_added_up_in_float64(name):
+def test_narrow_floats_are_added_up_in_float64(name):
     x = T.fvector()
     values = np.full(10**6, 1001.1, np.float32)
     found = theano.function([x], getattr(T, name)(x))(values)

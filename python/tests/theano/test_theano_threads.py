@@ -91,7 +91,7 @@ def test_a_call_within_a_call_cannot_change_the_same_default():
     seen = []
 
     def progress(node, step, steps):
-        with pytest.raises(theano.InvalidArgument, match="within such a call"):
+        with pytest.raises(theano.InvalidArgument, match="during such a call"):
             f(1)
         seen.append(step)
 

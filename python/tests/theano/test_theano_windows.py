@@ -17,7 +17,7 @@ WINDOWS = {
     "row": lambda k: S[k],
     "row from the end": lambda k: S[-k - 1],
     "rest of a row": lambda k: S[k, k:],
-    "rest of a row behind": lambda k: S[k, k + 1 :],
+    "rest of a row after": lambda k: S[k, k + 1 :],
     "beginning of a row": lambda k: S[k, :k],
     "fixed part of a row": lambda k: S[k, 1:],
     "column": lambda k: S[:, k],
@@ -34,7 +34,7 @@ WINDOWS = {
     "ellipsis": lambda k: S[..., k],
     "ellipsis and slice": lambda k: S[k, ..., 1:3],
     "new axis": lambda k: S[k, None, 1:],
-    "new axis behind": lambda k: S[1:3, k, None],
+    "new axis after": lambda k: S[1:3, k, None],
     "nothing": lambda k: S[k:k],
     "all": lambda k: S[:],
     "beyond the end": lambda k: S[k : k + 100, -2:],
@@ -324,7 +324,7 @@ def differences(f, arrays, eps=1e-6):
 
 FIXED = [
     "element", "row", "row from the end", "fixed part of a row", "column", "column backwards",
-    "fixed block", "backwards by two", "ellipsis", "ellipsis and slice", "new axis", "new axis behind",
+    "fixed block", "backwards by two", "ellipsis", "ellipsis and slice", "new axis", "new axis after",
 ]  # fmt: skip
 
 

@@ -62,9 +62,9 @@ CASES = {
     "index of a result": (lambda: T.log(X)[I], (EYE, [2]), IndexError, "an index of the result of log: index 2"),
     "rows to begin with": (lambda: theano.scan(lambda a, b: a + b, outputs_info=dict(initial=V, taps=[-3, -1]),
                                                n_steps=4, name="fib")[0], ([1, 1],), ValueError,
-                           "scan 'fib': the initial value of output 0, 'v', has 2 rows, its taps need 3"),
+                           "scan 'fib': the initial value of output 0, 'v', has 2 rows, but its taps need 3"),
     "sequence": (lambda: scanned(V, name="walk"), ([1, 1], 3), ValueError,
-                 "scan 'walk': 3 steps, but 'v' has 2 slices .*\n.*give it 3 slices, or take 2 steps at most"),
+                 "scan 'walk': 3 steps, but 'v' has 2 slices .*\n.*give it 3 slices, or take at most 2 steps"),
     "taps": (lambda: scanned(dict(input=V, taps=[-1, 2])), ([1] * 5, 3), ValueError, r"3 steps, but 'v\[t-1\]' has 2 slices"),
     "taps of no name": (lambda: scanned([V, dict(input=T.exp(V), taps=[0, 4])]), ([1] * 5, 3), ValueError,
                         r"3 steps, but 'sequence 1\[t\]' has 1 slices"),
@@ -210,7 +210,7 @@ def test_models_of_the_onnx_package():
     for given in (model, model.SerializeToString(), bytearray(model.SerializeToString())):
         y = theano.from_onnx(given)(V)
         np.testing.assert_allclose(theano.function([V], y)([0.5]), np.tanh([0.5]), rtol=1e-15)
-    with pytest.raises(TypeError, match="one of onnx or OpenVINO, not a .*GraphProto"):
+    with pytest.raises(TypeError, match="model object of onnx or OpenVINO, not a .*GraphProto"):
         theano.from_onnx(model.graph)
 
 

@@ -43,7 +43,7 @@ Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     if (!facts.inputs[i].valid()) return invalid_model("{} input {} has no name", attribute, i);
     if (!seen.insert(facts.inputs[i]).second)
-      return invalid_model("{} input {} '{}' has the name of another one", attribute, i,
+      return invalid_model("{} input {} '{}' has the same name as another one", attribute, i,
                            body.proto_->inputs[i].name);
     (initialised.contains(facts.inputs[i]) ? body.defaulted_ : body.formals_).push_back(i);
   }
@@ -81,7 +81,7 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   if (!declared) return actual;
   if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
     SCANLOOM_CHECK_OK(
-        tolerated(ctx, invalid_model("{} is declared {}, its value is {}", describe_input(i),
+        tolerated(ctx, invalid_model("{} is declared {}, but its value is {}", describe_input(i),
                                      describe_elements(*declared), describe_elements(actual))));
     return actual;
   }
@@ -89,7 +89,7 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   if (!actual.ranked) return *declared;
   if (declared->rank() != actual.rank())
     SCANLOOM_CHECK_OK(
-        tolerated(ctx, invalid_model("{} is declared with {} axes, its value has {}",
+        tolerated(ctx, invalid_model("{} is declared with {} axes, but its value has {}",
                                      describe_input(i), declared->rank(), actual.rank())));
   return actual;
 }
@@ -108,20 +108,20 @@ std::string Body::describe_defaulted() const {
 Expected<void> Body::check_counts(NodeCtx& ctx, std::size_t inputs, std::string_view input_words,
                                   std::size_t outputs, std::string_view output_words) const {
   if (input_count() != inputs) {
-    Error error = invalid_model("the {} has {} inputs, {} are needed: {}", role_, input_count(),
+    Error error = invalid_model("the {} has {} inputs, but {} are needed: {}", role_, input_count(),
                                 inputs, input_words);
     if (inputs <= input_count() || defaulted_.empty()) return error;
     return invalid_model(
-        "{}; {}, and not fed by the node: remove either the initialiser or the operand",
+        "{}; {}, and the node does not feed it: remove either the initialiser or the operand",
         error.text(), describe_defaulted());
   }
   if (output_count() != outputs)
-    return invalid_model("the {} has {} outputs, {} are needed: {}", role_, output_count(), outputs,
-                         output_words);
+    return invalid_model("the {} has {} outputs, but {} are needed: {}", role_, output_count(),
+                         outputs, output_words);
   // In older files every initialiser also had to be an input.
   if (!defaulted_.empty() && ctx.reading().model.ir_version >= kSeparateInitialisers)
     ctx.reading().diagnostics.warning(
-        fmt::format("onnx: {}: {}: the initialiser's value holds, as before IR version {}",
+        fmt::format("onnx: {}: {}: the value of the initialiser is used, as before IR version {}",
                     ctx.describe_location(), describe_defaulted(), kSeparateInitialisers));
   return {};
 }

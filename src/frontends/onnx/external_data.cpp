@@ -38,7 +38,7 @@ Expected<ExternalRange> parse_external_range(const TensorProto& tensor) {
       SCANLOOM_TRY(range.length, parse_number(entry));
     }
   }
-  if (range.location.empty()) return invalid_model("external data names no location");
+  if (range.location.empty()) return invalid_model("external data has no location");
   return range;
 }
 
@@ -56,11 +56,11 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 
 Expected<std::string> ExternalData::resolve(std::string_view location) const {
   if (folder_.empty())
-    return fail(Code::invalid_argument, "external data '{}' needs a model that is read from a file",
-                location);
+    return fail(Code::invalid_argument,
+                "external data '{}' needs a model that is loaded from a file", location);
   // The system ends a path at its first zero byte, which would hide the rest from these checks.
   if (location.find('\0') != std::string_view::npos)
-    return invalid_model("external data: the location holds a zero byte");
+    return invalid_model("external data: the location contains a zero byte");
   const fs::path relative(location);
   if (relative.is_absolute())
     return invalid_model("external data '{}': the location must be relative", location);
@@ -69,7 +69,7 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
     const fs::path straight = relative.lexically_normal();
     return *straight.begin() == ".."
                ? invalid_model("external data '{}' leaves the model's folder", location)
-               : invalid_model("external data '{}': a location must not have '..' in it", location);
+               : invalid_model("external data '{}': a location must not contain '..'", location);
   }
   std::error_code problem;
   const fs::path folder = fs::canonical(folder_, problem);

@@ -127,8 +127,7 @@ Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& 
     if (given.value != nullptr && given.origin == nullptr && !given.value->graphs.empty())
       given.reads = reads_of_default(ctx.reading(), *root, given, request.cost);
   if (request.cost > kMaxCaptures)
-    return fail(Code::limit_reached,
-                "the default values of the function '{}' read more than {} names",
+    return fail(Code::limit_reached, "the defaults of function '{}' read more than {} names",
                 shown_name(function.name), kMaxCaptures);
   return root;
 }
@@ -188,10 +187,10 @@ const FunctionProto* FunctionTable::find(const NodeProto& node) const {
 Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function) {
   const GraphFacts& facts = ctx.reading().facts[function.body];
   if (static_cast<std::size_t>(ctx.input_count()) > facts.inputs.size())
-    return invalid_model("it has {} inputs, the function '{}' has {}", ctx.input_count(),
+    return invalid_model("it has {} inputs, but the function '{}' has {}", ctx.input_count(),
                          function.name, facts.inputs.size());
   if (static_cast<std::size_t>(ctx.output_count()) > facts.outputs.size())
-    return invalid_model("it has {} outputs, the function '{}' has {}", ctx.output_count(),
+    return invalid_model("it has {} outputs, but the function '{}' has {}", ctx.output_count(),
                          function.name, facts.outputs.size());
   BodyRequest request;
   request.graph = function.body;

@@ -149,7 +149,7 @@ void Importer::enter_order(GraphFrame& frame) {
   for (std::size_t i = 0; i < std::min(count, kNamedNodes); ++i)
     names += (names.empty() ? "" : ", ") + describe(frame, frame.order.cycle[i]).location;
   if (count > kNamedNodes) names += fmt::format(" and {} more", count - kNamedNodes);
-  Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
+  Error error = invalid_model("onnx: these nodes depend on each other: {}", names);
   if (!frame.label.empty()) error.note("in " + frame.label);
   std::size_t notes = 0;
   for (const std::uint32_t node : frame.order.cycle)
@@ -157,8 +157,8 @@ void Importer::enter_order(GraphFrame& frame) {
       if (const auto outer = frame.root->visible.find(name.index);
           outer != frame.root->visible.end() && outer->second > 0 && notes++ < kNamedNodes)
         error.note(
-            fmt::format("'{}' is also a value outside, which nodes of a body that makes one "
-                        "of that name cannot read",
+            fmt::format("'{}' is also a value outside, which is hidden from the nodes of a body "
+                        "that defines the same name",
                         shown_name(reading_.names.text(name))));
   // If names clash, it is unclear which node is waited for.
   if (frame.clashing.empty()) reading_.diagnostics.error(std::move(error));
@@ -177,10 +177,10 @@ std::vector<Binding> Importer::graph_outputs(GraphFrame& frame) {
     if (binding == nullptr) {
       const std::string_view text = name.valid() ? reading_.names.text(name) : std::string_view();
       fail_at(frame, fmt::format("graph output {} '{}'", i, text),
-              invalid_model("it is made by nothing"));
+              invalid_model("no node produces it"));
     } else if (!frame.label.empty() && binding->is_absent()) {
       fail_at(frame, fmt::format("graph output {} '{}'", i, reading_.names.text(name)),
-              invalid_model("it is an input that the call leaves out"));
+              invalid_model("it is an input that the call omits"));
     }
     outputs.push_back(binding == nullptr ? Binding::poison() : *binding);
   }
@@ -231,15 +231,16 @@ void Importer::continue_open(GraphFrame& frame) {
     if (!count_called(request)) {
       fail_at(frame, step.location,
               fail(Code::limit_reached,
-                   "the calls of functions make more than {} nodes and values of bodies, long "
-                   "attributes counted as several",
+                   "function calls produce more than {} nodes and body values (long attributes "
+                   "count as several)",
                    kMaxCalledNodes));
       return give_up();  // the model is rejected anyway
     }
     std::string label = fmt::format("the {} of {}", request.role, step.location);
     if (stack_.size() <= kMaxDepth) return push(std::move(request), std::move(label));
-    fail_at(frame, step.location,
-            fail(Code::limit_reached, "bodies and functions nest more than {} deep", kMaxDepth));
+    fail_at(
+        frame, step.location,
+        fail(Code::limit_reached, "bodies and functions are nested more than {} deep", kMaxDepth));
     frame.body_failed = true;
     frame.next_body = frame.open->bodies.size();
     return;
@@ -293,7 +294,7 @@ Expected<void> Importer::check_version(const Step& step, const Root& root) const
   if (reading_.options.lenient) return {};
   const int first = step.converter->versions.front();
   if (step.version < first)
-    return invalid_model("the operator exists from version {} on, the model imports version {}",
+    return invalid_model("the operator exists since version {}, but the model imports version {}",
                          first, step.version);
   return {};
 }
@@ -303,11 +304,13 @@ Expected<void> Importer::check_counts(const Step& step) const {
   const auto inputs = static_cast<int>(step.node.inputs.size());
   const auto outputs = static_cast<int>(step.node.outputs.size());
   if (inputs < converter.min_inputs)
-    return invalid_model("it has {} inputs, at least {} are needed", inputs, converter.min_inputs);
+    return invalid_model("it has {} inputs, but at least {} are needed", inputs,
+                         converter.min_inputs);
   if (converter.max_inputs >= 0 && inputs > converter.max_inputs)
-    return invalid_model("it has {} inputs, at most {} are possible", inputs, converter.max_inputs);
+    return invalid_model("it has {} inputs, but at most {} are allowed", inputs,
+                         converter.max_inputs);
   if (converter.max_outputs >= 0 && outputs > converter.max_outputs)
-    return invalid_model("it has {} outputs, at most {} are possible", outputs,
+    return invalid_model("it has {} outputs, but at most {} are allowed", outputs,
                          converter.max_outputs);
   return {};
 }
@@ -319,7 +322,8 @@ Expected<bool> Importer::inputs_are_ready(GraphFrame& frame, const Step& step) c
     if (!name.valid()) continue;
     const Binding* const binding = frame.scope.find(name);
     if (binding == nullptr)
-      return invalid_model("input {} '{}' is made by nothing before it", i, step.node.inputs[i]);
+      return invalid_model("input {} '{}' is not produced by any earlier node", i,
+                           step.node.inputs[i]);
     ready = ready && !binding->poisoned;
   }
   return ready;
@@ -336,7 +340,7 @@ bool Importer::check_attributes(const GraphFrame& frame, const Step& step, const
           fmt::format("onnx: {}: {} and ignored", step.location, error.text()));
       continue;
     }
-    error.note("a lenient reading ignores unknown attributes");
+    error.note("the option lenient ignores unknown attributes");
     fail_at(frame, step.location, std::move(error));
     known = false;
   }
@@ -378,8 +382,9 @@ void Importer::bind_outputs(GraphFrame& frame, const Step& step, NodeCtx& ctx) {
     if (!name.valid()) continue;
     Binding binding = std::move(ctx.outputs()[i]);
     Expected<void> bound =
-        binding.is_absent() ? Expected<void>(fail(Code::unsupported, "output {} cannot be had", i))
-                            : bind_output(frame, step, name, std::move(binding));
+        binding.is_absent()
+            ? Expected<void>(fail(Code::unsupported, "output {} is not available", i))
+            : bind_output(frame, step, name, std::move(binding));
     if (bound) continue;
     fail_at(frame, step.location, std::move(bound).error());
     if (frame.scope.find(name) == nullptr) frame.scope.bind(name, Binding::poison());
@@ -393,8 +398,8 @@ Expected<void> Importer::bind_output(GraphFrame& frame, const Step& step, NameId
   const auto visible = frame.root->visible.find(name.index);
   if (visible != frame.root->visible.end() && visible->second > 0) {
     if (!reading_.options.lenient)
-      return invalid_model("output '{}' has the name of a value outside {}: {}", text, frame.label,
-                           describe_outer(name));
+      return invalid_model("output '{}' has the same name as a value outside {}: {}", text,
+                           frame.label, describe_outer(name));
     reading_.diagnostics.warning(fmt::format(
         "onnx: {}: output '{}' hides the value of that name outside", step.location, text));
   }
@@ -416,7 +421,7 @@ Expected<void> Importer::check_declared(GraphFrame& frame, NameId name, ValueId 
   if (!declared) return std::move(declared).error().at(fmt::format("the type of '{}'", text));
   Type& actual = reading_.module.value(id).type;
   if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
-    Error error = invalid_model("output '{}' is declared {}, the node makes {}", text,
+    Error error = invalid_model("output '{}' is declared {}, but the node produces {}", text,
                                 describe_elements(*declared), describe_elements(actual));
     if (!reading_.options.lenient) return error;
     reading_.diagnostics.warning("onnx: " + error.text());
@@ -426,8 +431,8 @@ Expected<void> Importer::check_declared(GraphFrame& frame, NameId name, ValueId 
   if (!actual.ranked)
     actual = *std::move(declared);
   else if (declared->rank() != actual.rank())
-    reading_.diagnostics.warning(fmt::format("onnx: '{}' is declared with {} axes, it has {}", text,
-                                             declared->rank(), actual.rank()));
+    reading_.diagnostics.warning(fmt::format("onnx: '{}' is declared with {} axes, but has {}",
+                                             text, declared->rank(), actual.rank()));
   return {};
 }
 

@@ -155,19 +155,19 @@ bool is_tensor(std::string_view bytes) {
 /// Returns what the bytes are and what to do; empty if they are not recognised.
 std::string_view describe_kind(std::string_view bytes) {
   if (is_tensor(bytes))
-    return "is a tensor of ONNX (a TensorProto), not a model: it is data to feed";
+    return "is an ONNX tensor (a TensorProto), not a model: pass it as an input";
   if (is_onnx_graph(bytes))
-    return "is a graph of ONNX (a GraphProto), not a model: save "
-           "onnx.helper.make_model(graph) instead of the graph";
+    return "is an ONNX graph (a GraphProto), not a model: save onnx.helper.make_model(graph) "
+           "instead of the graph";
   if (is_tensorflow_graph(bytes))
-    return "is a graph of TensorFlow (a GraphDef): convert it with 'python -m tf2onnx.convert "
+    return "is a TensorFlow graph (a GraphDef): convert it with 'python -m tf2onnx.convert "
            "--graphdef FILE --inputs NAMES --outputs NAMES --output model.onnx'";
   if (is_tensorflow_saved_model(bytes))
-    return "is a SavedModel of TensorFlow: convert its folder with 'python -m tf2onnx.convert "
+    return "is a TensorFlow SavedModel: convert its folder with 'python -m tf2onnx.convert "
            "--saved-model FOLDER --output model.onnx'";
-  if (is_core_ml(bytes)) return "is a model of Core ML: export it to ONNX from what it was made of";
+  if (is_core_ml(bytes)) return "is a Core ML model: export it to ONNX from its original framework";
   if (!bytes.empty() && std::ranges::all_of(bytes, [](char c) { return c == 0; }))
-    return "holds nothing but zeros, as a download does that was not finished: download it again";
+    return "holds only zeros, as an unfinished download does: download it again";
   return {};
 }
 
@@ -184,13 +184,13 @@ Error no_model(std::string_view bytes, const ReadOptions& options, const Error& 
   if (where.starts_with("onnx: ")) where.remove_prefix(6);
   const Outline outline = outline_of(bytes);
   if (!options.otherwise.empty())
-    return invalid_model("onnx: {} is no model of ONNX: {}", what, options.otherwise);
+    return invalid_model("onnx: {} is not an ONNX model: {}", what, options.otherwise);
   if (outline.is_alike && outline.has_version && outline.is_cut_off)
     return invalid_model("onnx: {} is truncated, download or copy it again: {}", what, where);
   if (const std::string_view kind = describe_kind(bytes); !kind.empty())
     return invalid_model("onnx: {} {}", what, kind);
   if (outline.is_alike && outline.is_whole) return mistake;  // it has no graph
-  return invalid_model("onnx: {} is no model of ONNX: {}", options.name.empty() ? "this" : what,
+  return invalid_model("onnx: {} is not an ONNX model: {}", options.name.empty() ? "this" : what,
                        where);
 }
 

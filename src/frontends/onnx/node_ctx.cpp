@@ -17,21 +17,21 @@ const char* kind_text(AttributeKind kind) {
     case AttributeKind::undefined:
       return "nothing";
     case AttributeKind::real:
-      return "a real";
+      return "a float";
     case AttributeKind::integer:
       return "an integer";
     case AttributeKind::text:
-      return "a text";
+      return "a string";
     case AttributeKind::tensor:
       return "a tensor";
     case AttributeKind::graph:
       return "a graph";
     case AttributeKind::floats:
-      return "a list of reals";
+      return "a list of floats";
     case AttributeKind::integers:
       return "a list of integers";
     case AttributeKind::texts:
-      return "a list of texts";
+      return "a list of strings";
     case AttributeKind::tensors:
       return "a list of tensors";
     case AttributeKind::graphs:
@@ -62,7 +62,7 @@ Expected<AttributeKind> kind_of(const AttributeProto& attribute) {
       held = static_cast<AttributeKind>(kind);
   if (declared == AttributeKind::undefined) return held;
   if (held != AttributeKind::undefined)
-    return invalid_model("attribute '{}' says that it is {} and holds {}", attribute.name,
+    return invalid_model("attribute '{}' is declared as {}, but holds {}", attribute.name,
                          kind_text(declared), kind_text(held));
   return declared;
 }
@@ -99,8 +99,8 @@ Expected<int> NodeCtx::rank(int i, ValueId x, int at_least) {
   if (!known.ranked)
     return fail(Code::unsupported, "{} has an unknown number of axes", describe_input(i));
   if (known.rank() < at_least)
-    return invalid_model("{} has {} axes, at least {} are needed", describe_input(i), known.rank(),
-                         at_least);
+    return invalid_model("{} has {} axes, but at least {} are needed", describe_input(i),
+                         known.rank(), at_least);
   return known.rank();
 }
 
@@ -113,7 +113,7 @@ Expected<ValueId> NodeCtx::optional_in(int i) {
   if (!has(i)) return ValueId{};
   const NameId name = site_.facts.inputs[static_cast<std::size_t>(i)];
   Binding* const binding = site_.scope.find(name);
-  if (binding == nullptr) return invalid_model("{} is made by nothing", describe_input(i));
+  if (binding == nullptr) return invalid_model("{} is not produced by any node", describe_input(i));
   const bool is_new = !binding->value.valid();
   const ValueId value = binding->materialise(builder());
   if (is_new && module().value(value).name.empty())
@@ -132,10 +132,10 @@ Expected<std::optional<std::vector<std::int64_t>>> NodeCtx::constant_integers(in
   if (!has(i)) return Result{};
   const Tensor* const known = constant(i);
   if (known == nullptr)
-    return fail(Code::unsupported, "{} must be a constant, it is computed", describe_input(i));
+    return fail(Code::unsupported, "{} must be a constant, but is computed", describe_input(i));
   Result integers = tensor::to_integers(*known);
   if (!integers || known->dtype() == DType::boolean)
-    return invalid_model("{} is {}, integers are needed", describe_input(i),
+    return invalid_model("{} is {}, but integers are needed", describe_input(i),
                          dtype_onnx_name(known->dtype()));
   return integers;
 }
@@ -155,15 +155,15 @@ Expected<AttributeUse> NodeCtx::use_of(std::string_view name) {
   for (std::size_t i = 0; i < site_.node.attributes.size(); ++i) {
     const AttributeProto& attribute = site_.node.attributes[i];
     if (attribute.name != name) continue;
-    if (found != nullptr) return invalid_model("attribute '{}' stands twice", name);
+    if (found != nullptr) return invalid_model("attribute '{}' appears twice", name);
     attribute_read_[i] = true;
     found = &attribute;
   }
   if (found == nullptr || found->reference.empty()) return AttributeUse{found, nullptr};
   if (const GivenAttribute* const given = site_.root->find(found->reference))
     return AttributeUse{given->value, given};
-  return invalid_model("attribute '{}' refers to '{}', which is no attribute of the function", name,
-                       found->reference);
+  return invalid_model("attribute '{}' refers to '{}', which is not an attribute of the function",
+                       name, found->reference);
 }
 
 Expected<const AttributeProto*> NodeCtx::attribute(std::string_view name, AttributeKind kind) {
@@ -172,7 +172,7 @@ Expected<const AttributeProto*> NodeCtx::attribute(std::string_view name, Attrib
   if (found == nullptr) return found;
   SCANLOOM_TRY(const AttributeKind has, kind_of(*found));
   if (has != kind)
-    return invalid_model("attribute '{}' is {}, {} is needed", name, kind_text(has),
+    return invalid_model("attribute '{}' is {}, but {} is needed", name, kind_text(has),
                          kind_text(kind));
   return found;
 }

@@ -16,13 +16,14 @@ Expected<void> check_same_sizes(NodeCtx& ctx, ValueId a, ValueId b, std::string_
   const Type &first = ctx.type(a), &second = ctx.type(b);
   if (!first.ranked || !second.ranked) return {};
   if (first.rank() != second.rank())
-    return invalid_model("{} has {} axes, the first one has {}; this version does not broadcast",
-                         b_words, second.rank(), first.rank());
+    return invalid_model(
+        "{} has {} axes, but the first one has {}; this version does not broadcast", b_words,
+        second.rank(), first.rank());
   for (std::size_t axis = 0; axis < first.dims.size(); ++axis) {
     const Dim one = first.dims[axis], other = second.dims[axis];
     if (one.is_constant() && other.is_constant() && one != other)
       return invalid_model(
-          "{} has size {} on axis {}, the first one has {}; this version does not broadcast",
+          "{} has size {} on axis {}, but the first one has {}; this version does not broadcast",
           b_words, other.value(), axis, one.value());
   }
   return {};
@@ -44,8 +45,9 @@ Expected<ValueId> old_broadcast(NodeCtx& ctx, ValueId a, ValueId b) {
     return fail(Code::unsupported, "attribute 'axis' with an unknown number of axes");
   const auto axis = tensor::normalise_axis(given, whole.rank());
   if (!axis || *axis + part.rank() > whole.rank())
-    return invalid_model("attribute 'axis' is {}: from there on {} has no {} axes of {}", given,
-                         ctx.describe_input(0), part.rank(), whole.rank());
+    return invalid_model(
+        "attribute 'axis' is {}, but from there on {} does not have the {} axes of {}", given,
+        ctx.describe_input(0), part.rank(), whole.rank());
   std::vector<std::int64_t> after;
   for (int next = part.rank(); *axis + next < whole.rank(); ++next) after.push_back(next);
   if (after.empty()) return b;

@@ -33,7 +33,7 @@ class Parser {
 
 Expected<void> check_opset_count(const std::vector<OpsetProto>& opsets) {
   if (opsets.size() <= kMaxOpsets) return {};
-  return invalid_model("onnx: {} operator sets are imported, at most {} are possible",
+  return invalid_model("onnx: {} operator sets are imported, but at most {} are allowed",
                        opsets.size(), kMaxOpsets);
 }
 
@@ -185,7 +185,7 @@ Expected<NodeProto> Parser::node(std::string_view bytes, std::uint32_t depth) {
   }
   SCANLOOM_CHECK_OK(finished(wire, "NodeProto"));
   if (node.attributes.size() > kMaxAttributes)
-    return invalid_model("onnx: a node has {} attributes, at most {} are possible",
+    return invalid_model("onnx: a node has {} attributes, but at most {} are allowed",
                          node.attributes.size(), kMaxAttributes);
   return node;
 }
@@ -304,8 +304,8 @@ Expected<void> Parser::function(std::string_view bytes) {
   SCANLOOM_CHECK_OK(check_opset_count(function.opsets));
   const std::size_t attributes = function.attributes.size() + function.defaults.size();
   if (attributes > kMaxAttributes)
-    return invalid_model("onnx: a function has {} attributes, at most {} are possible", attributes,
-                         kMaxAttributes);
+    return invalid_model("onnx: a function has {} attributes, but at most {} are allowed",
+                         attributes, kMaxAttributes);
   body.name = function.name;
   model_.graphs[index] = std::move(body);
   model_.functions.push_back(std::move(function));

@@ -85,7 +85,7 @@ void report(Error error, const ReadOptions& options, Diagnostics& diagnostics) {
 void report_newer(Error error, std::int64_t ahead, const ReadOptions& options,
                   Diagnostics& diagnostics) {
   if (ahead > kNextVersions && !options.lenient)
-    return diagnostics.error(std::move(error).note("a lenient reading takes it for the newest"));
+    return diagnostics.error(std::move(error).note("the option lenient treats it as the newest"));
   diagnostics.warning(error.text());
 }
 
@@ -98,13 +98,13 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
   if (opset.version > newest)
     report_newer(fail(Code::unsupported,
                       "onnx: version {} of the operator set '{}' is newer than {}, the newest that "
-                      "is known",
+                      "is supported",
                       opset.version, name, newest),
                  opset.version - newest, options, diagnostics);
   if (opset.version < kOldestOpset)
     report(fail(Code::unsupported,
                 "onnx: version {} of the operator set '{}' is older than {}, the oldest that is "
-                "read",
+                "supported",
                 opset.version, name, kOldestOpset),
            options, diagnostics);
 }
@@ -118,7 +118,7 @@ void check_declared_sizes(const ModelProto& model, Diagnostics& diagnostics) {
         for (std::size_t axis = 0; axis < info.type.dims.size(); ++axis)
           if (const std::int64_t size = info.type.dims[axis].value; size < -1)
             diagnostics.warning(fmt::format(
-                "onnx: '{}' is declared with size {} on axis {}, which is taken as unknown",
+                "onnx: '{}' is declared with size {} on axis {}, which is treated as unknown",
                 shown_name(info.name), size, axis));
 }
 
@@ -127,10 +127,10 @@ Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
   if (model.opsets.empty())
     return invalid_model("onnx: the model imports no operator set: the file may be truncated");
   if (model.ir_version > kNewestIr)
-    report_newer(
-        fail(Code::unsupported, "onnx: IR version {} is newer than {}, the newest that is known",
-             model.ir_version, kNewestIr),
-        model.ir_version - kNewestIr, options, diagnostics);
+    report_newer(fail(Code::unsupported,
+                      "onnx: IR version {} is newer than {}, the newest that is supported",
+                      model.ir_version, kNewestIr),
+                 model.ir_version - kNewestIr, options, diagnostics);
   for (const OpsetProto& opset : model.opsets) check_opset(opset, options, diagnostics);
   check_declared_sizes(model, diagnostics);
   return {};

@@ -20,14 +20,15 @@ constexpr std::uint64_t kMaxDenseBytes = std::uint64_t{1} << 29;
 
 Expected<Shape> dense_shape(const SparseTensorProto& proto) {
   if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
-    return fail(Code::unsupported, "it has {} axes, at most {} are possible", proto.dims.size(),
+    return fail(Code::unsupported, "it has {} axes, but at most {} are allowed", proto.dims.size(),
                 tensor::kMaxRank);
   const Shape shape(proto.dims);
   const std::optional<std::int64_t> elements = shape.checked_elements();
   if (!elements) return invalid_model("its shape {} is negative or too large", shape.to_string());
   if (*elements > kMaxDenseElements)
-    return fail(Code::unsupported, "its {} elements are more than the {} that are made dense",
-                *elements, kMaxDenseElements);
+    return fail(Code::unsupported,
+                "its {} elements exceed the {} that can be expanded to a dense tensor", *elements,
+                kMaxDenseElements);
   return shape;
 }
 
@@ -37,7 +38,7 @@ Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape
   const Shape& shape = indices.shape();
   const bool flat = shape == Shape{count};
   if (indices.dtype() != DType::i64 || (!flat && shape != Shape{count, dense.rank()}))
-    return invalid_model("its indices are {}{}, which does not fit {} values of {} axes",
+    return invalid_model("its indices are {}{}, which does not match {} values of {} axes",
                          dtype_name(indices.dtype()), shape.to_string(), count, dense.rank());
   const auto* index = static_cast<const std::int64_t*>(indices.data());
   std::vector<std::int64_t> result;
@@ -69,10 +70,9 @@ std::string describe_disorder(const std::vector<std::int64_t>& positions) {
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end())
-    return fmt::format("it has two values for element {}, of which the last counts", *twice);
-  return fmt::format(
-      "its indices do not ascend, as they have to: element {} comes after element {}", after,
-      before);
+    return fmt::format("it has two values for element {}, of which the last is used", *twice);
+  return fmt::format("its indices must ascend, but element {} comes after element {}", after,
+                     before);
 }
 
 }  // namespace
@@ -91,8 +91,8 @@ Expected<Tensor> TensorReader::make_dense(const SparseTensorProto& proto) {
   sparse_bytes_ += static_cast<std::uint64_t>(shape.elements()) * bytes;
   if (sparse_bytes_ > kMaxDenseBytes)
     return fail(Code::limit_reached,
-                "with it the sparse tensors of the model take {} bytes when they are dense, at "
-                "most {} are possible",
+                "with it the sparse tensors of the model need {} bytes as dense tensors, but at "
+                "most {} are allowed",
                 sparse_bytes_, kMaxDenseBytes);
   if (values.dtype() == DType::string) {
     std::vector<std::string> texts(static_cast<std::size_t>(shape.elements()));

@@ -14,7 +14,7 @@ using tensor::Tensor;
 namespace {
 
 Error wrong_count(const char* field, std::int64_t has, std::int64_t needs) {
-  return invalid_model("its {} holds {} values, its shape needs {}", field, has, needs);
+  return invalid_model("its {} holds {} values, but its shape needs {}", field, has, needs);
 }
 
 /// Writes consecutive values into elements of T. Also counts values that do not fit.
@@ -110,7 +110,7 @@ Expected<void> fill_integers(const TensorProto& proto, DataField field, Tensor& 
   }));
   if (filler.count() != count) return wrong_count(field_name(field), filler.count(), count);
   if (outside)
-    return invalid_model("its {} holds {}, which is no {}", field_name(field), *outside,
+    return invalid_model("its {} holds {}, which is not a valid {}", field_name(field), *outside,
                          dtype_onnx_name(tensor.dtype()));
   return {};
 }
@@ -214,7 +214,7 @@ Expected<Tensor> read_strings(const TensorProto& proto, const Shape& shape) {
 
 Expected<Tensor> read_typed(const TensorProto& proto, DType dtype, const Shape& shape) {
   if (!could_hold(proto, dtype, shape.elements()))
-    return invalid_model("it holds fewer values than the {} of its shape {}", shape.elements(),
+    return invalid_model("it holds fewer than the {} values of its shape {}", shape.elements(),
                          shape.to_string());
   if (dtype == DType::string) return read_strings(proto, shape);
   SCANLOOM_TRY(Tensor tensor, Tensor::zeros(dtype, shape));
@@ -247,7 +247,7 @@ Expected<Tensor> TensorReader::read(const TensorProto& proto) {
 
 Expected<Tensor> TensorReader::read_dense(const TensorProto& proto) {
   const auto named = [&](Error error) { return std::move(error).at(describe(proto)); };
-  if (proto.has_segment) return named(fail(Code::unsupported, "data in segments cannot be read"));
+  if (proto.has_segment) return named(fail(Code::unsupported, "segmented data is not supported"));
   const Expected<DType> dtype = dtype_of_number(proto.data_type);
   if (!dtype) return named(dtype.error());
   const Expected<Shape> shape = tensor::shape_of(proto.dims);

@@ -31,7 +31,7 @@ Expected<Type> make_type(const TypeProto& proto, tensor::DimTable& dims) {
     return fail(Code::unsupported, "its type is a map, sparse or opaque");
   SCANLOOM_TRY(const DType dtype, dtype_of_number(proto.elem_type));
   if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
-    return fail(Code::unsupported, "it has {} axes, at most {} are possible", proto.dims.size(),
+    return fail(Code::unsupported, "it has {} axes, but at most {} are allowed", proto.dims.size(),
                 tensor::kMaxRank);
   Type type = Type::unranked(dtype);
   type.ranked = proto.has_shape;
@@ -42,10 +42,10 @@ Expected<Type> make_type(const TypeProto& proto, tensor::DimTable& dims) {
 
 Expected<void> check_one_element(const std::string& what, const tensor::Type& type) {
   if (type.is_static() && type.shape().elements() != 1)
-    return invalid_model("{} has {} elements, 1 is needed", what, type.shape().elements());
+    return invalid_model("{} has {} elements, but 1 is needed", what, type.shape().elements());
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
     if (const tensor::Dim dim = type.dims[axis]; dim.is_constant() && dim.value() != 1)
-      return invalid_model("{} has {} elements along axis {}, 1 is needed", what, dim.value(),
+      return invalid_model("{} has {} elements along axis {}, but 1 is needed", what, dim.value(),
                            axis);
   return {};
 }

@@ -58,17 +58,16 @@ void Importer::check_names(GraphFrame& frame) {
     const std::string text =
         fmt::format("{} {} '{}'", maker.kind, maker.index, shown_name(reading_.names.text(name)));
     const std::string first = describe(frame, other->second);
-    Error error = maker.is_node() ? invalid_model("{} has the name of {}", text, first)
-                                  : invalid_model("it has the name of {}", first);
-    error.note("in a graph every name stands for one value");
+    Error error = maker.is_node() ? invalid_model("{} has the same name as {}", text, first)
+                                  : invalid_model("it has the same name as {}", first);
+    error.note("in a graph every name must stand for one value");
     fail_at(frame, maker.is_node() ? describe(frame, maker.node).location : text, std::move(error));
   });
 }
 
 /// Describes the value with that name in the innermost enclosing graph.
 std::string Importer::describe_outer(NameId wanted) const {
-  if (reading_.diagnostics.error_count() >= kMaxNamedMakers)
-    return "a value of one of the graphs around";
+  if (reading_.diagnostics.error_count() >= kMaxNamedMakers) return "a value of an enclosing graph";
   std::string text;
   const std::shared_ptr<Root>& root = stack_.back()->root;
   for (std::size_t i = stack_.size() - 1; i-- > 0 && text.empty();) {

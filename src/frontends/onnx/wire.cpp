@@ -61,7 +61,7 @@ void Wire::note_length(std::string_view rest) noexcept {
 std::string Wire::mistake() const {
   std::string text = fmt::format("at byte {} of its {}", size_ - reader_.length(), size_);
   if (too_long_ > 0)
-    text += fmt::format(": field {} is {} bytes long, {} are left", field(), too_long_,
+    text += fmt::format(": field {} is {} bytes long, but {} are left", field(), too_long_,
                         reader_.length());
   return text;
 }

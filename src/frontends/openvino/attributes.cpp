@@ -39,7 +39,7 @@ Expected<std::int64_t> integer_of(std::string_view name, std::string_view text) 
   if (large_error == std::errc::result_out_of_range)
     return invalid_model("attribute '{}' is {}, which needs more than 64 bits", name,
                          shown_value(digits));
-  return invalid_model("attribute '{}' is '{}', an integer is needed", name, shown_value(text));
+  return invalid_model("attribute '{}' is '{}', but an integer is needed", name, shown_value(text));
 }
 
 Expected<double> real_of(std::string_view name, std::string_view text) {
@@ -49,7 +49,7 @@ Expected<double> real_of(std::string_view name, std::string_view text) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error == std::errc() && stop == end && !digits.empty()) return value;
-  return invalid_model("attribute '{}' is '{}', a number is needed", name, shown_value(text));
+  return invalid_model("attribute '{}' is '{}', but a number is needed", name, shown_value(text));
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ Expected<std::uint64_t> Attributes::byte_count(std::string_view name) const {
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error == std::errc() && stop == end) return value;
   SCANLOOM_TRY(const std::int64_t integer, integer_of(name, text));
-  return invalid_model("attribute '{}' is {}, a number of bytes is 0 or more", name, integer);
+  return invalid_model("attribute '{}' is {}, but a number of bytes must be at least 0", name,
+                       integer);
 }
 
 Expected<double> Attributes::real(std::string_view name) const {
@@ -120,7 +121,8 @@ Expected<std::string> Attributes::choice(std::string_view name, std::string_view
   std::string all;
   for (const std::string_view one : choices)
     all += fmt::format("{}{}", all.empty() ? "" : ", ", one);
-  return invalid_model("attribute '{}' is '{}', none of {}", name, shown_value(*found), all);
+  return invalid_model("attribute '{}' is '{}', but must be one of {}", name, shown_value(*found),
+                       all);
 }
 
 Expected<std::vector<std::int64_t>> Attributes::integers(std::string_view name) const {

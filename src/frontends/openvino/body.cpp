@@ -30,7 +30,7 @@ Expected<const Layer*> Body::layer_of(const std::string& entry, std::int64_t id,
                                       std::string_view type) const {
   const Layer* const layer = reader_.find(id);
   if (layer != nullptr && is_type(*layer, type)) return layer;
-  return invalid_model("{}: layer {} is no {} of the {}", entry, id, type, part_.role);
+  return invalid_model("{}: layer {} is not a {} of the {}", entry, id, type, part_.role);
 }
 
 Expected<const Layer*> Body::parameter(const std::string& entry, std::int64_t id) const {
@@ -53,7 +53,7 @@ Expected<void> Body::bind(const Layer& parameter, Binding binding) {
   const DType given = binding.constant != nullptr ? binding.constant->dtype()
                                                   : reading_.module.value(binding.value).type.dtype;
   if (declared.has_dtype && declared.type.dtype != given)
-    return invalid_model("{} of the {} declares {}, port_map gives it {}", describe(parameter),
+    return invalid_model("{} of the {} declares {}, but port_map gives it {}", describe(parameter),
                          part_.role, dtype_name(declared.type.dtype), dtype_name(given));
   reader_.bind_parameter(parameter, std::move(binding));
   return {};

@@ -65,8 +65,8 @@ class Parser {
     if (diagnostics_.error_count() == errors &&
         (document_.version < kOldestVersion || document_.version > kNewestVersion))
       report(node, fail(Code::unsupported,
-                        "the IR has version {}, versions {} and {} can be read (a newer release of "
-                        "OpenVINO writes version {})",
+                        "the IR has version {}, but only versions {} and {} are supported (newer "
+                        "releases of OpenVINO write version {})",
                         document_.version, kOldestVersion, kNewestVersion, kNewestVersion));
     graph(node, 0);
   }
@@ -117,8 +117,8 @@ class Parser {
     if (layer.outputs.size() == 1 && !layer.outputs[0].dims.empty() &&
         !is_dynamic_type(layer.outputs[0].precision))
       return;
-    report(node, invalid_model("{}: it has no <data>, whose attributes 'element_type' and 'shape' "
-                               "say what it takes, and its port has no sizes either",
+    report(node, invalid_model("{}: it has no <data> with the attributes 'element_type' and "
+                               "'shape', and its port has no sizes either",
                                described(node)));
   }
 
@@ -165,7 +165,7 @@ class Parser {
     if (port.precision.empty())
       report(node, invalid_model("output port {} has no attribute 'precision'", port.id));
     else if (!is_dynamic_type(port.precision) && !dtype_of(port.precision))
-      report(node, invalid_model("output port {} has precision '{}', which is no element type: "
+      report(node, invalid_model("output port {} has precision '{}', which is not an element type: "
                                  "write one such as FP32 or I64, or UNSPECIFIED",
                                  port.id, shown(port.precision)));
   }
@@ -209,7 +209,7 @@ class Parser {
       return 0;
     }
     if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
-      report(node, invalid_model("{} is '{}', an integer is needed", what(), shown(text)));
+      report(node, invalid_model("{} is '{}', but an integer is needed", what(), shown(text)));
       return 0;
     }
     return value;
@@ -262,7 +262,7 @@ Error no_xml(const pugi::xml_parse_result& parsed, std::string_view bytes, XmlTe
   return invalid_model(
       "the XML cannot be read at {}{}: {} at byte {} of its {}{}", text.position(at),
       element.empty() ? "" : fmt::format(", in <{}>", shown(element)), parsed.description(), at,
-      bytes.size(), is_whole ? "" : "; it seems to be cut off, for it does not end with '</net>'");
+      bytes.size(), is_whole ? "" : "; it seems to be truncated: it does not end with '</net>'");
 }
 
 }  // namespace
@@ -293,10 +293,10 @@ Expected<Document> parse_document(std::string_view bytes, Diagnostics& diagnosti
   if (!parsed) return no_xml(parsed, bytes, text);
   for (const xml_node& child : xml.children())
     if (child.type() == pugi::node_doctype)
-      return invalid_model("the XML has a document type declaration, which no IR has");
+      return invalid_model("the XML has a document type declaration, which an IR never has");
   const xml_node net = xml.document_element();
   if (std::strcmp(net.name(), "net") != 0)
-    return invalid_model("the XML holds '{}', no 'net': it is no IR of OpenVINO",
+    return invalid_model("the XML holds '{}', not 'net': it is not an OpenVINO IR",
                          shown(net.name()));
   Document document;
   Parser(document, text, diagnostics).net(net);

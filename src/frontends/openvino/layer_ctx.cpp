@@ -50,7 +50,7 @@ bool LayerCtx::is_left_out(int i) const {
 }
 
 Expected<ValueId> LayerCtx::in(int i) {
-  if (is_left_out(i)) return invalid_model("input {} is left out, and it is needed", i);
+  if (is_left_out(i)) return invalid_model("input {} is omitted, but is needed", i);
   if (!has(i)) return invalid_model("input {} is missing: no edge leads to it", i);
   return optional_in(i);
 }
@@ -64,7 +64,8 @@ Expected<int> LayerCtx::rank(int i, ValueId x, int at_least) {
   const tensor::Type& known = type(x);
   if (!known.ranked) return fail(Code::unsupported, "input {} has an unknown number of axes", i);
   if (known.rank() < at_least)
-    return invalid_model("input {} has {} axes, at least {} are needed", i, known.rank(), at_least);
+    return invalid_model("input {} has {} axes, but at least {} are needed", i, known.rank(),
+                         at_least);
   return known.rank();
 }
 
@@ -76,17 +77,17 @@ Expected<std::vector<std::int64_t>> LayerCtx::constant_integers(int i) {
   if (!has(i)) return invalid_model("input {} is missing: no edge leads to it", i);
   const Tensor* const known = constant(i);
   if (known == nullptr)
-    return fail(Code::unsupported, "input {} must be a constant, it is computed", i);
+    return fail(Code::unsupported, "input {} must be a constant, but is computed", i);
   const auto integers = tensor::to_integers(*known);
   if (!integers || known->dtype() == DType::boolean)
-    return invalid_model("input {} is {}, integers are needed", i, dtype_name(known->dtype()));
+    return invalid_model("input {} is {}, but integers are needed", i, dtype_name(known->dtype()));
   return *integers;
 }
 
 Expected<std::int64_t> LayerCtx::constant_integer(int i) {
   SCANLOOM_TRY(const auto integers, constant_integers(i));
   if (integers.size() != 1)
-    return invalid_model("input {} has {} elements, one is needed", i, integers.size());
+    return invalid_model("input {} has {} elements, but one is needed", i, integers.size());
   return integers.front();
 }
 

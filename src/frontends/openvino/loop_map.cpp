@@ -214,12 +214,12 @@ Expected<void> LoopMap::enter_counters(Body& body, ValueId counter) {
     const Type& type = declared.type;
     const DType dtype = declared.has_dtype ? type.dtype : DType::i64;
     if (dtype != DType::i64 && dtype != DType::i32)
-      return invalid_model("{}, the current iteration, declares {}, i64 or i32 is needed",
+      return invalid_model("{}, the current iteration, declares {}, but i64 or i32 is needed",
                            describe(*parameter), dtype_name(dtype));
     const bool is_one = !type.ranked || type.rank() == 0 ||
                         (type.rank() == 1 && (!type.is_static() || type.shape().elements() == 1));
     if (!is_one)
-      return invalid_model("{}, the current iteration, declares {}, one element is needed",
+      return invalid_model("{}, the current iteration, declares {}, but one element is needed",
                            describe(*parameter), to_string(type, ctx_.module().dims));
     ops::Composer c(body.builder());
     ValueId value = c.cast(counter, dtype);

@@ -19,7 +19,7 @@ Expected<void> LoopMap::leave_condition(Body& body, ir::NodeId loop, std::vector
   if (ir::is_true(binding.constant.get())) return {};
   SCANLOOM_TRY(const ValueId condition, body.result_value(*result));
   if (ctx_.type(condition).dtype != DType::boolean)
-    return invalid_model("the condition, {}, is {}, a boolean is needed", describe(*result),
+    return invalid_model("the condition, {}, is {}, but a boolean is needed", describe(*result),
                          describe_type(ctx_, condition));
   ctx_.module().node(loop).loop->has_keep_going = true;
   yields.push_back(condition);
@@ -37,7 +37,7 @@ Expected<void> LoopMap::check_part(const PortEntry& entry, const Type& row,
                   entry.external_port, entry.part_size, size.value(), port.axis);
   if (is_type(ctx_.layer(), "TensorIterator")) return invalid_model("{}", text);
   ctx_.reading().diagnostics.warning(
-      fmt::format("openvino: {}: {}, which is taken", describe(ctx_.layer()), text));
+      fmt::format("openvino: {}: {}, which is used", describe(ctx_.layer()), text));
   return {};
 }
 
@@ -52,7 +52,7 @@ Expected<void> LoopMap::stack(Body& body, ir::NodeId loop, const PortEntry& entr
   const std::int64_t axis = entry.axis.value_or(0);
   if (!type.ranked) {
     if (axis < 0)
-      return fail(Code::unsupported, "axis {} of {}, whose number of axes is not known", axis,
+      return fail(Code::unsupported, "axis {} of {}, whose rank is unknown", axis,
                   describe(*result));
     port.insert = false;
     port.axis = axis;
@@ -180,7 +180,7 @@ Expected<void> LoopMap::leave(Body& body, ir::NodeId loop) {
     SCANLOOM_TRY(const ValueId next, body.result_value(*result));
     const Type initial = ctx_.type(state.initial), type = ctx_.type(next);
     if (type.dtype != initial.dtype)
-      return invalid_model("Parameter {} is {} before the first step, the body makes it {}",
+      return invalid_model("Parameter {} is {} before the first step, but the body makes it {}",
                            state.parameter, describe_type(ctx_, state.initial),
                            describe_type(ctx_, next));
     yields.push_back(next);

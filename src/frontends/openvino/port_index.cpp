@@ -12,7 +12,8 @@ Expected<std::size_t> position(const PortIndex& ports, const char* kind, const s
                                std::int64_t id) {
   const std::optional<std::size_t> found = ports.find(id);
   if (!found)
-    return invalid_model("{}: external_port_id is {}, no {} port of the layer", entry, id, kind);
+    return invalid_model("{}: external_port_id is {}, which is not an {} port of the layer", entry,
+                         id, kind);
   return *found;
 }
 

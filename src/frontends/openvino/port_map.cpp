@@ -31,7 +31,7 @@ class BodyLayers {
                                       std::string_view type) const {
     const auto found = by_id_.find(id);
     if (found != by_id_.end() && is_type(*found->second, type)) return {};
-    return invalid_model("{}: layer {} is no {} of the {}", entry, id, type, role_);
+    return invalid_model("{}: layer {} is not a {} of the {}", entry, id, type, role_);
   }
 
  private:
@@ -71,10 +71,9 @@ class LoopCheck {
     if (port.purpose.empty() && port.external_port >= 0) return true;
     errors_.push_back(
         port.purpose.empty()
-            ? invalid_model(
-                  "{}: external_port_id is {} and there is no purpose, {} is the one of {}", entry,
-                  port.external_port, only, kind)
-            : invalid_model("{}: purpose is '{}', {} is the one of {}", entry,
+            ? invalid_model("{}: external_port_id is {} without a purpose, but {} is the one of {}",
+                            entry, port.external_port, only, kind)
+            : invalid_model("{}: purpose is '{}', but {} is the one of {}", entry,
                             shortened(to_valid_utf8(port.purpose), 40), only, kind));
     return false;
   }
@@ -119,7 +118,8 @@ class LoopCheck {
     if (!port.axis) return;
     if (port.stride == 0) errors_.push_back(invalid_model("{}: stride is 0", entry));
     if (port.part_size < 1)
-      errors_.push_back(invalid_model("{}: part_size is {}, less than 1", entry, port.part_size));
+      errors_.push_back(
+          invalid_model("{}: part_size is {}, but must be at least 1", entry, port.part_size));
   }
 
   void check_back_edge(const BackEdge& edge) {
@@ -132,12 +132,11 @@ class LoopCheck {
     const auto input = entry_of_parameter_.find(edge.to_layer);
     if (input == entry_of_parameter_.end() || input->second.port->external_port < 0) {
       errors_.push_back(invalid_model(
-          "a back edge leads to layer {}, for whose first value port_map has no entry",
+          "a back edge leads to layer {}, but port_map has no entry for its first value",
           edge.to_layer));
     } else if (sliced_.contains(edge.to_layer)) {
       errors_.push_back(invalid_model(
-          "{} slices input port {} for Parameter {}, to which the back edge from layer {} leads "
-          "too",
+          "{} slices input port {} for Parameter {}, which also has the back edge from layer {}",
           input->second.name, input->second.port->external_port, edge.to_layer, edge.from_layer));
     }
   }

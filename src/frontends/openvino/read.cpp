@@ -47,7 +47,7 @@ void report_never_read(const Reading& reading) {
   for (const auto& [id, position] : reading.variable_uses.never_read()) {
     const Layer& layer = reading.document.graphs[position.graph].layers[position.layer];
     reading.diagnostics.error(
-        invalid_model("variable '{}' is assigned, and no ReadValue reads it", id)
+        invalid_model("variable '{}' is assigned, but no ReadValue reads it", id)
             .at(describe(layer))
             .at("openvino"));
   }
@@ -90,7 +90,7 @@ class MainGraph {
       std::string& name = reading_.module.value(*argument).name;
       if (!input_names_.insert(name).second)
         reader_.fail_at(describe(*layer),
-                        invalid_model("the name '{}' is another Parameter's too", name));
+                        invalid_model("the name '{}' also belongs to another Parameter", name));
       info_.input_names.push_back(layer->outputs.empty() ? std::vector<std::string>()
                                                          : layer->outputs[0].names);
       reader_.bind_parameter(*layer, Binding::of(*argument));
@@ -99,7 +99,7 @@ class MainGraph {
 
   Expected<ValueId> add_parameter(const Layer& layer) {
     if (layer.outputs.size() != 1)
-      return invalid_model("it has {} outputs, one is needed", layer.outputs.size());
+      return invalid_model("it has {} outputs, but one is needed", layer.outputs.size());
     if (!Attributes(layer).has("element_type"))
       return invalid_model("attribute 'element_type' is missing");
     SCANLOOM_TRY(DeclaredType declared, declared_type(reading_, layer));
@@ -108,8 +108,7 @@ class MainGraph {
                            Attributes(layer).text("element_type"));
     if (!Attributes(layer).has("shape"))
       reading_.diagnostics.warning(fmt::format(
-          "openvino: {}: attribute 'shape' is missing, the sizes of its port are taken: "
-          "{}",
+          "openvino: {}: attribute 'shape' is missing, so the sizes of its port are used: {}",
           describe(layer), to_string(declared.type, reading_.module.dims)));
     info_.input_ranges.push_back(std::move(declared.ranges));
     const std::string name = layer.name.empty() ? fmt::format("layer_{}", layer.id) : layer.name;
@@ -149,7 +148,7 @@ class MainGraph {
       const Type &kept = module.value(variable.argument).type, &made = module.value(next).type;
       if (variable.is_guessed ? kept.dtype != made.dtype : !may_be_equal(kept, made))
         reader_.fail_at({},
-                        invalid_model("variable '{}' is {}, and is assigned {}", variable.id,
+                        invalid_model("variable '{}' is {}, but is assigned {}", variable.id,
                                       to_string(kept, module.dims), to_string(made, module.dims)));
       ir::State state{variable.id, position(variable.argument),
                       static_cast<std::uint32_t>(top.yields.size()), std::move(variable.initial)};

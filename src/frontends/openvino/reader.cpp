@@ -38,7 +38,7 @@ Expected<int> opset_of(const Layer& layer) {
     if (error != std::errc() || stop != end) opset = 0;
   }
   if (opset < 1 || opset > kNewestOpset)
-    return fail(Code::unsupported, "its operation set is '{}', none of opset1 to opset{}",
+    return fail(Code::unsupported, "its operation set is '{}', not one of opset1 to opset{}",
                 shortened(to_valid_utf8(text), 60), kNewestOpset);
   return opset;
 }
@@ -49,13 +49,13 @@ Expected<VersionedConverter> versioned_converter(const Layer& layer) {
   SCANLOOM_TRY(const int opset, opset_of(layer));
   const int version = converter->since(opset);
   if (version == 0)
-    return fail(Code::unsupported, "{} came with opset{}, the layer is of opset{}", converter->type,
-                converter->versions.front(), opset);
+    return fail(Code::unsupported, "{} was added in opset{}, but the layer is of opset{}",
+                converter->type, converter->versions.front(), opset);
   const auto inputs = static_cast<int>(layer.inputs.size());
   if (inputs < converter->min_inputs ||
       (converter->max_inputs >= 0 && inputs > converter->max_inputs))
     return invalid_model(
-        "it has {} inputs, {} takes {}{}", inputs, converter->type, converter->min_inputs,
+        "it has {} inputs, but {} takes {}{}", inputs, converter->type, converter->min_inputs,
         converter->max_inputs == converter->min_inputs ? std::string()
         : converter->max_inputs < 0                    ? std::string(" or more")
                                     : fmt::format(" to {}", converter->max_inputs));
@@ -87,7 +87,7 @@ void GraphReader::enter() {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto [found, is_new] = by_id_.try_emplace(layers[i].id, i);
     if (!is_new)
-      fail_at({}, invalid_model("{} has the id of {}", describe(layers[i]),
+      fail_at({}, invalid_model("{} has the same id as {}", describe(layers[i]),
                                 describe(layers[found->second])));
     // No converter checks the operation set of these two.
     if (is_type(layers[i], "Parameter") || is_type(layers[i], "Result"))
@@ -255,8 +255,7 @@ void GraphReader::read_parameter(std::size_t index) {
       !outputs_[index].front().is_absent())
     return;
   poison(index);
-  fail_at(describe(graph_.layers[index]),
-          invalid_model("no port_map entry says what it stands for"));
+  fail_at(describe(graph_.layers[index]), invalid_model("no port_map entry refers to it"));
 }
 
 void GraphReader::read_layer(std::size_t index) {

@@ -28,11 +28,11 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   const std::pair<const char*, std::int64_t> ends[] = {{"start", port.start}, {"end", port.end}};
   for (const auto& [name, value] : ends)
     if (value < -size || value >= size)
-      return invalid_model("{} is {}, outside of the {} elements of axis {}", name, value, size,
+      return invalid_model("{} is {}, outside the {} elements of axis {}", name, value, size,
                            *port.axis);
   const std::int64_t start = from_front(port.start, size), end = from_front(port.end, size);
   if (port.stride > 0 ? start > end : start < end)
-    return invalid_model("start {} lies behind end {} for stride {}, on axis {} of {} elements",
+    return invalid_model("start {} is beyond end {} for stride {}, on axis {} of {} elements",
                          port.start, port.end, port.stride, *port.axis, size);
   const std::int64_t walked = (port.stride > 0 ? end - start : start - end) + 1;
   if (port.part_size > walked)
@@ -78,9 +78,9 @@ void warn_of_rest(LayerCtx& ctx, const std::string& entry, const PortEntry& port
   const std::string of =
       is_whole(port) ? fmt::format("{} elements", walked)
                      : fmt::format("{} elements from {} to {}", walked, port.start, port.end);
-  ctx.reading().diagnostics.warning(
-      fmt::format("openvino: {}: {}: the last {} of {} of axis {} fill no slice of {}",
-                  describe(ctx.layer()), entry, walked - used, of, *port.axis, port.part_size));
+  ctx.reading().diagnostics.warning(fmt::format(
+      "openvino: {}: {}: the last {} of {} elements of axis {} do not fill a slice of {}",
+      describe(ctx.layer()), entry, walked - used, of, *port.axis, port.part_size));
 }
 
 /// Like sliced_input(), but errors do not name the entry.
@@ -120,7 +120,8 @@ Expected<void> check_numbers(const PortEntry& port) {
     if (value < -kMax || value > kMax)
       return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMax, kMax);
   if (port.stride == 0) return invalid_model("stride is 0");
-  if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
+  if (port.part_size < 1)
+    return invalid_model("part_size is {}, but must be at least 1", port.part_size);
   if (port.part_size > kMax)
     return invalid_model("part_size is {}, more than {}", port.part_size, kMax);
   // The distance between two ends counted from the same side does not depend on the size.

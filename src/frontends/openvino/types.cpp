@@ -46,8 +46,7 @@ std::optional<Dim> dim_of(std::string_view text, tensor::DimTable& dims,
 
 Expected<DType> dtype_of(std::string_view word) {
   if (const auto dtype = tensor::dtype_from_openvino(word)) return *dtype;
-  return fail(Code::unsupported, "element type '{}' is not known",
-              shortened(to_valid_utf8(word), 40));
+  return fail(Code::unsupported, "unknown element type '{}'", shortened(to_valid_utf8(word), 40));
 }
 
 bool is_dynamic_type(std::string_view word) {
@@ -72,11 +71,11 @@ Expected<Type> type_of(DType dtype, std::string_view shape, tensor::DimTable& di
     std::optional<SizeRange> range;
     const std::optional<Dim> dim = dim_of(part, dims, range);
     if (!dim)
-      return invalid_model("attribute 'shape' is '{}', of which '{}' is no size",
+      return invalid_model("attribute 'shape' is '{}', in which '{}' is not a size",
                            shortened(to_valid_utf8(shape), 100),
                            shortened(to_valid_utf8(part), 40));
     if (range && range->low > range->high)
-      return invalid_model("attribute 'shape' is '{}', of which '{}' begins above its end",
+      return invalid_model("attribute 'shape' is '{}', in which '{}' begins above its end",
                            shortened(to_valid_utf8(shape), 100),
                            shortened(to_valid_utf8(part), 60));
     if (range && ranges != nullptr) {

@@ -126,7 +126,7 @@ Expected<VariableType> variable_type(Reading& reading, const std::string& id, Va
   }
   if (!dtype)
     return invalid_model(
-        "nothing says the element type of variable '{}': give its ReadValue the attribute "
+        "the element type of variable '{}' is unknown: give its ReadValue the attribute "
         "'variable_type'",
         id);
   type.dtype = *dtype;
@@ -147,9 +147,9 @@ Expected<tensor::Tensor> initial_zeros(const std::string& id, const Type& type) 
   for (const tensor::Dim& dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
   const auto most = kMaxBytes / static_cast<std::int64_t>(dtype_bytes(type.dtype));
   if (shape.checked_elements().value_or(most + 1) > most)
-    return fail(Code::unsupported, "variable '{}' begins with {} zeros, at most {} are made", id,
-                shape.to_string(), most)
-        .note("let it begin with a constant");
+    return fail(Code::unsupported, "variable '{}' begins with {} zeros, but at most {} are allowed",
+                id, shape.to_string(), most)
+        .note("give it a constant as its initial value");
   return tensor::Tensor::zeros(type.dtype, shape);
 }
 
@@ -190,7 +190,7 @@ Expected<void> assign_variable(Reading& reading, const std::string& id, ValueId 
   const bool is_guessed = variable != reading.variables.end() && variable->is_guessed;
   // Guessed sizes are checked once everything has been read.
   if (is_guessed ? kept.dtype != next.dtype : !may_be_equal(kept, next))
-    return invalid_model("variable '{}' is {}, and is assigned {}", id,
+    return invalid_model("variable '{}' is {}, but is assigned {}", id,
                          to_string(kept, reading.module.dims),
                          to_string(next, reading.module.dims));
   return {};

@@ -40,7 +40,7 @@ Expected<Tensor> strings_of(const Shape& shape, std::string_view bytes) {
     return invalid_model("its strings have {} bytes, too few for a count", bytes.size());
   const std::size_t count = number(0);
   if (count != static_cast<std::size_t>(shape.elements()))
-    return invalid_model("it holds {} strings, its shape {} needs {}", count, shape.to_string(),
+    return invalid_model("it holds {} strings, but its shape {} needs {}", count, shape.to_string(),
                          shape.elements());
   if (bytes.size() / sizeof(std::uint32_t) < count + 2)
     return invalid_model("its strings have {} bytes, too few for {} offsets", bytes.size(),
@@ -50,7 +50,7 @@ Expected<Tensor> strings_of(const Shape& shape, std::string_view bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = number(i + 1), end = number(i + 2);
     if (begin > end || end > text.size())
-      return invalid_model("its string {} lies at [{}, {}) of {} characters", i, begin, end,
+      return invalid_model("its string {} is at [{}, {}), outside the {} characters", i, begin, end,
                            text.size());
     values.emplace_back(text.substr(begin, end - begin));
   }
@@ -63,12 +63,12 @@ Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t si
   if (size == 0) return std::string_view();
   if (!is_there_)
     return fail(Code::not_found,
-                "it needs {} bytes of weights, and there is no file of them: put the .bin beside "
+                "it needs {} bytes of weights, but there is no weights file: put the .bin next to "
                 "the .xml, under the same name, or give its bytes as the option 'weights'",
                 size);
   if (offset > bytes_.size() || size > bytes_.size() - offset)
-    return invalid_model("its {} bytes begin at byte {} of '{}', which has {}", size, offset, name_,
-                         bytes_.size());
+    return invalid_model("its {} bytes begin at byte {} of '{}', which has {} bytes", size, offset,
+                         name_, bytes_.size());
   return bytes_.substr(offset, size);
 }
 
@@ -83,7 +83,7 @@ Expected<Weights::Range> Weights::find(const Layer& layer) const {
   const std::uint64_t needs =
       is_text ? found.size : tensor::openvino_bytes(found.dtype, found.shape.elements());
   if (found.size < needs)
-    return invalid_model("its weights have {} bytes, {} of sizes {} need {}", found.size,
+    return invalid_model("its weights have {} bytes, but {} of sizes {} need {}", found.size,
                          dtype_name(found.dtype), found.shape.to_string(), needs);
   SCANLOOM_TRY(found.bytes, range(offset, found.size));
   found.bytes = found.bytes.substr(0, needs);
@@ -100,10 +100,11 @@ std::vector<std::string> Weights::warnings(const Layer& layer, const Range& foun
   std::vector<std::string> warnings;
   for (const char* const name : {"element_type", "shape"})
     if (!attributes.has(name))
-      warnings.push_back(fmt::format("attribute '{}' is missing, that of its port is taken", name));
+      warnings.push_back(
+          fmt::format("attribute '{}' is missing, so that of its port is used", name));
   if (found.bytes.size() < found.size)
     warnings.push_back(fmt::format(
-        "its weights have {} bytes, {} of sizes {} need {}: the rest is not read", found.size,
+        "its weights have {} bytes, but {} of sizes {} need {}: the rest is ignored", found.size,
         dtype_name(found.dtype), found.shape.to_string(), found.bytes.size()));
   return warnings;
 }

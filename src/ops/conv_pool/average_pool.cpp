@@ -54,7 +54,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef average_pool_op{
     .name = "average_pool",
     .doc =
-        "The mean of every window over the axes behind the first two of x, of the elements of x "
+        "The mean of every window over the axes after the first two of x, of the elements of x "
         "alone or with `count_include_pad` of the padding too. auto_pad is explicit (by `pads`, "
         "first all begins, then all ends), same_upper, same_lower or valid.",
     .inputs = {{"x", ir::Accept::real}},

@@ -88,8 +88,8 @@ Error why_none(std::span<const Attr> attrs, std::span<const std::int64_t> image,
                            image[i], block[i], i);
     const Reach reach = Reach::of(attrs, image, block, i);
     if (reach.covered < reach.extent)
-      return invalid_model("a block over {} elements does not fit the {} of axis {}", reach.extent,
-                           reach.covered, i);
+      return invalid_model("a block over {} elements does not fit into the {} of axis {}",
+                           reach.extent, reach.covered, i);
   }
   return fail(Code::internal, "all blocks fit");
 }
@@ -107,10 +107,11 @@ Expected<void> check_blocks(ir::InferCtx& ctx, std::span<const std::int64_t> ima
   }
   const Type& x = ctx.in(0);
   if (x.dims[2].is_constant() && x.dims[2].value() != blocks)
-    return invalid_model("x has {} blocks, the image takes {}", x.dims[2].value(), blocks);
+    return invalid_model("x has {} blocks, but the image takes {}", x.dims[2].value(), blocks);
   if (x.dims[1].is_constant() && x.dims[1].value() % taps != 0)
-    return invalid_model("x has size {} on axis 1, which the {} elements of a block do not divide",
-                         x.dims[1].value(), taps);
+    return invalid_model(
+        "x has size {} on axis 1, which is not a multiple of the {} elements of a block",
+        x.dims[1].value(), taps);
   return {};
 }
 
@@ -128,7 +129,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   if (image->size() != block->size())
-    return invalid_model("image_shape has {} numbers, block_shape has {}", image->size(),
+    return invalid_model("image_shape has {} numbers, but block_shape has {}", image->size(),
                          block->size());
   SCANLOOM_CHECK_OK(check_attrs(ctx, image->size()));
   const auto image_numbers = ctx.numbers(kImage), block_numbers = ctx.numbers(kBlock);

@@ -27,8 +27,9 @@ Expected<void> check_channels(ir::InferCtx& ctx, const Type& x, const Type& w, s
     return invalid_model("{} filters cannot be divided into {} groups", w.dims[0].value(), group);
   const Dim taken = ctx.dims().mul(w.dims[1], group);
   if (x.dims[1].is_constant() && taken.is_constant() && x.dims[1] != taken)
-    return invalid_model("x has {} channels, w takes {} in each of {} groups", x.dims[1].value(),
-                         w.dims[1].is_constant() ? w.dims[1].value() : -1, group);
+    return invalid_model("x has {} channels, but w takes {} in each of {} groups",
+                         x.dims[1].value(), w.dims[1].is_constant() ? w.dims[1].value() : -1,
+                         group);
   return {};
 }
 
@@ -36,8 +37,8 @@ Expected<void> check_channels(ir::InferCtx& ctx, const Type& x, const Type& w, s
 
 Expected<std::vector<Dim>> conv_sizes(ir::InferCtx& ctx, const Type& x, const Type& w) {
   if (x.rank() != w.rank() || x.rank() < 3 || x.rank() > tensor::kMaxRank)
-    return invalid_model("x has {} axes and w has {}; both need as many, three at least", x.rank(),
-                         w.rank());
+    return invalid_model("x has {} axes and w has {}; both need the same number, at least three",
+                         x.rank(), w.rank());
   SCANLOOM_TRY(const ConvAttrs attrs, tensor::read_conv_attrs(ctx.attrs(), x.rank() - 2));
   SCANLOOM_CHECK_OK(check_channels(ctx, x, w, attrs.group));
   std::vector<Dim> sizes = {x.dims[0], w.dims[0]};

@@ -30,8 +30,8 @@ Expected<void> check_operands(ir::InferCtx& ctx, const ConvTransposeAttrs& given
                          given.group);
   for (std::size_t axis = 2; axis < x.dims.size(); ++axis)
     if (x.dims[axis].is_constant() && x.dims[axis].value() >= kMaxParameter)
-      return invalid_model("x has size {} on axis {}, not below {}", x.dims[axis].value(), axis,
-                           kMaxParameter);
+      return invalid_model("x has size {} on axis {}, but must be below {}", x.dims[axis].value(),
+                           axis, kMaxParameter);
   for (std::size_t axis = 2; axis < w.dims.size(); ++axis)
     if (w.dims[axis].is_constant() &&
         (w.dims[axis].value() < 1 || w.dims[axis].value() >= kMaxParameter))
@@ -57,8 +57,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   if (x.rank() != w.rank() || x.rank() < 3 || x.rank() > tensor::kMaxRank)
-    return invalid_model("x has {} axes and w has {}; both need as many, three at least", x.rank(),
-                         w.rank());
+    return invalid_model("x has {} axes and w has {}; both need the same number, at least three",
+                          x.rank(), w.rank());
   SCANLOOM_TRY(const ConvTransposeAttrs given,
                tensor::read_conv_transpose_attrs(ctx.attrs(), x.rank() - 2));
   SCANLOOM_CHECK_OK(check_operands(ctx, given));

@@ -15,7 +15,7 @@ using tensor::Operand;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const double p = ctx.attr(kPoolOwn).real();
-  if (!(p > 0)) return invalid_model("p is {}, not above 0", p);
+  if (!(p > 0)) return invalid_model("p is {}, but must be above 0", p);
   SCANLOOM_TRY(tensor::Type y, pooled_type(ctx));
   if (!y.ranked) {
     ctx.set(0, std::move(y));
@@ -67,7 +67,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef lp_pool_op{
     .name = "lp_pool",
     .doc =
-        "The p-norm of every window over the axes behind the first two of x. The other attributes "
+        "The p-norm of every window over the axes after the first two of x. The other attributes "
         "are those of average_pool.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},

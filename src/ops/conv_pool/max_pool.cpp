@@ -123,7 +123,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef max_pool_op{
     .name = "max_pool",
     .doc =
-        "The greatest element of every window over the axes behind the first two of x, and its "
+        "The greatest element of every window over the axes after the first two of x, and its "
         "number among all elements of x; `storage_order` 1 numbers those of a plane with the "
         "first axis fastest. The other attributes are those of average_pool.",
     .inputs = {{"x", ir::Accept::numeric}},

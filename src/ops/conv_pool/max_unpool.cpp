@@ -51,7 +51,7 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
   if (x.rank() < 3) return invalid_model("x has {} axes, three at least are needed", x.rank());
   if (!indices.ranked) return {};
   if (indices.rank() != x.rank())
-    return invalid_model("x has {} axes, indices has {}", x.rank(), indices.rank());
+    return invalid_model("x has {} axes, but indices has {}", x.rank(), indices.rank());
   for (std::size_t axis = 0; axis < x.dims.size(); ++axis)
     SCANLOOM_CHECK_OK(same_size(ctx, x.dims[axis], indices.dims[axis],
                                 fmt::format("axis {} of x and indices", axis)));
@@ -74,11 +74,12 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   if (wanted->size() != sizes.size())
-    return invalid_model("output_shape has {} numbers, x has {} axes", wanted->size(), x.rank());
+    return invalid_model("output_shape has {} numbers, but x has {} axes", wanted->size(),
+                         x.rank());
   for (std::size_t axis = 0; axis < sizes.size(); ++axis)
     if ((*wanted)[axis].is_constant() && sizes[axis].is_constant() &&
         (*wanted)[axis].value() < sizes[axis].value())
-      return invalid_model("output_shape has {} on axis {}, {} are needed at least",
+      return invalid_model("output_shape has {} on axis {}, but at least {} are needed",
                            (*wanted)[axis].value(), axis, sizes[axis].value());
   return set_sizes(ctx, 0, x.dtype, *wanted);
 }

@@ -10,7 +10,9 @@ ir::Reg scalar(ir::ScalarCtx& s) { return s.cast(s.in(0), s.attr(0).dtype()); }
 
 constinit const ir::OpDef cast_op{
     .name = "cast",
-    .doc = "The same values in another element type; reals to integers lose their fraction.",
+    .doc =
+        "The same values in another element type; floats lose their fraction when they become "
+        "integers.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},

@@ -10,7 +10,7 @@ ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::round_even, s.in
 
 constinit const ir::OpDef round_op{
     .name = "round",
-    .doc = "The nearest whole number; halves to the even one.",
+    .doc = "The nearest integer; ties go to the even one.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,

@@ -78,7 +78,7 @@ constinit const ir::OpDef gather_op{
     .name = "gather",
     .doc =
         "Slices of data along `axis`, picked by indices; negative ones count from the back. The "
-        "axes of indices stand in the place of `axis`.",
+        "axes of indices replace `axis`.",
     .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

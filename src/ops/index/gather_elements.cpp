@@ -17,14 +17,14 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const Type &data = ctx.in(0), &indices = ctx.in(1);
   if (data.ranked && indices.ranked) {
     if (data.rank() != indices.rank())
-      return invalid_model("data has {} axes, indices has {}", data.rank(), indices.rank());
+      return invalid_model("data has {} axes, but indices has {}", data.rank(), indices.rank());
     SCANLOOM_TRY(const int along, ctx.axis(ctx.attr(kAxis).integer(), data.rank()));
     for (int axis = 0; axis < data.rank(); ++axis) {
       const tensor::Dim size = data.dims[static_cast<std::size_t>(axis)];
       const tensor::Dim count = indices.dims[static_cast<std::size_t>(axis)];
       const bool numbers = size.is_constant() && count.is_constant();
       if (axis != along && numbers && count.value() > size.value())
-        return invalid_model("indices has size {} on axis {}, data has {}", count.value(), axis,
+        return invalid_model("indices has size {} on axis {}, but data has {}", count.value(), axis,
                              size.value());
     }
   }
@@ -73,8 +73,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef gather_elements_op{
     .name = "gather_elements",
     .doc =
-        "For every index the element of data at the same place but for `axis`, where the index "
-        "says which; negative ones count from the back.",
+        "For every index the element of data at the same position, except along `axis`, where the "
+        "index is the position; negative ones count from the back.",
     .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

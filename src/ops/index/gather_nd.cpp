@@ -17,7 +17,7 @@ constexpr int kBatchDims = 0;
 Expected<std::vector<Dim>> result_sizes(ir::InferCtx& ctx, int batch, int length) {
   const Type &data = ctx.in(0), &indices = ctx.in(1);
   if (batch + length > data.rank())
-    return invalid_model("indices of {} numbers behind {} batch axes point into data of {} axes",
+    return invalid_model("indices of {} numbers after {} batch axes point into data of {} axes",
                          length, batch, data.rank());
   std::vector<Dim> sizes(indices.dims.begin(), indices.dims.end() - 1);
   for (int axis = 0; axis < batch; ++axis) {
@@ -88,7 +88,7 @@ constinit const ir::OpDef gather_nd_op{
     .name = "gather_nd",
     .doc =
         "Slices of data, each picked by a tuple of indices along the last axis of indices, one for "
-        "each of the axes behind the first `batch_dims`, which both operands have; negative ones "
+        "each of the axes after the first `batch_dims`, which both operands have; negative ones "
         "count from the back.",
     .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
     .outputs = {"y"},

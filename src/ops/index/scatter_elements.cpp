@@ -20,17 +20,17 @@ constexpr int kReduction = 1;
 Expected<void> check_operands(ir::InferCtx& ctx) {
   const Type &data = ctx.in(0), &indices = ctx.in(1), &updates = ctx.in(2);
   if (indices.ranked && updates.ranked && indices.rank() != updates.rank())
-    return invalid_model("indices has {} axes, updates has {}", indices.rank(), updates.rank());
+    return invalid_model("indices has {} axes, but updates has {}", indices.rank(), updates.rank());
   if (!data.ranked) return {};
   if (indices.ranked && indices.rank() != data.rank())
-    return invalid_model("indices has {} axes, data has {}", indices.rank(), data.rank());
+    return invalid_model("indices has {} axes, but data has {}", indices.rank(), data.rank());
   SCANLOOM_TRY(const int along, ctx.axis(ctx.attr(kAxis).integer(), data.rank()));
   if (!indices.ranked) return {};
   for (int axis = 0; axis < data.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     const Dim size = data.dims[i], count = indices.dims[i];
     if (axis != along && size.is_constant() && count.is_constant() && count.value() > size.value())
-      return invalid_model("indices has size {} on axis {}, data has {}", count.value(), axis,
+      return invalid_model("indices has size {} on axis {}, but data has {}", count.value(), axis,
                            size.value());
     if (updates.ranked)
       SCANLOOM_CHECK_OK(same_size(ctx, count, updates.dims[i],
@@ -105,9 +105,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef scatter_elements_op{
     .name = "scatter_elements",
     .doc =
-        "data, with every update written at its own place but for `axis`, where the index says "
-        "which; negative ones count from the back. `reduction` is none, add, mul, max or min; "
-        "among several updates of one element without reduction the last one wins.",
+        "data, with every update written at its own position, except along `axis`, where the index "
+        "is the position; negative ones count from the back. `reduction` is none, add, mul, max or "
+        "min; among several updates of one element without reduction the last one wins.",
     .inputs = {{"data", ir::Accept::tensor},
                {"indices", ir::Accept::index},
                {.name = "updates", .accept = ir::Accept::tensor, .same_as = 0}},

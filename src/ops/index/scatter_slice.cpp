@@ -67,12 +67,12 @@ Expected<void> check_updates(ir::InferCtx& ctx) {
   const Type& updates = ctx.in(kUpdates);
   if (!updates.ranked) return {};
   if (updates.dims.size() > part.size())
-    return invalid_model("updates has {} axes, the part has {}", updates.rank(), part.size());
+    return invalid_model("updates has {} axes, but the part has {}", updates.rank(), part.size());
   SCANLOOM_CHECK_OK(ctx.broadcast(updates, Type::of(updates.dtype, part), updates.dtype));
   const std::size_t missing = part.size() - updates.dims.size();
   for (std::size_t i = 0; i < updates.dims.size(); ++i)
     if (part[missing + i] == Dim(1) && updates.dims[i].is_constant() && updates.dims[i] != Dim(1))
-      return invalid_model("updates has size {} on axis {}, the part has 1",
+      return invalid_model("updates has size {} on axis {}, but the part has 1",
                            updates.dims[i].value(), i);
   return {};
 }
@@ -118,7 +118,7 @@ tensor::Status fail_sizes(const tensor::Call& call, const Shape& part) {
   const int missing = part.rank() - updates.rank;
   for (int i = 0; i < updates.rank; ++i)
     if (updates.dims[i] != 1 && updates.dims[i] != part[missing + i])
-      return call.fail("size {} does not fit into a part of size {}", updates.dims[i],
+      return call.fail("size {} does not match a part of size {}", updates.dims[i],
                        part[missing + i]);
   return tensor::Status::ok;
 }

@@ -88,7 +88,7 @@ Expected<void> check_lengths(ir::InferCtx& ctx) {
     if (!ctx.has(i)) continue;
     const std::int64_t count = element_count(ctx, i);
     if (starts >= 0 && count >= 0 && starts != count)
-      return invalid_model("input {} has {} elements, starts has {}", i, count, starts);
+      return invalid_model("input {} has {} elements, but starts has {}", i, count, starts);
   }
   return {};
 }

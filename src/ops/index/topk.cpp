@@ -27,7 +27,7 @@ Expected<Dim> kept_size(ir::InferCtx& ctx, Dim size) {
   const Dim kept = given->front();
   if (kept.is_constant() && kept.value() < 0) return invalid_model("k is {}", kept.value());
   if (kept.is_constant() && size.is_constant() && kept.value() > size.value())
-    return invalid_model("k is {}, the axis has {} elements", kept.value(), size.value());
+    return invalid_model("k is {}, but the axis has {} elements", kept.value(), size.value());
   return kept;
 }
 
@@ -119,8 +119,9 @@ std::uint32_t rank_of(T value) {
   }
 }
 
-/// Sorts a whole line. Sorts the indices in place, with the ranks of the elements in their upper
-/// halves if possible, otherwise by comparing elements. Precondition: the indices are contiguous.
+/// Sorts a whole line. Sorts the indices in place: as keys with the rank of the element in the
+/// upper 32 bits if both fit, otherwise by comparing elements. Precondition: the indices are
+/// contiguous.
 template <class T>
 void sort_line(const Kept<T>& kept, const T* line, std::int64_t step, std::int64_t size) {
   std::int64_t* const first = kept.indices;

@@ -66,7 +66,7 @@ ValueId einsum(Composer& c, const std::vector<ValueId>& operands, std::string eq
   Equation parts = parts_of(explicit_equation(equation));
   const std::size_t count = operands.size();
   if (parts.terms.size() != count) {
-    c.refuse(invalid_model("'{}' has {} operands, the node has {} inputs", equation,
+    c.refuse(invalid_model("'{}' has {} operands, but the node has {} inputs", equation,
                            parts.terms.size(), count));
     return {};
   }

@@ -9,8 +9,8 @@ using tensor::Operand;
 Expected<void> infer(ir::InferCtx& ctx) {
   SCANLOOM_CHECK_OK(check_quantization(ctx));
   if (ctx.has(kZero) && ctx.dtype(kZero) != ctx.dtype())
-    return invalid_model("zero has elements of type {}, x of type {}", dtype_name(ctx.dtype(kZero)),
-                         dtype_name(ctx.dtype()));
+    return invalid_model("zero has elements of type {}, but x of type {}",
+                         dtype_name(ctx.dtype(kZero)), dtype_name(ctx.dtype()));
   tensor::Type y = ctx.in(0);
   y.dtype = ctx.dtype(kScale);
   ctx.set(0, std::move(y));

@@ -46,7 +46,7 @@ constinit const ir::OpDef quantize_linear_op{
     .name = "quantize_linear",
     .doc =
         "x / scale, rounded to the nearest even, plus zero, limited to the range of zero's type "
-        "(absent: u8). A scale with one axis belongs to `axis` of x. To 8-bit reals x / scale is "
+        "(absent: u8). A scale with one axis belongs to `axis` of x. To 8-bit floats x / scale is "
         "only rounded.",
     .inputs = kQuantizationInputs,
     .outputs = {"y"},

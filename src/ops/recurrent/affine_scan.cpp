@@ -20,7 +20,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
     const tensor::Type& type = ctx.in(i);
     if (!type.ranked) continue;
     if (type.rank() != 1)
-      return invalid_model("{} has {} axes, must have one", i == 0 ? "a" : "b", type.rank());
+      return invalid_model("{} has {} axes, but must have one", i == 0 ? "a" : "b", type.rank());
     SCANLOOM_TRY(steps, same_size(ctx, type.dims[0], steps, "the axis of a and b"));
   }
   SCANLOOM_CHECK_OK(check_elements(ctx, 2, 1, "initial"));

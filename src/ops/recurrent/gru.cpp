@@ -109,8 +109,8 @@ constinit const ir::OpDef gru_op{
     .doc =
         "A layer of gated recurrent units, as ONNX GRU: gates in the order z, r, h. `direction` is "
         "forward, reverse or bidirectional; `layout` 1 puts the batch first; `activations` names "
-        "two per direction, by default Sigmoid,Tanh, parameters behind colons. All results are "
-        "made; `reset` is the last step's reset gate, times the state unless "
+        "two per direction, by default Sigmoid,Tanh, parameters after colons. All results are "
+        "computed; `reset` is the last step's reset gate, times the state unless "
         "`linear_before_reset`.",
     .inputs = {{"x", ir::Accept::real},
                {.name = "w", .accept = ir::Accept::real, .same_as = 0},

@@ -41,9 +41,9 @@ constinit const ir::OpDef lstm_op{
     .doc =
         "A long short-term memory layer, as ONNX LSTM: gates in the order i, o, f, c. `direction` "
         "is forward, reverse or bidirectional; `layout` 1 puts the batch first; `activations` "
-        "names three per direction, by default Sigmoid,Tanh,Tanh, parameters behind colons. "
+        "names three per direction, by default Sigmoid,Tanh,Tanh, parameters after colons. "
         "`clip` limits what the activations of the gates are applied to, not the cell before the "
-        "last activation. All three results are made.",
+        "last activation. All three results are computed.",
     .inputs = {{"x", ir::Accept::real},
                {.name = "w", .accept = ir::Accept::real, .same_as = 0},
                {.name = "r", .accept = ir::Accept::real, .same_as = 0},

@@ -70,7 +70,7 @@ Expected<Activation> read_activation(std::string_view text) {
     const char* const end = number.data() + number.size();
     const auto read = std::from_chars(number.data(), end, *parameters[i]);
     if (read.ec != std::errc() || read.ptr != end)
-      return invalid_model("'{}' is no parameter of activation '{}'", number, name);
+      return invalid_model("'{}' is not a parameter of activation '{}'", number, name);
   }
   return activation;
 }

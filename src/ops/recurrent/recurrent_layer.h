@@ -205,14 +205,14 @@ tensor::Status run_recurrent(const tensor::Call& call, const tensor::Attr& activ
                              std::span<const ActivationKind> usual) {
   const auto directions = static_cast<int>(call.in(static_cast<int>(RecurrentInput::w)).dims[0]);
   const auto read = read_activations(activations, directions, usual);
-  if (!read) return call.fail("there are activations that do not exist");
+  if (!read) return call.fail("an activation is unknown");
   return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_floating_point_v<T> || tensor::SmallFloatType<T>) {
       const RecurrentLayer<T> layer(call);
       Cell<T> cell(layer, *read);
       return layer.run(cell);
     } else {
-      return call.fail("elements of this type cannot be computed with");
+      return call.fail("elements of this type are not supported");
     }
   });
 }

@@ -61,7 +61,7 @@ constinit const ir::OpDef rnn_op{
     .doc =
         "A simple recurrent layer, as ONNX RNN. `direction` is forward, reverse or bidirectional; "
         "`layout` 1 puts the batch first; `activations` names one per direction, by default Tanh, "
-        "parameters behind colons. Both results are made.",
+        "parameters after colons. Both results are computed.",
     .inputs = {{"x", ir::Accept::real},
                {.name = "w", .accept = ir::Accept::real, .same_as = 0},
                {.name = "r", .accept = ir::Accept::real, .same_as = 0},

@@ -25,7 +25,7 @@ ValueId window_sums(Composer& c, ValueId x, std::int64_t axis, std::int64_t befo
                     std::int64_t after) {
   if (before + after >= kMaxWindow) {
     c.refuse(fail(Code::unsupported,
-                  "windows of {} elements along axis {}, at most {} are possible",
+                  "windows of {} elements along axis {}, but at most {} are allowed",
                   before + after + 1, axis, kMaxWindow));
     return {};
   }

@@ -95,7 +95,7 @@ bool is_all(const Attr& empty_is_all) {
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const auto kind = kind_of(ctx.attr(kKind).text());
-  if (!kind) return invalid_model("there is no reduction of kind '{}'", ctx.attr(kKind).text());
+  if (!kind) return invalid_model("unknown reduction '{}'", ctx.attr(kKind).text());
   SCANLOOM_CHECK_OK(check_dtype(x.dtype, *kind));
   SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), kAxesOperand));
   const bool keep = ctx.attr(kKeepdims).integer() != 0;
@@ -211,7 +211,7 @@ class Group {
 
 /// Returns the greatest or least value of T, the result of reductions over no elements.
 template <class T>
-Wide<T> extreme(bool greatest) {
+Wide<T> limit_of_type(bool greatest) {
   using W = Wide<T>;
   if constexpr (std::is_floating_point_v<W>) {
     const W infinity = std::numeric_limits<W>::infinity();
@@ -251,13 +251,13 @@ T reduce_group(Kind kind, Group<T>& group) {
     case Kind::mean:
       return tensor::narrow<T>(quotient(group.sum(), group.count()));
     case Kind::max:
-      return tensor::narrow<T>(empty ? extreme<T>(false) : group.fold(group.first(), [](W a, W b) {
-        return greater(a, b);
-      }));
+      return tensor::narrow<T>(
+          empty ? limit_of_type<T>(false)
+                : group.fold(group.first(), [](W a, W b) { return greater(a, b); }));
     case Kind::min:
-      return tensor::narrow<T>(empty ? extreme<T>(true) : group.fold(group.first(), [](W a, W b) {
-        return lesser(a, b);
-      }));
+      return tensor::narrow<T>(
+          empty ? limit_of_type<T>(true)
+                : group.fold(group.first(), [](W a, W b) { return lesser(a, b); }));
     case Kind::prod:
       return tensor::narrow<T>(group.fold(W{1}, [](W a, W b) { return multiply(a, b); }));
     case Kind::sum_square:
@@ -314,7 +314,7 @@ Axes axes_of(const tensor::Call& call) {
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   const auto kind = kind_of(call.attrs[kKind].text());
-  if (!kind) return call.fail("there is no such reduction");
+  if (!kind) return call.fail("unknown reduction");
   const Axes axes = axes_of(call);
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) {

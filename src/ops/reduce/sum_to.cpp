@@ -18,7 +18,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const auto sizes = ctx.integers(1);
   const std::int64_t rank = sizes ? std::ssize(*sizes) : element_count(ctx, 1);
   if (x.ranked && rank > x.rank())
-    return invalid_model("the shape has {} axes, x only {}", rank, x.rank());
+    return invalid_model("the shape has {} axes, but x has only {}", rank, x.rank());
   if (!sizes) {
     ctx.set(0, rank < 0 ? Type::unranked(x.dtype) : ctx.fresh(x.dtype, static_cast<int>(rank)));
     return {};

@@ -8,7 +8,7 @@ using tensor::Type;
 
 Expected<Type> wrapped(const Type& item, tensor::Wrap wrap, const tensor::DimTable& dims) {
   if (item.wraps.size() == Type::kMaxWraps)
-    return fail(Code::unsupported, "{} cannot be put in another {}: {} levels are the most",
+    return fail(Code::unsupported, "{} cannot be put in another {}: the limit is {} levels",
                 to_string(item, dims), wrap == tensor::Wrap::sequence ? "sequence" : "optional",
                 Type::kMaxWraps);
   Type type = item;
@@ -32,13 +32,14 @@ Type any_item(ir::InferCtx& ctx, const Type& sequence) {
 Expected<Type> item_of_both(ir::InferCtx& ctx, const Type& items, const Type& item,
                             std::string_view what) {
   if (ir::same_kind(items, item)) return ir::join(items, item, ctx.dims());
-  return invalid_model("{} is {}, the items of the sequence are {}", what,
+  return invalid_model("{} is {}, but the items of the sequence are {}", what,
                        to_string(item, ctx.dims()), to_string(items, ctx.dims()));
 }
 
 Expected<std::int64_t> single_integer(const tensor::Tensor& tensor, std::string_view what) {
   if (tensor.elements() != 1)
-    return fail(Code::invalid_argument, "{} has {} elements, 1 is needed", what, tensor.elements());
+    return fail(Code::invalid_argument, "{} has {} elements, but 1 is needed", what,
+                tensor.elements());
   return tensor.dtype() == DType::i32 ? tensor.as<std::int32_t>()[0] : tensor.as<std::int64_t>()[0];
 }
 

@@ -18,8 +18,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
     item.wraps.push_back(static_cast<tensor::Wrap>(wrap));
   }
   if (item.wraps.size() > Type::kMaxWraps)
-    return fail(Code::unsupported, "a type of {} levels: {} are the most there can be",
-                item.wraps.size(), Type::kMaxWraps);
+    return fail(Code::unsupported, "a type of {} levels exceeds the limit of {}", item.wraps.size(),
+                Type::kMaxWraps);
   SCANLOOM_TRY(Type type, wrapped(item, tensor::Wrap::optional, ctx.dims()));
   ctx.set(0, std::move(type));
   return {};

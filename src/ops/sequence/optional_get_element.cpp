@@ -12,7 +12,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 Expected<void> run_objects(const tensor::ObjectCall& call) {
   const std::span<const tensor::ObjectRef> items = call.inputs[0]->items();
   if (items.empty())
-    return fail(Code::invalid_argument, "the optional is empty: it has no element to get");
+    return fail(Code::invalid_argument, "the optional is empty: it has no element to return");
   // If nothing else reads the optional, the item is moved out as the only reference to it.
   tensor::ObjectRef item = items[0];
   call.inputs[0] = tensor::ObjectRef();

@@ -18,7 +18,7 @@ bool inserts(std::span<const tensor::Attr> attrs) { return attrs[kNewAxis].integ
 
 Expected<void> infer(ir::InferCtx& ctx) {
   if (ctx.in(0).wraps.size() != 1)
-    return invalid_model("items must be tensors, the sequence is {}",
+    return invalid_model("items must be tensors, but the sequence is {}",
                          to_string(ctx.in(0), ctx.dims()));
   Type joined = any_item(ctx, ctx.in(0));
   if (!joined.ranked) {
@@ -58,7 +58,7 @@ Expected<void> run_objects(const ObjectCall& call) {
   for (const tensor::ObjectRef& item : items) {
     const Tensor& row = item->tensor();
     if (!fits(row.shape(), first, *axis, insert))
-      return fail(Code::invalid_argument, "item {} has shape {}, item 0 has {}", rows.size(),
+      return fail(Code::invalid_argument, "item {} has shape {}, but item 0 has {}", rows.size(),
                   row.shape().to_string(), first.to_string());
     rows.push_back(row);
   }
@@ -72,8 +72,8 @@ Expected<void> run_objects(const ObjectCall& call) {
 constinit const ir::OpDef sequence_concat_op{
     .name = "sequence_concat",
     .doc =
-        "The items, which are tensors and at least one, one behind the other along `axis`; with "
-        "`new_axis` they are stacked along an axis that they do not have.",
+        "The items, which are one or more tensors, one after the other along `axis`; with "
+        "`new_axis` they are stacked along a new axis.",
     .inputs = {{"sequence", ir::Accept::sequence}},
     .outputs = {"joined"},
     .attrs = {{"axis", tensor::AttrKind::integer}, {"new_axis", tensor::AttrKind::integer}},

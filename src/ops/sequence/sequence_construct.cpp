@@ -9,7 +9,8 @@ using tensor::ObjectRef;
 using tensor::Type;
 
 Expected<void> infer(ir::InferCtx& ctx) {
-  if (ctx.input_count() == 0) return invalid_model("a sequence needs an item to tell its type");
+  if (ctx.input_count() == 0)
+    return invalid_model("a sequence needs an item to determine its type");
   Type item = ctx.in(0);
   for (int i = 1; i < ctx.input_count(); ++i) {
     SCANLOOM_TRY(item, item_of_both(ctx, item, ctx.in(i), fmt::format("item {}", i)));

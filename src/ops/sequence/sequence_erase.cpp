@@ -17,7 +17,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 Expected<void> run_objects(const tensor::ObjectCall& call) {
   const std::size_t count = call.inputs[kSequence]->items().size();
   if (count == 0)
-    return fail(Code::invalid_argument, "nothing can be taken from a sequence of 0 items");
+    return fail(Code::invalid_argument, "no item can be erased from a sequence of 0 items");
   SCANLOOM_TRY(const std::size_t at, position(call, kPosition, count, count - 1));
   ObjectRef sequence = call.take_unique(kSequence);
   sequence->erase(at);

@@ -37,11 +37,13 @@ Expected<void> infer(ir::InferCtx& ctx) {
 Expected<void> check_sizes(std::span<const std::int64_t> sizes, std::int64_t whole) {
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
-    if (size < 0) return fail(Code::invalid_argument, "a part has size {}, less than 0", size);
+    if (size < 0)
+      return fail(Code::invalid_argument, "a part has size {}, but must have at least 0", size);
     if (__builtin_add_overflow(sum, size, &sum)) sum = std::numeric_limits<std::int64_t>::max();
   }
   if (sum != whole)
-    return fail(Code::invalid_argument, "the parts have {} elements, the axis has {}", sum, whole);
+    return fail(Code::invalid_argument, "the parts have {} elements, but the axis has {}", sum,
+                whole);
   return {};
 }
 
@@ -77,7 +79,8 @@ Expected<void> run_objects(const ObjectCall& call) {
   if (call.has(kSizes)) {
     SCANLOOM_TRY(size, single_integer(call.tensor(kSizes), "the size of the parts"));
   }
-  if (size < 1) return fail(Code::invalid_argument, "parts of size {}, at least 1 is needed", size);
+  if (size < 1)
+    return fail(Code::invalid_argument, "parts of size {}, but at least 1 is needed", size);
   const bool squeeze = !call.has(kSizes) && call.attrs[kKeepDims].integer() == 0;
   for (std::int64_t left = whole; left > 0; left -= std::min(size, left))
     SCANLOOM_CHECK_OK(add_part(call, sequence, *axis, whole - left, std::min(size, left), squeeze));
@@ -89,7 +92,7 @@ Expected<void> run_objects(const ObjectCall& call) {
 constinit const ir::OpDef sequence_split_op{
     .name = "sequence_split",
     .doc =
-        "The parts of x along `axis`: of the sizes in a list, or all of one size but for the last, "
+        "The parts of x along `axis`: of the sizes in a list, or all of one size except the last, "
         "which may be smaller; without sizes of size 1, the axis dropped unless `keepdims`.",
     .inputs = {{"x", ir::Accept::tensor}, {"sizes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"sequence"},

@@ -26,7 +26,7 @@ Expected<void> add_input(ir::InferCtx& ctx, int i, std::size_t along, std::vecto
     return {};
   }
   if (x.dims.size() != sizes.size())
-    return invalid_model("input {} has {} axes, others have {}", i, x.rank(), sizes.size());
+    return invalid_model("input {} has {} axes, but others have {}", i, x.rank(), sizes.size());
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     if (axis == along) {
       sizes[axis] = ctx.dims().add(sizes[axis], x.dims[axis]);
@@ -90,7 +90,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 constinit const ir::OpDef concat_op{
     .name = "concat",
-    .doc = "The inputs one behind the other along `axis`; all other sizes are the same.",
+    .doc = "The inputs one after the other along `axis`; all other sizes are the same.",
     .inputs = {{"inputs", ir::Accept::tensor, ir::Arity::variadic}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

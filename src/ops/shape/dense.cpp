@@ -16,8 +16,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
 constinit const ir::OpDef dense_op{
     .name = "dense",
     .doc =
-        "Its input in memory of its own, with neighbours along the last axis side by side: what "
-        "reads it often gains where the input is a view that lies across. No front-end makes it.",
+        "A contiguous copy of its input. It pays where a strided view is read many times. No "
+        "front-end makes it.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
     .infer = infer,

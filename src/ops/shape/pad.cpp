@@ -77,7 +77,7 @@ Expected<Dim> padded_size(ir::InferCtx& ctx, Dim size, Dim begin, Dim end, Mode 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const auto mode = mode_of(ctx.attr(kMode).text());
-  if (!mode) return invalid_model("there is no padding of mode '{}'", ctx.attr(kMode).text());
+  if (!mode) return invalid_model("unknown padding mode '{}'", ctx.attr(kMode).text());
   if (ctx.has(kValue)) SCANLOOM_CHECK_OK(check_elements(ctx, kValue, 1, "the value to pad with"));
   SCANLOOM_CHECK_OK(check_list(ctx, kPads, "the list of pads"));
   if (ctx.has(kAxes)) SCANLOOM_CHECK_OK(check_list(ctx, kAxes, "the list of axes"));

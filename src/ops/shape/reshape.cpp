@@ -30,7 +30,7 @@ Expected<Dim> inferred_size(ir::InferCtx& ctx, std::span<const Dim> others) {
   const Dim all = product(ctx, x.dims), rest = product(ctx, others);
   if (!all.is_constant() || !rest.is_constant()) return ctx.dims().floor_div(all, rest);
   if (rest.value() == 0 || all.value() % rest.value() != 0)
-    return invalid_model("{} elements cannot be divided by the {} of the other axes", all.value(),
+    return invalid_model("{} elements are not divisible by the {} of the other axes", all.value(),
                          rest.value());
   return Dim(all.value() / rest.value());
 }
@@ -53,7 +53,7 @@ Expected<std::vector<Dim>> result_sizes(ir::InferCtx& ctx, std::span<const Dim> 
     Dim& size = sizes[axis];
     if (size == Dim(kInferred)) {
       if (inferred >= 0)
-        return invalid_model("the shape leaves two axes open, {} and {}", inferred, axis);
+        return invalid_model("the shape has -1 on two axes, {} and {}", inferred, axis);
       inferred = static_cast<int>(axis);
       continue;
     }

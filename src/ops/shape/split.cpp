@@ -42,11 +42,12 @@ Expected<std::vector<Dim>> part_sizes(ir::InferCtx& ctx, Dim size) {
   for (std::size_t i = 0; i < given->size(); ++i) {
     const Dim part = (*given)[i];
     if (part.is_constant() && part.value() < 0)
-      return invalid_model("part {} has size {}, less than 0", i, part.value());
+      return invalid_model("part {} has size {}, but must have at least 0", i, part.value());
     sum = ctx.dims().add(sum, part);
   }
   if (sum.is_constant() && size.is_constant() && sum != size)
-    return invalid_model("the parts have {} elements, the axis has {}", sum.value(), size.value());
+    return invalid_model("the parts have {} elements, but the axis has {}", sum.value(),
+                         size.value());
   return *given;
 }
 

@@ -40,7 +40,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
       return invalid_model("axis {} is repeated {} times", axis, times.value());
     // A product that overflows would be an unknown size.
     if (times.is_constant() && times.value() > kMaxRepeats && !is_empty(x.dims[axis]))
-      return invalid_model("axis {} is repeated {} times, at most {} are possible", axis,
+      return invalid_model("axis {} is repeated {} times, but at most {} are allowed", axis,
                            times.value(), kMaxRepeats);
     sizes.push_back(ctx.dims().mul(x.dims[axis], times));
   }

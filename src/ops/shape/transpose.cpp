@@ -42,7 +42,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   if (perm.present() && perm.integers().size() != x.dims.size())
-    return invalid_model("perm names {} axes, the input has {}", perm.integers().size(), x.rank());
+    return invalid_model("perm names {} axes, but the input has {}", perm.integers().size(),
+                         x.rank());
   std::vector<tensor::Dim> sizes;
   for (int axis = 0; axis < x.rank(); ++axis)
     sizes.push_back(x.dims[static_cast<std::size_t>(source_axis(perm, axis, x.rank()))]);

@@ -21,12 +21,12 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const Tensor &keys = ctx.attr(kKeys).tensor(), &values = ctx.attr(kValues).tensor();
   const Tensor& fallback = ctx.attr(kDefault).tensor();
   if (keys.elements() != values.elements())
-    return invalid_model("{} keys stand against {} values", keys.elements(), values.elements());
+    return invalid_model("there are {} keys, but {} values", keys.elements(), values.elements());
   if (fallback.elements() != 1 || fallback.dtype() != values.dtype())
-    return invalid_model("the default is {}{}, must be one {}", dtype_name(fallback.dtype()),
+    return invalid_model("the default is {}{}, but must be one {}", dtype_name(fallback.dtype()),
                          fallback.shape().to_string(), dtype_name(values.dtype()));
   if (keys.dtype() != ctx.dtype())
-    return invalid_model("x is {}, the keys are {}", dtype_name(ctx.dtype()),
+    return invalid_model("x is {}, but the keys are {}", dtype_name(ctx.dtype()),
                          dtype_name(keys.dtype()));
   Type type = ctx.in(0);
   type.dtype = values.dtype();

@@ -19,7 +19,7 @@ RE2::Options options() {
 // Patterns are automata: matching takes time linear in the text, for any pattern.
 Expected<void> check(const RE2& pattern) {
   if (pattern.ok()) return {};
-  return invalid_model("the pattern '{}' is no RE2 expression: {}", pattern.pattern(),
+  return invalid_model("the pattern '{}' is not an RE2 expression: {}", pattern.pattern(),
                        pattern.error());
 }
 

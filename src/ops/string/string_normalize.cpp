@@ -19,12 +19,12 @@ constexpr int kStopwords = 2;
 Expected<void> infer(ir::InferCtx& ctx) {
   const std::string& change = ctx.attr(kChange).text();
   if (change != "none" && change != "lower" && change != "upper")
-    return invalid_model("the change of case is '{}', must be none, lower or upper", change);
+    return invalid_model("the change of case is '{}', but must be none, lower or upper", change);
   Type type = ctx.in(0);
   if (type.ranked) {
     const bool row = type.rank() == 2 && (!type.dims[0].is_constant() || type.dims[0].value() == 1);
     if (type.rank() != 1 && !row)
-      return invalid_model("x is {}, must have one axis, or two of which the first has size 1",
+      return invalid_model("x is {}, but must have one axis, or two of which the first has size 1",
                            to_string(type, ctx.dims()));
     type.dims.back() = ctx.dims().fresh();
     if (type.rank() == 2) type.dims[0] = 1;
@@ -45,7 +45,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   Shape shape = x.shape();
   if (shape.rank() < 1 || shape.rank() > 2 || (shape.rank() == 2 && shape[0] != 1))
-    return fail(Code::invalid_argument, "x has sizes {}, must have [n] or [1,n]",
+    return fail(Code::invalid_argument, "x has sizes {}, but must have [n] or [1,n]",
                 shape.to_string());
   const bool sensitive = call.attrs[kSensitive].integer() != 0;
   const std::set<std::string> words = stopwords(call, sensitive);
@@ -69,7 +69,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
 constinit const ir::OpDef string_normalize_op{
     .name = "string_normalize",
     .doc =
-        "The strings that are no stopwords, their case changed as `change` says: none, lower or "
+        "The strings that are not stopwords, their case changed as `change` says: none, lower or "
         "upper; one empty string where none is left. Stopwords are compared without regard to case "
         "unless `sensitive`.",
     .inputs = {{"x", ir::Accept::text}},

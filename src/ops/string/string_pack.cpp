@@ -10,9 +10,9 @@ using tensor::Type;
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type &begins = ctx.in(0), &ends = ctx.in(1), &symbols = ctx.in(2);
   if (symbols.dtype != DType::u8 || (symbols.ranked && symbols.rank() != 1))
-    return invalid_model("symbols is {}, a list of u8 is needed", to_string(symbols, ctx.dims()));
+    return invalid_model("symbols is {}, but must be a list of u8", to_string(symbols, ctx.dims()));
   if (begins.is_static() && ends.is_static() && begins.shape() != ends.shape())
-    return invalid_model("begins has sizes {}, ends has {}", begins.shape().to_string(),
+    return invalid_model("begins has sizes {}, but ends has {}", begins.shape().to_string(),
                          ends.shape().to_string());
   Type type = begins.ranked ? begins : ends;
   type.dtype = DType::string;
@@ -23,7 +23,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor &begins = call.tensor(0), &ends = call.tensor(1), &symbols = call.tensor(2);
   if (begins.shape() != ends.shape())
-    return fail(Code::invalid_argument, "begins has sizes {}, ends has {}",
+    return fail(Code::invalid_argument, "begins has sizes {}, but ends has {}",
                 begins.shape().to_string(), ends.shape().to_string());
   SCANLOOM_CHECK_OK(call.memory.check(begins.elements() * 2 * std::int64_t{sizeof(std::int64_t)}));
   const auto first = *tensor::to_integers(begins), last = *tensor::to_integers(ends);
@@ -31,8 +31,8 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   TextMaker made(call);
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] < 0 || first[i] > last[i] || last[i] > symbols.elements())
-      return fail(Code::invalid_argument, "string {} is [{}, {}) of {} symbols", i, first[i],
-                  last[i], symbols.elements());
+      return fail(Code::invalid_argument, "string {} is [{}, {}), outside the {} symbols", i,
+                  first[i], last[i], symbols.elements());
     const auto size = static_cast<std::size_t>(last[i] - first[i]);
     SCANLOOM_CHECK_OK(
         made.add(size == 0 ? std::string_view() : std::string_view(text + first[i], size)));

@@ -27,7 +27,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   constexpr std::size_t kShown = 40;
   for (const StringRef& text : x.as<StringRef>()) {
     if (!read_number(text.view(), to, element))
-      return fail(Code::invalid_argument, "'{}' is no {}", text.view().substr(0, kShown),
+      return fail(Code::invalid_argument, "'{}' is not a valid {}", text.view().substr(0, kShown),
                   dtype_name(to));
     element += dtype_bytes(to);
   }
@@ -40,7 +40,7 @@ constinit const ir::OpDef string_parse_op{
     .name = "string_parse",
     .doc =
         "The numbers that the strings stand for: decimals with or without exponent, INF and NaN in "
-        "any case; integers drop what stands behind the point.",
+        "any case; integers drop the digits after the point.",
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},

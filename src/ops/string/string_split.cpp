@@ -18,7 +18,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   Type counts = ctx.in(0), parts = ctx.in(0);
   counts.dtype = DType::i64;
   if (parts.ranked && parts.rank() == tensor::kMaxRank)
-    return fail(Code::unsupported, "x has {} axes, and the parts need one more", parts.rank());
+    return fail(Code::unsupported, "x has {} axes, but the parts need one more", parts.rank());
   if (parts.ranked) parts.dims.push_back(ctx.dims().fresh());
   ctx.set(0, std::move(parts));
   ctx.set(1, std::move(counts));

@@ -48,7 +48,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
 
 constinit const ir::OpDef string_unpack_op{
     .name = "string_unpack",
-    .doc = "The bytes of all strings, one behind the other, and where each begins and ends there.",
+    .doc = "The bytes of all strings, one after the other, and where each begins and ends.",
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"begins", "ends", "symbols"},
     .infer = infer,

@@ -36,22 +36,23 @@ Expected<void> check_pool(ir::InferCtx& ctx) {
     const auto n = static_cast<std::int64_t>(i) + 1;
     const std::int64_t end = start_of(ctx.attrs(), n + 1);
     if (starts[i] < last || starts[i] > elements || end < starts[i])
-      return invalid_model("grams of {} begin at {} of a pool of {} elements", n, starts[i],
-                           elements);
+      return invalid_model("grams of {} elements begin at {}, but the pool has {} elements", n,
+                           starts[i], elements);
     if ((end - starts[i]) % n != 0)
-      return invalid_model("{} elements of the pool are no grams of {}", end - starts[i], n);
+      return invalid_model("{} elements of the pool are not a multiple of grams of {}",
+                           end - starts[i], n);
     grams += (end - starts[i]) / n;
     last = starts[i];
   }
   const auto columns = static_cast<std::int64_t>(ctx.attr(kColumns).integers().size());
   if (grams != columns)
-    return invalid_model("the pool holds {} grams, {} columns are named", grams, columns);
+    return invalid_model("the pool holds {} grams, but {} columns are named", grams, columns);
   for (const std::int64_t column : ctx.attr(kColumns).integers())
     if (column < 0 || column >= (std::int64_t{1} << 40))
       return invalid_model("column {} is outside [0, 2^40)", column);
   const auto weights = static_cast<std::int64_t>(ctx.attr(kWeights).floats().size());
   if (weights != 0 && weights != columns)
-    return invalid_model("{} weights stand against {} grams", weights, columns);
+    return invalid_model("there are {} weights, but {} grams", weights, columns);
   return {};
 }
 
@@ -59,13 +60,13 @@ Expected<void> check_lengths(ir::InferCtx& ctx) {
   const std::int64_t least = ctx.attr(kMin).integer(), most = ctx.attr(kMax).integer();
   const auto known = static_cast<std::int64_t>(ctx.attr(kStarts).integers().size());
   if (least < 1 || most < least || most > known)
-    return invalid_model("grams have {} to {} elements, the pool has those of 1 to {}", least, most,
-                         known);
+    return invalid_model("grams have {} to {} elements, but the pool has grams of 1 to {}", least,
+                         most, known);
   if (ctx.attr(kSkips).integer() < 0)
-    return invalid_model("{} elements are skipped, 0 is the least", ctx.attr(kSkips).integer());
+    return invalid_model("skips is {}, but must be at least 0", ctx.attr(kSkips).integer());
   const std::string& mode = ctx.attr(kMode).text();
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
-    return invalid_model("the mode is '{}', must be TF, IDF or TFIDF", mode);
+    return invalid_model("the mode is '{}', but must be TF, IDF or TFIDF", mode);
   return {};
 }
 
@@ -76,13 +77,13 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const bool fits =
       texts ? ctx.dtype() == DType::string : ctx.dtype() == DType::i64 || ctx.dtype() == DType::i32;
   if (!fits)
-    return invalid_model("x is {}, the pool is {}", dtype_name(ctx.dtype()),
+    return invalid_model("x is {}, but the pool is {}", dtype_name(ctx.dtype()),
                          dtype_name(ctx.attr(kPool).tensor().dtype()));
   Type type = ctx.in(0);
   type.dtype = DType::f32;
   if (type.ranked) {
     if (type.rank() != 1 && type.rank() != 2)
-      return invalid_model("x has {} axes, must have 1 or 2", type.rank());
+      return invalid_model("x has {} axes, but must have 1 or 2", type.rank());
     type.dims.back() = column_count(ctx.attrs());
   }
   ctx.set(0, std::move(type));
@@ -149,7 +150,7 @@ void fill_row(std::span<const tensor::Attr> attrs, const std::vector<std::int64_
 Expected<void> run_objects(const tensor::ObjectCall& call) {
   Shape shape = call.tensor(0).shape();
   if (shape.rank() < 1 || shape.rank() > 2)
-    return fail(Code::invalid_argument, "x has {} axes, must have 1 or 2", shape.rank());
+    return fail(Code::invalid_argument, "x has {} axes, but must have 1 or 2", shape.rank());
   const std::int64_t rows = shape.rank() == 2 ? shape[0] : 1, length = shape[shape.rank() - 1];
   const std::int64_t columns = column_count(call.attrs);
   shape[shape.rank() - 1] = columns;

@@ -36,7 +36,7 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
   if (x.rank() < 3) return invalid_model("x has {} axes, three at least are needed", x.rank());
   if (!grid.ranked) return {};
   if (grid.rank() != x.rank())
-    return invalid_model("x has {} axes, grid has {}", x.rank(), grid.rank());
+    return invalid_model("x has {} axes, but grid has {}", x.rank(), grid.rank());
   const Dim last = grid.dims.back();
   if (last.is_constant() && last.value() != x.rank() - 2)
     return invalid_model("grid has {} coordinates for {} spatial axes", last.value(), x.rank() - 2);
@@ -47,8 +47,8 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type &x = ctx.in(0), &grid = ctx.in(1);
   const std::string &mode = ctx.attr(kMode).text(), &padding = ctx.attr(kPadding).text();
-  if (place_in(kModes, mode) == 3) return invalid_model("there is no mode '{}'", mode);
-  if (place_in(kPaddings, padding) == 3) return invalid_model("there is no padding '{}'", padding);
+  if (place_in(kModes, mode) == 3) return invalid_model("unknown mode '{}'", mode);
+  if (place_in(kPaddings, padding) == 3) return invalid_model("unknown padding '{}'", padding);
   const bool computes = mode != "nearest";
   if (grid.dtype != DType::f32 && grid.dtype != DType::f64)
     return fail(Code::unsupported, "grid has elements of type {}, not f32 or f64",

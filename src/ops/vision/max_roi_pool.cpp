@@ -63,7 +63,7 @@ tensor::Status pool(const tensor::Call& call) {
     const T* const roi = rois.data<const T>() + n * rois.strides[0];
     const double batch = whole(static_cast<double>(roi[0]));
     if (batch < 0 || batch >= static_cast<double>(x.dims[0]))
-      return call.fail("region {} lies in an image outside the {} of x", n, x.dims[0]);
+      return call.fail("region {} names an image outside the {} images of x", n, x.dims[0]);
     double corner[4];
     for (int i = 0; i < 4; ++i)
       corner[i] = whole(static_cast<double>(roi[(i + 1) * rois.strides[1]]) * scale);

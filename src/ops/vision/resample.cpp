@@ -47,10 +47,10 @@ bool is_nearest(std::string_view mode) { return mode.starts_with("nearest_"); }
 Expected<void> check_attrs(const ir::InferCtx& ctx) {
   const std::string& mode = ctx.attr(kMode).text();
   if (mode != "linear" && mode != "cubic" && std::ranges::find(kNearest, mode) == kNearest.end())
-    return invalid_model("there is no mode '{}'", mode);
+    return invalid_model("unknown mode '{}'", mode);
   const std::string& coordinates = ctx.attr(kCoordinates).text();
   if (std::ranges::find(kCoordinateModes, coordinates) == kCoordinateModes.end())
-    return invalid_model("there are no coordinates '{}'", coordinates);
+    return invalid_model("unknown coordinates '{}'", coordinates);
   if (coordinates == "tf_crop_and_resize" && !ctx.has(kRegion))
     return invalid_model("coordinates 'tf_crop_and_resize' need a region");
   const DType dtype = ctx.dtype();
@@ -259,7 +259,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   if (x.dims[axis] == 0)
     return call.fail("{} elements cannot be made of none along axis {}", y.dims[axis], axis);
   if (!(scale * kMaxTaps > 1) || !(scale < 1e15))
-    return call.fail("the scale of axis {} is too small, too large or no number", axis);
+    return call.fail("the scale of axis {} is too small, too large or not a number", axis);
   if (is_nearest(call.attrs[kMode].text()))
     pick_nearest(call, axis);
   else if (x.dtype == DType::f64)

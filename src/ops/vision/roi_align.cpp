@@ -160,7 +160,7 @@ tensor::Status align(const tensor::Call& call) {
     const auto rows = axis_of(call, corner[1], corner[3], y.dims[2]);
     const auto columns = axis_of(call, corner[0], corner[2], y.dims[3]);
     if (rows.samples < 0 || columns.samples < 0)
-      return call.fail("region {} needs more than {} samples along a cell", n, kMaxSamples);
+      return call.fail("region {} needs more than {} samples per cell", n, kMaxSamples);
     for (std::int64_t c = 0; c < y.dims[1]; ++c) {
       const Region<T> region{x.data<const T>() + batch * x.strides[0] + c * x.strides[1], x, rows,
                              columns};

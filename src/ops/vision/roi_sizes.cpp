@@ -12,7 +12,7 @@ Expected<void> set_roi_result(ir::InferCtx& ctx, std::int64_t columns, std::int6
   const Type &x = ctx.in(0), &rois = ctx.in(1);
   for (const std::int64_t size : {height, width})
     if (size < 1 || size > std::int64_t{1} << 31)
-      return invalid_model("the result is {} by {}, at least 1 is needed", height, width);
+      return invalid_model("the result is {} by {}, but at least 1 is needed", height, width);
   if (x.dtype != DType::f32 && x.dtype != DType::f64)
     return fail(Code::unsupported, "x has elements of type {}, not f32 or f64",
                 dtype_name(x.dtype));

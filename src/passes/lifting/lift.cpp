@@ -97,15 +97,15 @@ bool can_lift_pointwise(Module& module, const Node& node, const std::vector<bool
 }
 
 /// Returns how many axes follow the steps in all sequences; nullopt if the numbers differ.
-std::optional<int> axes_behind_steps(const Module& module, const Operands& operands) {
-  std::optional<int> behind;
+std::optional<int> axes_after_steps(const Module& module, const Operands& operands) {
+  std::optional<int> trailing;
   for (const Lifted& operand : operands) {
     if (!operand.is_sequence()) continue;
     const int here = module.value(operand.value).type.rank() - 1 - operand.axis;
-    if (behind && *behind != here) return std::nullopt;
-    behind = here;
+    if (trailing && *trailing != here) return std::nullopt;
+    trailing = here;
   }
-  return behind;
+  return trailing;
 }
 
 /// Moves the steps to axis 0, followed by all axes of the result.
@@ -123,20 +123,20 @@ Expected<void> align_at_front(Builder& builder, Operands& operands, int rank) {
 Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operands& operands) {
   Operands aligned = operands;
   const int rank = builder.module().value(node.outputs[0]).type.rank();
-  const std::optional<int> common = axes_behind_steps(builder.module(), operands);
+  const std::optional<int> common = axes_after_steps(builder.module(), operands);
   if (!common) SCANLOOM_CHECK_OK(align_at_front(builder, aligned, rank));
-  const int behind = common.value_or(rank);
+  const int trailing = common.value_or(rank);
   std::vector<ValueId> inputs;
   for (const Lifted& operand : aligned) {
     ValueId& input = inputs.emplace_back(operand.value);
     if (operand.is_sequence() || !input.valid()) continue;
-    const int before = builder.module().value(input).type.rank() - behind;
+    const int before = builder.module().value(input).type.rank() - trailing;
     if (before > 0) {
       SCANLOOM_TRY(input, with_axes_of_1(builder, input, before, 1));
     }
   }
   SCANLOOM_TRY(const ValueId result, builder.op(*node.op, std::move(inputs), attrs_but(node)));
-  return Lifted{result, rank - behind};
+  return Lifted{result, rank - trailing};
 }
 
 // --- all of them

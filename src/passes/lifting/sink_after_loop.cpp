@@ -207,7 +207,7 @@ class Sinker {
       sequences_.unstack();
       return {};
     }
-    outside.put_behind();
+    outside.put_after();
     replace_results();
     return {.changed = true};
   }

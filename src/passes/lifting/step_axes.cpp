@@ -73,8 +73,7 @@ class Follower {
     }
     for (const ValueId yield : module_.region(module_.top()).yields) {
       if (kind(yield) == Kind::count || kind(yield) == Kind::sizes)
-        return fail(Code::unsupported, "result {} is how many steps there are",
-                    module_.describe(yield));
+        return fail(Code::unsupported, "result {} is the number of steps", module_.describe(yield));
       if (kind(yield) == Kind::sum)
         return fail(Code::unsupported, "result {} is a sum over the steps",
                     module_.describe(yield));
@@ -120,7 +119,7 @@ class Follower {
     }
     if (node.op == &ir::loop_op) return visit_loop(id);
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
-    if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
+    if (any(node, Kind::last)) return across("it needs the final state of a loop over them");
     if (is_recurrent_layer(node)) return visit_layer(id);
     return visit_along(node);
   }
@@ -169,7 +168,7 @@ class Follower {
       set_all(node, {Kind::count, 0});
       return {};
     }
-    if (kind(node.inputs[0]) != Kind::sizes) return across("it reads how many there are");
+    if (kind(node.inputs[0]) != Kind::sizes) return across("it reads their number");
     // A list that holds only the count.
     if (reshapes && site.flow(0).axis == 0 && site.type(0).is_static() &&
         site.type(0).shape().elements() == 1) {
@@ -177,10 +176,10 @@ class Follower {
       return {};
     }
     const auto picked = elements_picked(node);
-    if (!picked) return across("it reads how many there are");
+    if (!picked) return across("it reads their number");
     const int count = axes_.flows[node.inputs[0].index].axis;
     if (std::ranges::find(*picked, count) == picked->end()) return {};
-    if (picked->size() > 1) return across("it reads how many there are");
+    if (picked->size() > 1) return across("it reads their number");
     set_all(node, {Kind::count, 0});
     return {};
   }
@@ -197,7 +196,7 @@ class Follower {
     const int first = axis_of(list ? "start" : "axis");
     const int last = list ? axis_of("end") : first + 1;
     if (site.axis(0) < first || site.axis(0) >= last) return {};
-    if (site.flow(0).each != Dim(1)) return across("it reads how many there are");
+    if (site.flow(0).each != Dim(1)) return across("it reads their number");
     set_all(site.node, {list ? Kind::sizes : Kind::count, site.axis(0) - first});
     return {};
   }
@@ -210,8 +209,8 @@ class Follower {
       const Type& part = site.type(i);
       const Kind own = site.flow(i).kind;
       if (at ? own != Kind::same : own == Kind::along || own == Kind::last)
-        return across("it reads how many there are");
-      if (!part.is_static() || part.rank() != 1) return across("it reads how many there are");
+        return across("it reads their number");
+      if (!part.is_static() || part.rank() != 1) return across("it reads their number");
       if (own != Kind::same) at = length + site.axis(i);
       length += static_cast<int>(part.shape().elements());
     }
@@ -226,12 +225,12 @@ class Follower {
     const Type& list = site.type(shape);
     if (node.op == &ops::reshape_op || !list.is_static() || !site.result_type().ranked ||
         (shape > 0 && (site.flow(0).kind != Kind::same || !site.type(0).ranked)))
-      return across("it reads how many there are");
-    const int behind = static_cast<int>(list.shape().elements()) - 1 - site.axis(shape);
-    const int own = shape > 0 ? site.type(0).rank() - 1 - behind : -1;
+      return across("it reads their number");
+    const int trailing = static_cast<int>(list.shape().elements()) - 1 - site.axis(shape);
+    const int own = shape > 0 ? site.type(0).rank() - 1 - trailing : -1;
     if (own >= 0 && site.type(0).dims[static_cast<std::size_t>(own)] != Dim(1))
-      return across("one of its operands has a size of its own there");
-    set_all(node, {Kind::along, site.result_type().rank() - 1 - behind});
+      return across("one of its operands has another size there");
+    set_all(node, {Kind::along, site.result_type().rank() - 1 - trailing});
     return {};
   }
 
@@ -301,19 +300,17 @@ class Follower {
   Expected<void> visit_loop(NodeId id) {
     const Node& node = module_.node(id);
     const ir::LoopPorts& ports = *node.loop;
-    if (!takes_all_steps(module_, id)) return across("a condition may end it");
+    if (!takes_all_steps(module_, id)) return across("a condition may end it early");
     if (ports.has_trip_count && kind(node.inputs[0]) != Kind::count)
-      return across("it takes a number of steps of its own");
+      return across("it takes its own number of steps");
     const ir::Region& body = module_.region(node.regions[0]);
     for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
       // Captured but no longer read, as slice_by_counter leaves it.
       if (i < ports.captured && uses_[body.args[i].index] == 0) continue;
       const Kind read = kind(node.inputs[ports.first_captured_input() + i]);
       if (read == Kind::along) return across("its body reads all of them in each step");
-      if (read == Kind::count || read == Kind::sizes)
-        return across("its body reads how many there are");
-      if (read == Kind::last)
-        return across("it waits for what another loop has carried to their end");
+      if (read == Kind::count || read == Kind::sizes) return across("its body reads their number");
+      if (read == Kind::last) return across("it needs the final state of another loop over them");
     }
     for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
       const ir::ScannedPort& port = ports.scanned[i];
@@ -331,7 +328,7 @@ class Follower {
     }
     for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
       const ir::StackedPort& port = ports.stacked[i];
-      if (port.reverse) return across("its rows lie backwards");
+      if (port.reverse) return across("its rows are in reverse order");
       SCANLOOM_TRY(const Dim each, elements_of_row(node, i));
       set(node.outputs[ports.carried + i], {Kind::along, static_cast<int>(port.axis), each});
     }
@@ -363,11 +360,11 @@ class Follower {
     if (site.flow(kX).axis != time || site.flow(kX).each != Dim(1))
       return across("it walks along another axis");
     if (attr_of(node, "direction").text() != "forward") return across("it walks backwards");
-    if (site.has(kLengths)) return across("its sequences have lengths of their own");
+    if (site.has(kLengths)) return across("its sequences have their own lengths");
     set(node.outputs[0], {Kind::along, time});
     const std::size_t states = node.op == &ops::lstm_op ? 2 : 1;
     for (std::size_t i = 1 + states; i < node.outputs.size(); ++i)
-      if (uses_[node.outputs[i].index] > 0) return across("it hands its gates out");
+      if (uses_[node.outputs[i].index] > 0) return across("it returns its gates");
     for (std::size_t i = 0; i < states; ++i) {
       set(node.outputs[1 + i], {Kind::last, 0});
       axes_.sites.push_back({id, kInitialH + i, 1 + i, module_.value(node.outputs[1 + i]).type});

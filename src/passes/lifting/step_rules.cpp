@@ -46,20 +46,21 @@ bool contains(const std::vector<int>& axes, int axis) {
 
 /// Broadcasting counts axes from the last one.
 Expected<int> pointwise(const StepSite& s) {
-  int behind = -1;
+  int trailing = -1;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (!s.along(i)) continue;
     const int here = s.type(i).rank() - 1 - s.axis(i);
-    if (behind >= 0 && here != behind) return across("its operands have the steps on other axes");
-    behind = here;
+    if (trailing >= 0 && here != trailing)
+      return across("its operands have the steps on other axes");
+    trailing = here;
   }
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (!s.has(i) || s.along(i)) continue;
-    const int axis = s.type(i).rank() - 1 - behind;
+    const int axis = s.type(i).rank() - 1 - trailing;
     if (axis >= 0 && s.type(i).dims[static_cast<std::size_t>(axis)] != Dim(1))
-      return across("one of its operands has a size of its own there");
+      return across("one of its operands has another size there");
   }
-  return s.result_type().rank() - 1 - behind;
+  return s.result_type().rank() - 1 - trailing;
 }
 
 Expected<int> contract(const StepSite& s) {
@@ -104,7 +105,7 @@ Expected<int> transpose(const StepSite& s) {
 
 Expected<int> squeeze(const StepSite& s) {
   const auto axes = axes_of(s, 1);
-  if (!axes || contains(*axes, s.axis(0))) return across("it may take their axis away");
+  if (!axes || contains(*axes, s.axis(0))) return across("it may remove their axis");
   return without(*axes, s.axis(0));
 }
 
@@ -124,7 +125,7 @@ Expected<int> concat(const StepSite& s) {
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i)
     if (!s.along(i) || s.axis(i) != s.axis(0))
       return across("its operands do not all have the steps on one axis");
-  if (axis == s.axis(0)) return across("it puts them behind one another");
+  if (axis == s.axis(0)) return across("it concatenates them");
   return s.axis(0);
 }
 
@@ -160,7 +161,7 @@ Expected<int> slice(const StepSite& s) {
     for (std::int64_t axis = 0; axis < starts.shape().elements(); ++axis)
       axes.push_back(static_cast<int>(axis));
   }
-  if (contains(axes, s.axis(0))) return across("it takes some of them");
+  if (contains(axes, s.axis(0))) return across("it selects some of them");
   return s.axis(0);
 }
 
@@ -203,7 +204,7 @@ Expected<int> pad(const StepSite& s) {
   constexpr std::size_t kPads = 1, kAxes = 3;
   const auto pads = s.integers(kPads);
   const auto axes = axes_of(s, kAxes);
-  if (!pads || (s.has(kAxes) && !axes)) return across("what it adds is not known");
+  if (!pads || (s.has(kAxes) && !axes)) return across("the axes it adds are unknown");
   const std::size_t count = pads->size() / 2;
   for (std::size_t i = 0; i < count; ++i) {
     const bool theirs = (axes ? (*axes)[i] : static_cast<int>(i)) == s.axis(0);

@@ -49,7 +49,7 @@ Expected<int> steps_of_grid_sample(const StepSite& s) {
     return kBatch;
   }
   if (s.axis(1) == kBatch || s.axis(1) == s.type(1).rank() - 1)
-    return across("one of its operands has a size of its own there");
+    return across("one of its operands has another size there");
   return s.axis(1) + 1;
 }
 
@@ -57,7 +57,8 @@ Expected<int> steps_of_grid_sample(const StepSite& s) {
 Expected<int> steps_of_regions(const StepSite& s) {
   if (s.along(0)) return across("its regions read elements of others");
   for (std::size_t i = 1; i < s.node.inputs.size(); ++i)
-    if (!s.along(i) || s.axis(i) != 0) return across("it takes more or less than a region of each");
+    if (!s.along(i) || s.axis(i) != 0)
+      return across("it takes more or less than one region of each");
   return 0;
 }
 

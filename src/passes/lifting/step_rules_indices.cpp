@@ -22,8 +22,8 @@ std::optional<int> tuple_length(const StepSite& s) {
   return static_cast<int>(length.value());
 }
 
-Error picks() { return across("it picks some of them"); }
-Error others() { return across("it picks elements of each other's steps"); }
+Error picks() { return across("it selects some of them"); }
+Error others() { return across("it reads elements of other steps"); }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ Expected<int> steps_of_scatter_elements(const StepSite& s) {
   for (const std::size_t i : {kData, kIndices, kUpdates})
     if (!s.along(i) || s.axis(i) != s.axis(kData))
       return across("its operands do not all have the steps on one axis");
-  if (axis_of(s) == s.axis(kData)) return across("it writes elements of each other's steps");
+  if (axis_of(s) == s.axis(kData)) return across("it writes elements of other steps");
   return s.axis(kData);
 }
 
@@ -72,8 +72,7 @@ Expected<int> steps_of_scatter_nd(const StepSite& s) {
   const auto length = tuple_length(s);
   if (!length) return across("the length of its indices is not known");
   const bool updates = s.along(kData) && s.along(kUpdates) && !s.along(kIndices);
-  if (!updates || s.axis(kData) < *length)
-    return across("it writes elements of each other's steps");
+  if (!updates || s.axis(kData) < *length) return across("it writes elements of other steps");
   if (s.axis(kUpdates) != s.type(kIndices).rank() - 1 + s.axis(kData) - *length)
     return across("its operands have the steps on other axes");
   return s.axis(kData);

@@ -268,7 +268,7 @@ class Accumulation {
       }
       results.push_back(*result);
     }
-    outside.put_behind();
+    outside.put_after();
     KeptPorts kept(ports());
     std::set<NodeId> gone;
     for (std::size_t i = 0; i < moved_.size(); ++i) {

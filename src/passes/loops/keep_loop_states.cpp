@@ -51,9 +51,10 @@ Expected<void> leave_to_variables(const Module& module, std::vector<CarriedSite>
     });
     if (site == sites.end())
       return fail(Code::unsupported,
-                  "variable '{}' is assigned once per run, which would be once per piece",
+                  "variable '{}' is assigned once per run, which in a stream would be once per "
+                  "piece",
                   state.name)
-          .note("what a loop begins with and ends as can be kept from piece to piece");
+          .note("the initial and final values of a loop can be kept from piece to piece");
     sites.erase(site);
   }
   return {};

@@ -313,10 +313,10 @@ class Keeper {
   void index_by_constant(NodeId id) {
     const Node& node = module_.node(id);
     if (node.op != &ops::gather_op || constant_of(module_, node.inputs[1]) != nullptr) return;
-    ir::Builder behind(module_, region_);
-    behind.set_location(node.location);
+    ir::Builder after_loop(module_, region_);
+    after_loop.set_location(node.location);
     const tensor::Shape shape = module_.value(node.inputs[1]).type.shape();
-    const ValueId index = behind.constant(tensor::Tensor::of<std::int64_t>(shape, {{-1}}));
+    const ValueId index = after_loop.constant(tensor::Tensor::of<std::int64_t>(shape, {{-1}}));
     module_.node(id).inputs[1] = index;
   }
 
@@ -339,15 +339,15 @@ class Keeper {
 
   /// Renumbers a read of `rows` rows, of which only those from `first` on remain.
   void renumber(const Reader& reader, std::int64_t rows, std::int64_t first) {
-    ir::Builder behind(module_, region_);
-    behind.set_location(module_.node(reader.node).location);
+    ir::Builder after_loop(module_, region_);
+    after_loop.set_location(module_.node(reader.node).location);
     const std::vector<ValueId> inputs = module_.node(reader.node).inputs;
     if (module_.node(reader.node).op == &ops::gather_op) {
       const tensor::Tensor& indices = *constant_of(module_, inputs[1]);
       std::vector<std::int64_t> numbers = *tensor::to_integers(indices);
       for (std::int64_t& number : numbers) number += (number < 0 ? rows : 0) - first;
       const auto shape = indices.shape();
-      const ValueId list = behind.constant(tensor::Tensor::of<std::int64_t>(shape, numbers));
+      const ValueId list = after_loop.constant(tensor::Tensor::of<std::int64_t>(shape, numbers));
       module_.node(reader.node).inputs[1] = list;
       return;
     }
@@ -361,7 +361,7 @@ class Keeper {
       // Below 0 it would count from the end.
       if (--end < 0) end = std::numeric_limits<std::int64_t>::min();
     }
-    const ValueId starts = list_of(behind, {start}), ends = list_of(behind, {end});
+    const ValueId starts = list_of(after_loop, {start}), ends = list_of(after_loop, {end});
     module_.node(reader.node).inputs[kStarts] = starts;
     module_.node(reader.node).inputs[kEnds] = ends;
   }

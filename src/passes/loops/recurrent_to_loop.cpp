@@ -202,12 +202,12 @@ class LayerRewriter {
     const ValueId none = write_.list({0});
     SCANLOOM_TRY(const ValueId lengths, write_.cast(node_.inputs[kLengths], DType::i64));
     SCANLOOM_TRY(const ValueId all, write_.op(ops::concat_op, {lengths, none}, {{"axis", 0}}));
-    const auto extreme = [&](const char* kind) {
+    const auto reduced = [&](const char* kind) {
       return write_.op(ops::reduce_op, {all},
                        {{"kind", kind}, {"axes", std::vector<std::int64_t>{0}}, {"keepdims", 0}});
     };
-    SCANLOOM_TRY(const ValueId least, extreme("min"));
-    SCANLOOM_TRY(const ValueId most, extreme("max"));
+    SCANLOOM_TRY(const ValueId least, reduced("min"));
+    SCANLOOM_TRY(const ValueId most, reduced("max"));
     SCANLOOM_TRY(const ValueId steps, step_count());
     const ValueId zero = write_.builder().constant(Tensor::of<std::int64_t>({}, {{0}}));
     // The wrong length, if there is one, and what it is compared with.

@@ -217,24 +217,25 @@ std::optional<ValueId> TailRows::row(std::int64_t back) const {
 
 Expected<ValueId> TailRows::together() {
   if (together_.valid()) return together_;
-  Builder behind(module_, region_);
-  behind.set_location(module_.node(loop_).location);
-  SCANLOOM_TRY(const ValueId rows, ring_.valid() ? ordered_ring(behind) : joined_states(behind));
-  SCANLOOM_TRY(together_, rows_that_are_there(behind, rows));
+  Builder after_loop(module_, region_);
+  after_loop.set_location(module_.node(loop_).location);
+  SCANLOOM_TRY(const ValueId rows,
+               ring_.valid() ? ordered_ring(after_loop) : joined_states(after_loop));
+  SCANLOOM_TRY(together_, rows_that_are_there(after_loop, rows));
   return together_;
 }
 
 Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
   const ir::Node reader = module_.node(id);  // by value: adding nodes may move it
-  Builder behind(module_, region_);
-  behind.set_location(reader.location);
+  Builder after_loop(module_, region_);
+  after_loop.set_location(reader.location);
   const int rank = module_.value(reader.inputs[0]).type.rank();
   if (reader.op == &ops::dim_op) {
     const std::int64_t axis = attr_of(reader, "axis").integer();
     if (tensor::normalise_axis(axis, rank) == port_.axis)
-      return behind.op(ops::squeeze_op, {steps_}, {{"axes", std::vector<std::int64_t>{0}}});
+      return after_loop.op(ops::squeeze_op, {steps_}, {{"axes", std::vector<std::int64_t>{0}}});
     SCANLOOM_TRY(const ValueId rows, together());
-    return behind.op(ops::dim_op, {rows}, {{"axis", axis}});
+    return after_loop.op(ops::dim_op, {rows}, {{"axis", axis}});
   }
   const auto bound = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
@@ -247,7 +248,7 @@ Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
     if (from >= to) return {};
     SCANLOOM_TRY(const ValueId rows, together());
     SCANLOOM_TRY(const ValueId part,
-                 behind.op(ops::shape_op, {rows}, {{"start", from}, {"end", to}}));
+                 after_loop.op(ops::shape_op, {rows}, {{"start", from}, {"end", to}}));
     parts.push_back(part);
     return {};
   };
@@ -255,9 +256,9 @@ Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
   SCANLOOM_CHECK_OK(add(first, counts ? port_.axis : last));
   if (counts) parts.push_back(steps_);
   if (counts) SCANLOOM_CHECK_OK(add(port_.axis + 1, last));
-  if (parts.empty()) return list_of(behind, {});
+  if (parts.empty()) return list_of(after_loop, {});
   if (parts.size() == 1) return parts[0];
-  return behind.op(ops::concat_op, std::move(parts), {{"axis", 0}});
+  return after_loop.op(ops::concat_op, std::move(parts), {{"axis", 0}});
 }
 
 /// Returns the ring, starting at the oldest row (or backwards from the newest one), with the rows

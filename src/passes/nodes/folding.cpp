@@ -127,7 +127,7 @@ class Folder {
     if (results_ == Results::larger) most = std::min(most, std::max(2 * elements, kFreeElements));
     const auto may_make = [&](std::int64_t result) -> Expected<void> {
       if (results_ == Results::no_larger && result > std::max(bytes, kFreeBytes))
-        return fail(Code::limit_reached, "larger than what it is made of");
+        return fail(Code::limit_reached, "larger than its operands");
       return {};
     };
     most = std::min(most, left_);

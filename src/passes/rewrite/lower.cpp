@@ -27,20 +27,20 @@ Dim size_along(const Type& type, int axis) { return type.dims[static_cast<std::s
 std::optional<StepsOfNode> steps_of_pointwise(const Module& module, const Node& node,
                                               const std::vector<int>& known, Dim steps) {
   if (!broadcasts_for_sure(module, node)) return std::nullopt;
-  std::optional<int> behind;
+  std::optional<int> trailing;
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (known[i] == kSame) continue;
     const int here = module.value(node.inputs[i]).type.rank() - 1 - known[i];
-    if (behind && *behind != here) return std::nullopt;
-    behind = here;
+    if (trailing && *trailing != here) return std::nullopt;
+    trailing = here;
   }
   const Type& result = module.value(node.outputs[0]).type;
-  StepsOfNode found{known, result.rank() - 1 - *behind};
+  StepsOfNode found{known, result.rank() - 1 - *trailing};
   if (size_along(result, found.result) != steps) return std::nullopt;
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (known[i] != kSame || !node.inputs[i].valid()) continue;
     const Type& type = module.value(node.inputs[i]).type;
-    const int axis = type.rank() - 1 - *behind;
+    const int axis = type.rank() - 1 - *trailing;
     if (axis < 0 || size_along(type, axis) == Dim(1)) continue;
     if (size_along(type, axis) != steps) return std::nullopt;
     found.operands[i] = axis;
@@ -51,10 +51,10 @@ std::optional<StepsOfNode> steps_of_pointwise(const Module& module, const Node& 
 /// Drops the axis of size 1 where the sequences have their steps.
 Expected<void> drop_step_axes(Builder& builder, const Type& result, const StepsOfNode& steps,
                               std::vector<ValueId>& operands) {
-  const int behind = result.rank() - 1 - steps.result;
+  const int trailing = result.rank() - 1 - steps.result;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (steps.operands[i] != kSame || !operands[i].valid()) continue;
-    const std::int64_t axis = builder.module().value(operands[i]).type.rank() - 1 - behind;
+    const std::int64_t axis = builder.module().value(operands[i]).type.rank() - 1 - trailing;
     if (axis < 0) continue;
     SCANLOOM_TRY(operands[i], builder.op(ops::squeeze_op, {operands[i]}, {{"axes", Axes{axis}}}));
   }

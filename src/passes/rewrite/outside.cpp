@@ -63,10 +63,10 @@ NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {
 }
 
 // Search from the end: during a sweep over loops (rewriter.h) the loop is among the last nodes.
-void Outside::put(std::ptrdiff_t behind) {
+void Outside::put(std::ptrdiff_t offset) {
   std::vector<NodeId>& nodes = module_.region(region_).nodes;
   const auto after_loop = std::find(nodes.rbegin(), nodes.rend(), loop_).base();
-  std::rotate(after_loop - 1 + behind, nodes.begin() + static_cast<std::ptrdiff_t>(before_),
+  std::rotate(after_loop - 1 + offset, nodes.begin() + static_cast<std::ptrdiff_t>(before_),
               nodes.end());
 }
 

@@ -26,11 +26,11 @@ class Outside {
   [[nodiscard]] ir::Builder& builder() { return builder_; }
   /// Moves the added nodes before the loop, or after it.
   void put_before() { put(0); }
-  void put_behind() { put(1); }
+  void put_after() { put(1); }
   void take_back();
 
  private:
-  void put(std::ptrdiff_t behind);
+  void put(std::ptrdiff_t offset);
   [[nodiscard]] Expected<void> check_type(ir::ValueId inside, const Lifted& lifted,
                                           ir::Dim steps) const;
   ir::NodeId copy(ir::NodeId node, std::vector<ir::ValueId> inputs);

@@ -39,7 +39,7 @@ void NodeOrder::join(NodeId loop, NodeId to) {
   ++round_;
   mark(loop);
   std::size_t free = positions_[loop.index];
-  std::vector<NodeId> behind{loop};
+  std::vector<NodeId> dependents{loop};
   const auto depends = [&](ValueId input) {
     const NodeId maker = input.valid() ? module_.value(input).producer : NodeId();
     return maker.valid() && marks_[maker.index] == round_;
@@ -49,12 +49,12 @@ void NodeOrder::join(NodeId loop, NodeId to) {
     visited_ += 1 + module_.node(id).inputs.size();
     if (std::ranges::any_of(module_.node(id).inputs, depends)) {
       mark(id);
-      behind.push_back(id);
+      dependents.push_back(id);
     } else {
       put(id, free++);
     }
   }
-  for (const NodeId id : behind) put(id, free++);
+  for (const NodeId id : dependents) put(id, free++);
 }
 
 void NodeOrder::put(NodeId id, std::size_t position) {

@@ -122,16 +122,18 @@ Error nothing_walks(const Module& module) {
     break;
   }
   Error error = fail(Code::unsupported,
-                     "no loop or layer walks along an axis whose size is open{}: there is nothing "
-                     "to keep between pieces",
+                     "no loop or layer walks along an axis of open size{}, so there is nothing to "
+                     "keep between pieces",
                      reader);
   if (reader.empty())
     error.note(
-        "all sizes of the model's inputs are numbers: let it declare the length of the "
-        "sequence as '?' or by a name");
+        "all input sizes of the model are fixed: declare the length of the sequence as '?' or by a "
+        "name");
   else
-    error.note("pieces that do not depend on each other are runs of the session");
-  error.note("a stream can be told which inputs outputs become: states={\"input\": \"output\"}");
+    error.note("for pieces that do not depend on each other, use runs of the session");
+  error.note(
+      "to feed an output back as an input of the next piece, name both: states={\"input\": "
+      "\"output\"}");
   return error;
 }
 

@@ -27,7 +27,7 @@ std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& l
     return Refusal(fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what),
                    loop.node);
   };
-  if (loop.is_compiled_whole()) return holds("a loop that is compiled by itself");
+  if (loop.is_compiled_whole()) return holds("a loop that is compiled on its own");
   for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
     if (control->is_dynamic() || control->is_object())
       return holds("a loop whose trip count or condition has a size that depends on data");
@@ -43,7 +43,7 @@ std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& l
   if (states_move || slices_move || rows_move)
     return holds("a loop over values whose sizes depend on data");
   if (std::ranges::any_of(loop.stacked, &BoundStacked::open))
-    return holds("a loop of which only the run knows how many rows it stacks");
+    return holds("a loop that stacks a number of rows known only at run time");
   if (loop.trip_count < 0 && !slices_agree(binding, loop))
     return holds("a loop over sequences of different lengths");
   return std::nullopt;
@@ -126,7 +126,7 @@ class BodyCheck {
         return holds(binding_.object_calls[instruction.index].node,
                      "which reads or makes a sequence, an optional or a string");
       case Op::trap:
-        return "holds a part that cannot run";
+        return "holds a part that always fails";
       case Op::dynamic_call:
         return holds(binding_.dynamic_calls[instruction.index].call.node,
                      "whose sizes depend on data");
@@ -308,8 +308,8 @@ void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, st
   PerStepCode& found = loop.per_step;
   if (const std::size_t count = last - loop.body; count > kMaxStatementsOfBody) {
     found.refusal =
-        Refusal(fmt::format("has {} instructions, {} are the most that are compiled at once", count,
-                            kMaxStatementsOfBody));
+        Refusal(fmt::format("has {} instructions, more than the limit of {} for compiling at once",
+                            count, kMaxStatementsOfBody));
     return;
   }
   BodyCheck check(ctx.builder.binding());
@@ -317,8 +317,9 @@ void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, st
   if (!found.refusal) found.refusal = why_not_over_values(*ctx.plan, loop);
   if (found.refusal) return find_outlined_regions(ctx.builder, loop, index);
   if (const BytesOfCode bytes = bytes_of_code(ctx.builder, check, loop); bytes.all > bytes.max) {
-    found.refusal = Refusal(fmt::format(
-        "has operands of {} bytes, {} are the most of a compiled body", bytes.all, bytes.max));
+    found.refusal = Refusal(
+        fmt::format("has operands of {} bytes, more than the limit of {} for a compiled body",
+                    bytes.all, bytes.max));
     return;
   }
   for (const auto* spots : {&check.spots, &check.spots_in_parts})

@@ -57,7 +57,7 @@ Expected<Location> control_operand(BindContext& ctx, ir::NodeId node, ir::ValueI
                                    std::string_view what) {
   const tensor::Type& type = ctx.values.type(id);
   if (type.is_static() && type.shape().elements() != 1)
-    return fail(Code::invalid_argument, "{}: the {} {} has {} elements, 1 is needed",
+    return fail(Code::invalid_argument, "{}: the {} {} has {} elements, but 1 is needed",
                 ctx.module.describe(node), what, ctx.module.describe(id), type.shape().elements());
   return ctx.values.at(id);
 }

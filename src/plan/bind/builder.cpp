@@ -127,9 +127,9 @@ Location BindingBuilder::new_constant(const tensor::Tensor& value, bool of_plan)
 
 std::vector<BufferId> BindingBuilder::buffers_of(const Spot& spot) const {
   if (spot.buffer != kNone) return {spot.buffer};
-  const auto behind = buffers_behind_.find(spot.slot);
-  if (behind == buffers_behind_.end()) return {};
-  return {behind->second.begin(), behind->second.end()};
+  const auto found = buffers_behind_.find(spot.slot);
+  if (found == buffers_behind_.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 std::uint32_t BindingBuilder::emit(Op op, std::uint32_t index) {

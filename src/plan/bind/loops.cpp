@@ -126,8 +126,8 @@ void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
   const double step = step_nanoseconds(ctx.builder.binding(), loop);
   if (step > kMaxNanosecondsBetweenPolls && !code.refusal)
     code.refusal = code.steps_between_polls > 0
-                       ? "holds loops that take too long between two looks at limits"
-                       : "holds parts that take too long between two looks at limits";
+                       ? "holds loops that take too long between two polls of the limits"
+                       : "holds parts that take too long between two polls of the limits";
   code.steps_to_compile =
       ctx.plan->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
 }
@@ -146,14 +146,14 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
         return port.slices.part > 1 && port.slices.part == port.slices.stride;
       });
   if (groups)
-    loop.notes.remarks = fmt::format("; its steps are groups of {}", loop.scanned[0].slices.part);
-  loop.notes.remarks += "; its steps are taken in parallel where they are long";
+    loop.notes.remarks = fmt::format("; each step is a group of {}", loop.scanned[0].slices.part);
+  loop.notes.remarks += "; long steps run in parallel";
   loop.notes.strategy += loop.notes.remarks;
   loop.parallel = ParallelSteps{.carried = *std::move(roles),
                                 .nanoseconds = whole_step_nanoseconds(ctx.builder.binding(), loop)};
   if (loop.per_step.inner_steps >= kMinStepsApart)
     loop.per_step.refusal = Refusal(
-        fmt::format("holds loops of {} steps, which become code", loop.per_step.inner_steps));
+        fmt::format("holds loops of {} steps, which are compiled", loop.per_step.inner_steps));
 }
 
 }  // namespace

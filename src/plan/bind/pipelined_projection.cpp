@@ -202,9 +202,9 @@ class ProjectionPipeline {
     }
     // The note of the blocks is of this port.
     const bool noted = rows < steps && std::ranges::count(loop_.blocks.ports, true) == 1;
-    loop_.notes.rows_made +=
-        noted ? ", beside the steps"
-              : fmt::format("; rows of {} are made beside the steps", ctx_.module.describe(value));
+    loop_.notes.rows_made += noted ? ", pipelined with the steps"
+                                   : fmt::format("; rows of {} are pipelined with the steps",
+                                                 ctx_.module.describe(value));
     return true;
   }
 

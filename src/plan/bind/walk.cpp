@@ -89,7 +89,7 @@ Expected<void> bind_node(BindContext& ctx, ir::NodeId id) {
   if (node.op == &ir::branch_op) return bind_branch(ctx, id);
   constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();
   if (node.inputs.size() > kMaxOperands || node.outputs.size() > kMaxOperands)
-    return fail(Code::unsupported, "{}: {} operands and {} results, a node may have {}",
+    return fail(Code::unsupported, "{}: {} operands and {} results, but a node may have {}",
                 ctx.module.describe(id), node.inputs.size(), node.outputs.size(), kMaxOperands);
   if (touches_objects(ctx, node) || node.op->reference == nullptr) return bind_object(ctx, id);
   bool dynamic = false;

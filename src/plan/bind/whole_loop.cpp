@@ -55,10 +55,10 @@ std::string key_of(const jit::LoopSource& source) {
 /// Returns the average time of kernels per element, over the program's instructions.
 double nanoseconds_of(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
-  const auto halves = static_cast<double>(std::ranges::count_if(
+  const auto f16_count = static_cast<double>(std::ranges::count_if(
       program.instrs,
       [](const tensor::ScalarInstr& instr) { return tensor::is_half(instr.dtype); }));
-  return nanoseconds_per_element(halves / count);
+  return nanoseconds_per_element(f16_count / count);
 }
 
 /// From how many steps on compiling the body pays: `at_once` in each of many executions, `in_all`
@@ -92,13 +92,13 @@ double step_nanoseconds_of(const BodyProgram& body) {
 /// Returns why a body is too large to be one function, whatever the number of steps.
 std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states) {
   if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
-    return Refusal(fmt::format("{} operations, {} are the most that are compiled at once", size,
-                               kMaxCompiledInstructions));
+    return Refusal(fmt::format("{} operations, more than the limit of {} for compiling at once",
+                               size, kMaxCompiledInstructions));
   if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenPolls)
-    return "a step takes too long between two looks at limits";
+    return "a step takes too long between two polls of the limits";
   if (const std::size_t registers = jit::vector_registers(active_isa());
       states > kMaxStatesOfRegister * registers)
-    return Refusal(fmt::format("{} states do not stay in {} registers", states, registers));
+    return Refusal(fmt::format("{} states do not fit in {} registers", states, registers));
   return std::nullopt;
 }
 
@@ -176,7 +176,7 @@ class WholeLoopSource {
       const ir::ValueId output = node_.outputs[ports_.carried + i];
       const tensor::Type& row = ctx_.values.type(body_.yields[ports_.first_stacked_yield() + i]);
       if (!has_known_rows(ctx_, loop_, i)) {
-        if (!has_open_rows(ctx_, node_, i)) return "rows have no place of their own";
+        if (!has_open_rows(ctx_, node_, i)) return "rows have no memory of their own";
         source_.stacked.push_back(lanes_of_row(row, 1));
         continue;
       }
@@ -187,7 +187,7 @@ class WholeLoopSource {
       if (!stride)
         return Refusal("the rows of " + ctx_.module.describe(output) + " have no single stride");
       // Lanes of rows that no step makes need no distinct addresses.
-      if (*stride == 0 && rows.dims.elements() > 1) return "it takes no step";
+      if (*stride == 0 && rows.dims.elements() > 1) return "it takes no steps";
       source_.stacked.push_back(lanes_of_row(row, *stride));
     }
     return std::nullopt;
@@ -220,7 +220,7 @@ std::string when_compiled(const PlanOptions& options, const BoundLoop& loop, con
   if (!may_end_early && !has_open_end) return {};
   return has_keep_going
              ? fmt::format("compiled once it has taken {} steps: {}", min_steps(options), work)
-             : fmt::format("compiled from {} on, stepped before: {}",
+             : fmt::format("stepped below {}, compiled from then on: {}",
                            counted(whole.steps_at_once, "step"), work);
 }
 
@@ -260,7 +260,7 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
   // Loops inside of others are counted in the code of these.
   if (loop.trip_count >= 0 && !pays && (is_inner || loop.trip_count == 0)) return std::nullopt;
   if (ports.has_keep_going && built.lanes != 1)
-    return "a condition that is evaluated per step, over several lanes";
+    return "a condition evaluated at every step, with several lanes";
   form.captured.assign(body.args.begin(), body.args.begin() + ports.captured);
   form.captured.insert(form.captured.end(), built.constants.begin(), built.constants.end());
   jit::LoopSource source =

@@ -1,4 +1,4 @@
-// Machine code for bodies and for parts of them.
+// Compiles bodies and outlined regions, through the plan's code cache.
 #include <utility>
 
 #include "plan/codegen/body_source.h"

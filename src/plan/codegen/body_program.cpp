@@ -57,10 +57,10 @@ std::optional<Refusal> BodyProgram::add_constants(const ir::Region& body) {
   return std::nullopt;
 }
 
-/// Every value has one element or as many as there are lanes.
+/// Checks that the value has one element or one per lane; the first larger value sets `lanes`.
 std::optional<Refusal> BodyProgram::admit(ir::ValueId id) {
   if (!type(id).is_tensor() || type(id).dtype == DType::string)
-    return Refusal(module_.describe_result(id) + " is no tensor of numbers", producer(id));
+    return Refusal(module_.describe_result(id) + " is not a numeric tensor", producer(id));
   if (!type(id).is_static())
     return Refusal("the size of " + module_.describe_result(id) + " depends on data", producer(id));
   const std::int64_t elements = type(id).shape().elements();
@@ -73,7 +73,8 @@ std::optional<Refusal> BodyProgram::admit(ir::ValueId id) {
   return std::nullopt;
 }
 
-/// The register of a value, -1 if it has none. Constants of one element enter the program here.
+/// Returns the register of a value, or -1. A one-element constant becomes an instruction on its
+/// first use.
 ir::Reg BodyProgram::read(ir::ValueId id) {
   const auto entry = registers_.find(id.index);
   if (entry != registers_.end()) return entry->second;

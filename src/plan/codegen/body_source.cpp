@@ -68,7 +68,8 @@ class BodyMaker {
     return body;
   }
 
-  /// Describes only instructions [first, last). Values that others touch too stay in memory.
+  /// Describes only instructions [first, last). Values that other instructions also use stay in
+  /// memory.
   Expected<Body> make_outlined_region(std::uint32_t first, std::uint32_t last) {
     const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
     const auto is_buffer = [&](std::int32_t slot) {
@@ -76,7 +77,7 @@ class BodyMaker {
     };
     Body body;
     SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
-    // Slots that are set must be the run's, too, when the code returns: as those that move.
+    // The run must see the slots that the code sets once it returns, just like slots that move.
     add_set_slots(body.source.statements, body.source.moves);
     return body;
   }
@@ -105,7 +106,8 @@ class BodyMaker {
     }
     SCANLOOM_CHECK_OK(run(parts, Stage::place, options_));
     if (const std::int64_t emitted = emitted_of(parts.parts); emitted > kMaxEmittedOfBody)
-      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+      return fail(Code::unsupported,
+                  "{} takes {} operations of machine code, more than the limit of {}",
                   describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     parts.extents = step_extents(binding_, loop_);
     SCANLOOM_CHECK_OK(run(parts, Stage::share, options_));
@@ -118,8 +120,8 @@ class BodyMaker {
     return {};
   }
 
-  /// Instructions [first, last) as few parts. Nests are not read in pieces where code would take
-  /// too much for that.
+  /// Returns instructions [first, last) as few parts. If nests that are read in pieces would take
+  /// too much code, they are not split.
   Expected<BodyParts> as_nests(std::uint32_t first, std::uint32_t last, BodyParts body) {
     add_range(first, last, false, body.parts);
     std::vector<Part> given;
@@ -132,7 +134,7 @@ class BodyMaker {
     return body;
   }
 
-  /// Keeps only the trace of the last attempt.
+  /// Runs the passes. The trace keeps only the last attempt.
   Expected<void> shrink(BodyParts& body) const {
     if (trace_ != nullptr) trace_->steps.clear();
     SCANLOOM_CHECK_OK(run(body, Stage::shrink, options_));
@@ -143,7 +145,7 @@ class BodyMaker {
     return std::ranges::any_of(parts, [](const Part& part) { return part.whole.has_value(); });
   }
 
-  // The planner bounds how deep statements nest.
+  // The recursion is bounded: the planner limits the depth of statements.
   static void add_set_slots(const std::vector<Statement>& statements,
                             std::vector<loopnest::SlotMove>& moves) {
     for (const Statement& statement : statements) {
@@ -154,7 +156,7 @@ class BodyMaker {
     }
   }
 
-  /// Instructions [first, last) as parts. Binding has bounded how deep blocks nest.
+  /// Appends instructions [first, last) as parts. Binding limits the depth of blocks.
   void add_range(std::uint32_t first, std::uint32_t last, bool in_branch,
                  std::vector<Part>& parts) {
     for (std::uint32_t at = first; at < last; at = end_of_block(binding_, at)) {
@@ -248,7 +250,7 @@ class BodyMaker {
     return part;
   }
 
-  /// It touches what the call does, which it may become.
+  /// Uses the same slots as the call, because it may turn back into that call.
   [[nodiscard]] Part part_of_dynamic_slice(const CallView& view, std::uint32_t index,
                                            SlicedNest picked) const {
     Part part = part_of_call(view, index);
@@ -258,7 +260,7 @@ class BodyMaker {
     return part;
   }
 
-  /// All of a value.
+  /// Adds a use of the entire value.
   void add_use(const Spot& spot, std::vector<Use>& uses) const {
     if (!spot.present()) return;
     const Layout& where = binding_.layouts[static_cast<std::size_t>(spot.layout)];
@@ -268,7 +270,7 @@ class BodyMaker {
     uses.push_back(use_of(all, {where.dims.begin(), where.dims.end()}));
   }
 
-  /// A use of everything that a slot may point to, for a statement that sets the slot.
+  /// Returns a use of everything that the slot may point to, for a statement that sets the slot.
   static Use all_of(std::int32_t slot) {
     constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
     return {slot, -kFar, kFar};
@@ -294,8 +296,8 @@ class BodyMaker {
     return part;
   }
 
-  /// What is inside of a block, as the block's own. Values are kept in memory: the block may be one
-  /// of two, or its last step's may be read.
+  /// Turns the parts inside a block into its statements and adds their uses to the block. Their
+  /// values stay in memory, because another region, or a read after the last step, may need them.
   static std::vector<Statement> close_block(std::vector<Part> parts, Part& block) {
     std::vector<Statement> statements;
     BodyParts inside{.parts = std::move(parts)};
@@ -346,7 +348,7 @@ class BodyMaker {
     if (inner.keep_going.present()) loop.keep_going = operand(inner.keep_going);
   }
 
-  /// Steps of counted loops, for each time that the statements run.
+  /// Returns the steps of counted loops per execution of the statements.
   static std::int64_t counted_steps(const std::vector<Statement>& statements) {
     std::int64_t steps = 0;
     for (const Statement& statement : statements)
@@ -413,8 +415,8 @@ class BodyMaker {
   const BoundLoop& loop_;
   NestTrace* trace_;
   loopnest::NestRunOptions options_;
-  /// Gathers and scatters by many indices are nests: long code, for each lane is an access of its
-  /// own.
+  /// Whether gathers and scatters by several indices become nests. Their code is long, because each
+  /// lane is a separate access.
   bool takes_indices_ = true;
 };
 

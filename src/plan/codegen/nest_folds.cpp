@@ -1,4 +1,4 @@
-// Reductions, arg_min, arg_max and products as nests with reductions.
+// Turns reductions, argmin, argmax and products of matrices into nests with a reduction.
 #include <algorithm>
 #include <functional>
 
@@ -19,7 +19,8 @@ using loopnest::Access;
 using loopnest::Nest;
 using tensor::ScalarOp;
 
-/// A reduction in the words of machine code.
+/// The loop-nest form of an operator's reduction: its kind, and an operation on each element
+/// before.
 struct ReducedBy {
   loopnest::Reduction::Kind kind;
   std::optional<ScalarOp> each = std::nullopt;
@@ -47,17 +48,18 @@ bool is_min_max(loopnest::Reduction::Kind kind) {
   return kind == loopnest::Reduction::Kind::max || kind == loopnest::Reduction::Kind::min;
 }
 
-/// What elements are reduced in: f16 and bf16 are widened, and rounded once at the end.
+/// Returns the type in which elements are reduced: f16 and bf16 are widened to f32 and rounded once
+/// at the end.
 DType reduced_in(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
-/// `reg` of the program as a `to`.
+/// Returns the register `reg` converted to type `to`.
 Reg as_dtype(tensor::ScalarProgram& program, Reg reg, DType to) {
   return ir::ScalarCtx(program, {}, {}).as(reg, to);
 }
 
-/// A reduction of what it reads.
+/// Returns a reduction of the elements that it reads, without an operation on each.
 loopnest::Reduction plain_reduction(loopnest::Reduction::Kind kind, DType dtype) {
   loopnest::Reduction reduction{.kind = kind,
                                 .dtype = reduced_in(dtype),
@@ -66,17 +68,17 @@ loopnest::Reduction plain_reduction(loopnest::Reduction::Kind kind, DType dtype)
   return reduction;
 }
 
-/// One result per element of the nest.
+/// Adds a reduction with one result per element of the nest.
 void add_reduction(Nest& nest, loopnest::Reduction reduction) {
   nest.program.inputs.push_back(reduction.dtype);
   nest.reductions.push_back(std::move(reduction));
 }
 
-/// Axes of an operand, divided into those that stay and those that are reduced.
+/// The axes of an operand, split into kept and reduced ones.
 struct DividedAxes {
   std::vector<std::int64_t> kept, reduced;
   Access read, write;
-  std::int64_t count = 1;  ///< how many elements each result is of
+  std::int64_t count = 1;  ///< elements that each result reduces
 };
 
 template <class IsReduced>
@@ -105,7 +107,7 @@ DividedAxes reduced_axes(const CallView& call) {
                      [&](int axis) { return tensor::is_reduced(named, axis, rank); });
 }
 
-/// What becomes of the reduction at the end; `count`: how many elements it is of.
+/// Emits the operation on the finished reduction of `count` elements, such as the mean's division.
 Reg emit_finish(ir::ScalarCtx& end, tensor::Reduction::Finish finish, std::int64_t count,
                 DType dtype) {
   switch (finish) {
@@ -150,7 +152,7 @@ std::optional<Nest> reduction_nest(const CallView& call) {
   const ReducedBy reduction = reduced_by(named->fold);
   const bool only_reduces = !reduction.each && named->finish == tensor::Reduction::Finish::none;
   if (!is_floating_point(dtype) && (!only_reduces || dtype_bytes(dtype) < 4))
-    return std::nullopt;  // computed in another type
+    return std::nullopt;  // the operator computes these in another type
   DividedAxes axes = reduced_axes(call);
   if (axes.count == 0 ||
       (is_min_max(reduction.kind) && axes.kept.empty() && axes.count > kMaxMinMaxOfNest))
@@ -167,7 +169,7 @@ std::optional<Nest> arg_min_max_nest(const CallView& call) {
   const int chosen = ops::checked_axis(attrs[0], call.layout(call.spot(0)).dims.rank());
   DividedAxes axes =
       divide_axes(call, attrs[1].integer() != 0, [&](int axis) { return axis == chosen; });
-  // One line is searched faster by the kernel.
+  // The kernel searches a single long line faster.
   if (axes.kept.empty() && axes.count > kMaxMinMaxOfNest) return std::nullopt;
   loopnest::Reduction reduction =
       plain_reduction(call.node().op == &ops::argmax_op ? loopnest::Reduction::Kind::argmax
@@ -175,7 +177,7 @@ std::optional<Nest> arg_min_max_nest(const CallView& call) {
                       call.spot(0).dtype);
   reduction.dtype = DType::i64;
   reduction.takes_last = attrs[2].integer() != 0;
-  if (axes.reduced.empty()) {  // one element: any axis that it lies on
+  if (axes.reduced.empty()) {  // every line has one element; the reduction still needs an axis
     axes.reduced.push_back(1);
     axes.read.strides.push_back(0);
   }
@@ -213,7 +215,7 @@ std::optional<Nest> product_nest(const CallView& call) {
   const std::int64_t results = axes->batch.elements() * axes->m.elements() * axes->n.elements();
   const std::int64_t products = results * axes->k.elements();
   if (products > kMaxProductOfNest || products == 0) return std::nullopt;
-  // The axes of the result as it lies, so that what reads it may join.
+  // Order the axes as in the result's memory, so that nests that read the result can be fused.
   std::vector<tensor::ContractionAxis> kept;
   for (const auto* list : {&axes->batch, &axes->m, &axes->n})
     kept.insert(kept.end(), list->view().begin(), list->view().end());

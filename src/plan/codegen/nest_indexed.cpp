@@ -1,5 +1,5 @@
-// Gathers and scatters as nests. What an index points to is another element in each run, so
-// neighbours are no vectors; but what indices are read for joins what is computed with it.
+// Turns gathers and scatters into nests. Indexed elements are not contiguous and cannot be loaded
+// as vectors, but the nest can be fused with the nests that compute on the gathered elements.
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "plan/codegen/nest_source.h"
@@ -12,13 +12,13 @@ using loopnest::DynamicIndex;
 using loopnest::Nest;
 using tensor::ScalarOp;
 
-/// A kernel that takes tuples of more indices, block by block, is as fast.
+/// For longer index tuples, the kernel, which works block by block, is as fast.
 constexpr std::int64_t kMaxIndices = 3;
 
-/// Axes of the nest in the making, each with what the operands move by along it.
+/// An axis of the nest being built, with the strides of the operands along it.
 struct Axis {
   std::int64_t size = 1;
-  std::int64_t read = 0, index = 0, write = 0;  ///< strides
+  std::int64_t read = 0, index = 0, write = 0;
 };
 
 DynamicIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& picked, DType dtype,
@@ -30,7 +30,7 @@ DynamicIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& 
           .bytes = bytes_of(dtype, picked.strides[axis])};
 }
 
-/// A copy along the axes, of which `indices` move what is read or, `into`, what is written.
+/// Returns a copy along the axes. `indices` offset its read or, with `into`, its write.
 Nest copy_of(const std::vector<Axis>& axes, Access from, Access to,
              std::vector<DynamicIndex> indices, bool into) {
   std::vector<std::int64_t> sizes;
@@ -76,7 +76,8 @@ std::vector<Nest> gathered_elements(const CallView& call) {
                   {index_of(indices, 0, from, data.dtype, along)}, false)};
 }
 
-/// Indices of the tuples along the last axis, which point into axes [first, ...) of `into`.
+/// Returns the indices of the tuples along the last axis. They index the axes of `into` from
+/// `first` on.
 std::vector<DynamicIndex> tuple_of(const CallView& call, const Layout& into, DType dtype,
                                    int first) {
   const Spot& indices = call.spot(1);
@@ -107,7 +108,8 @@ std::vector<Nest> gathered_tuples(const CallView& call) {
                   tuple_of(call, from, data.dtype, batch), false)};
 }
 
-/// Sets how a scatter combines updates with the present elements; false: it stays a call.
+/// Sets how a scatter combines updates with the existing elements. Returns false if only the kernel
+/// supports it, so that the call stays.
 bool set_update(const CallView& call, std::size_t reduction, Nest& nest) {
   const std::string& kind = call.node().attrs[reduction].text();
   const DType dtype = call.output().dtype;
@@ -171,7 +173,7 @@ std::vector<Nest> scattered_tuples(const CallView& call) {
 
 using NestsOf = std::vector<Nest> (*)(const CallView&);
 
-/// All operands of these are there. nullptr: another operator.
+/// Returns nullptr for other operators. These operators have no optional operands.
 NestsOf nests_by_operator(const ir::OpDef* op) {
   if (op == &ops::gather_op) return gathered;
   if (op == &ops::gather_elements_op) return gathered_elements;

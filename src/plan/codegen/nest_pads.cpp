@@ -1,4 +1,5 @@
-// Pads as nests: a copy of what is inside, and one of the value or of an edge for each side.
+// Turns pads into nests: one that copies the input, and one per side that writes the value or
+// repeats an edge.
 #include <algorithm>
 #include <cstring>
 
@@ -16,10 +17,10 @@ using tensor::ScalarOp;
 
 enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
-/// Edges of three axes and more are left to the kernel.
+/// Maximum nests of a pad, enough for two padded axes. The kernel handles more.
 constexpr std::size_t kMaxPadParts = 9;
 
-/// Neighbours on an axis of the result: they come from `first` on, or from nowhere.
+/// Adjacent elements on an axis of the result: read from `first` on, or outside the input.
 struct Run {
   std::int64_t to = 0, count = 0, first = 0, step = 0;
   bool is_outside = false;
@@ -40,7 +41,7 @@ std::int64_t number_at(const CallView& call, const Spot& spot, std::int64_t i) {
   return wide;
 }
 
-/// Elements in front of the first one, by axis; none where only the run knows.
+/// Returns the number of elements before the first one, by axis; nullopt if only the run knows it.
 std::optional<std::vector<std::int64_t>> begins_of(const CallView& call, int rank) {
   const Spot *const pads = &call.spot(kPads), *const axes = call.optional_input(kAxes);
   if (call.constant(*pads) == nullptr || (axes != nullptr && call.constant(*axes) == nullptr))
@@ -79,7 +80,8 @@ class PadNests {
   }
 
  private:
-  /// All parts that begin with these runs: one where they lie outside. It recurses by axis.
+  /// Adds all parts that begin with these runs, recursing over the axes. A run outside the input
+  /// gives a single part.
   void add(const Runs& runs) {  // NOLINT(misc-no-recursion)
     if (runs.size() == axes_.size()) return add_part(runs, false);
     for (const Run& run : axes_[runs.size()]) {
@@ -120,7 +122,7 @@ class PadNests {
       from.strides.resize(sizes.size(), 0);
       return copying(std::move(sizes), std::move(from), std::move(to));
     }
-    // All bits, also of booleans that are neither 0 nor 1.
+    // Copy bytes, so that booleans other than 0 and 1 keep their bits.
     if (to.dtype == DType::boolean) to.dtype = DType::u8;
     if (value != nullptr) std::memcpy(&bits, call_.constant(*value), dtype_bytes(value->dtype));
     Nest nest;

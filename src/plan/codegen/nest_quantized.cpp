@@ -1,7 +1,7 @@
-// quantize_linear and dequantize_linear as nests: element programs that read a scale, and a zero
-// point, for all elements or for one index of an axis. They compute what the operators' references
-// do: differences of integers exactly; sums with a zero point of at most 16 bits in f32, where
-// whatever is not exact is out of range.
+// Turns quantize_linear and dequantize_linear into nests: element programs that read a scale and a
+// zero point, per tensor or per index of an axis. They give the same bits as the references:
+// differences of integers are exact, and a sum with a zero point of at most 16 bits is exact in f32
+// unless it is out of range and clamped anyway.
 #include "ir/scalar_ctx.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
@@ -15,10 +15,10 @@ using loopnest::Access;
 using loopnest::Nest;
 using tensor::ScalarOp;
 
-// Operands of the call, and their registers.
+// The operands of the call, which are also their registers.
 constexpr Reg kElements = 0, kScale = 1, kZero = 2;
 
-/// A scale or zero point, which has one element or lies along `axis`.
+/// Returns an access to a scale or zero point, which has one element or one per index of `axis`.
 Access parameter(const CallView& call, Reg index, int axis) {
   const Spot& spot = call.spot(static_cast<std::size_t>(index));
   const Layout &own = call.layout(spot), &to = call.layout(call.output());

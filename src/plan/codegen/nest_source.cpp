@@ -16,10 +16,10 @@ using loopnest::Access;
 using loopnest::Nest;
 using tensor::ScalarOp;
 
-/// More runs of neighbours than that are left to the kernel.
+/// Maximum nests of a gather by constant indices. The kernel handles more runs of indices.
 constexpr std::size_t kMaxRuns = 8;
 
-/// The axes of the result that have more than one element, and an operand of its element type.
+/// Sets the nest's axes to those of the result with more than one element, and adds its write.
 void add_write(const CallView& call, Nest& nest) {
   const Layout& to = call.layout(call.output());
   Access write = first_element(call.output());
@@ -31,7 +31,7 @@ void add_write(const CallView& call, Nest& nest) {
   nest.writes.push_back(std::move(write));
 }
 
-/// An operand that is broadcast to the axes of the result that have more than one element.
+/// Returns a read of the operand, broadcast to the axes of the result with more than one element.
 Access broadcast(const CallView& call, const Spot& spot) {
   const Layout &from = call.layout(spot), &to = call.layout(call.output());
   Access read = first_element(spot);
@@ -44,7 +44,7 @@ Access broadcast(const CallView& call, const Spot& spot) {
   return read;
 }
 
-/// The bits of a constant of one element.
+/// Returns the bits of a one-element constant; nullopt for other operands.
 std::optional<std::uint64_t> single_constant(const CallView& call, const Spot& spot) {
   const std::byte* const first = call.constant(spot);
   std::uint64_t bits = 0;
@@ -64,7 +64,7 @@ std::vector<Nest> copy_nests(const CallView& call) {
   return {copying(std::move(nest.sizes), std::move(read), std::move(nest.writes[0]))};
 }
 
-/// The node that makes the value, if it is one of that operator.
+/// Returns the node that computes the value if it has that operator; otherwise nullptr.
 const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {
   const ir::NodeId producer = module.value(value).producer;
   return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
@@ -73,10 +73,10 @@ const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpD
 /// Maximum depth of nested maxima to search; each level doubles the number of operands.
 constexpr int kMaxLevels = 4;
 
-/// Whether no element of x - `greatest` is positive, because `greatest` is a maximum over numbers
-/// that include the element of x. Both operands of a difference are broadcast alike, and so are
-/// those of a maximum of two. A reduction of x that keeps its axes, or whose axes are put back, has
-/// x's rank. Equal lists of axes then mean the same axes, even if counted from the end.
+/// Whether no element of x - `greatest` is positive because `greatest` is a maximum over elements
+/// that include the one of x. The operands of a difference or a binary maximum are broadcast alike.
+/// A reduction of x that keeps its axes, or whose axes are inserted again, has the rank of x, so
+/// equal lists of axes mean the same axes, even if counted from the end.
 bool is_never_less(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
                    int levels = kMaxLevels) {
   if (const ir::Node* const greater = maker(module, greatest, ops::max_op))
@@ -107,8 +107,7 @@ bool is_difference_from_greatest(const ir::Module& module, ir::ValueId value) {
 
 std::vector<Nest> pointwise_nests(const CallView& call) {
   const ir::Node& node = call.node();
-  // The operands of the call are those of the node that are there. Constants become instructions,
-  // which come after all inputs.
+  // The call has only the node's present operands. Constants become instructions, after all inputs.
   std::vector<const Spot*> operands;
   for (const ir::ValueId input : node.inputs)
     if (input.valid()) operands.push_back(&call.spot(operands.size()));
@@ -138,8 +137,8 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
   return {std::move(nest)};
 }
 
-/// A copy of `from`, given its place and strides, to the part of the result that begins at `first`
-/// on `axis`.
+/// Returns a copy of `from`, which has these sizes and strides, to the part of the result that
+/// begins at index `first` of `axis`.
 Nest part_of_result(const CallView& call, Access from, const tensor::Shape& dims,
                     const tensor::Shape& strides, int axis, std::int64_t first) {
   const Layout& y = call.layout(call.output());
@@ -155,7 +154,7 @@ Nest part_of_result(const CallView& call, Access from, const tensor::Shape& dims
   return copying(std::move(sizes), std::move(from), std::move(to));
 }
 
-/// Indices that follow each other by the same step.
+/// Consecutive indices with a constant step.
 struct IndexRun {
   std::int64_t first = 0, step = 0, count = 0;
 };
@@ -178,8 +177,8 @@ std::vector<IndexRun> runs_of(const std::vector<std::int64_t>& positions) {
   return runs;
 }
 
-/// Where constant indices point on an axis of that size; nullopt where they are not constants, or
-/// one is outside.
+/// Returns constant indices as positions on an axis of that size; nullopt if they are not constants
+/// or one is out of range.
 std::optional<std::vector<std::int64_t>> constant_positions(const CallView& call, const Spot& spot,
                                                             std::int64_t size) {
   const std::byte* const first = call.constant(spot);
@@ -206,7 +205,7 @@ std::optional<std::vector<std::int64_t>> constant_positions(const CallView& call
 }  // namespace
 
 Nest copying(std::vector<std::int64_t> sizes, Access from, Access to) {
-  // All bits, also of booleans that are neither 0 nor 1.
+  // Copy bytes, so that booleans other than 0 and 1 keep their bits.
   if (to.dtype == DType::boolean) from.dtype = to.dtype = DType::u8;
   Nest nest;
   nest.sizes = std::move(sizes);
@@ -279,7 +278,7 @@ bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to) {
 
 namespace {
 
-/// A tuple of one index, and no batch.
+/// Whether the call has one index, for the first axis, and no batch.
 bool is_index_of_first_axis(const CallView& call) {
   const Layout& indices = call.layout(call.spot(1));
   if (indices.dims.elements() != 1) return false;
@@ -287,7 +286,7 @@ bool is_index_of_first_axis(const CallView& call) {
   return call.node().op != &ops::gather_nd_op || attr.integer() == 0;
 }
 
-/// Writing, or adding, one slice to where the result lies already.
+/// Returns a nest that writes or adds one slice in place.
 std::optional<SlicedNest> written_nest(const CallView& call) {
   const Spot &data = call.spot(0), &updates = call.spot(2);
   const std::string& reduction = call.node().attrs[0].text();
@@ -340,13 +339,13 @@ std::optional<SlicedNest> dynamic_slice_nest(const CallView& call) {
                 .bytes = bytes_of(data.dtype, from.strides[axis])};
   std::vector<std::int64_t> sizes;
   Access read = first_element(data), write = first_element(call.output());
-  // The axes of the index, each of one element, stand where the chosen one was.
-  const int behind = to.dims.rank() - from.dims.rank();
+  // The axes of the index, each of size 1, replace the chosen axis.
+  const int added = to.dims.rank() - from.dims.rank();
   for (int i = 0; i < from.dims.rank(); ++i) {
     if (i == axis || from.dims[i] == 1) continue;
     sizes.push_back(from.dims[i]);
     read.strides.push_back(from.strides[i]);
-    write.strides.push_back(to.strides[i < axis ? i : i + behind]);
+    write.strides.push_back(to.strides[i < axis ? i : i + added]);
   }
   made.nest = copying(std::move(sizes), std::move(read), std::move(write));
   return made;

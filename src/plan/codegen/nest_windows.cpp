@@ -1,5 +1,5 @@
-// Writing to a window of a state where it lies, as nests. Slices must be constants, which say where
-// the window begins and how large it is; indices move it as a whole.
+// Turns in-place writes to a window of a state into nests. The slices must be constants, which fix
+// where the window begins and its size; indices shift the window at run time.
 #include <cstring>
 
 #include "ops/index/scatter_slice.h"
@@ -14,7 +14,7 @@ using loopnest::Nest;
 using tensor::ScalarOp;
 namespace window = ops::scatter_slice;
 
-/// Element `i` of a list of integers whose value binding knows.
+/// Returns element `i` of a constant list of integers.
 std::int64_t constant_integer(const CallView& call, const Spot& spot, std::int64_t i) {
   const Layout& layout = call.layout(spot);
   const std::byte* const at =
@@ -32,10 +32,10 @@ std::int64_t constant_integer(const CallView& call, const Spot& spot, std::int64
 
 struct Window {
   ir::ViewOf part;        ///< without the picked axes
-  tensor::Shape updates;  ///< strides of what is written, along the part's axes
+  tensor::Shape updates;  ///< strides of the updates along the part's axes
 };
 
-/// nullopt: not in place, or not all of it is known.
+/// Returns nullopt if the write is not in place or the slices are not all constants.
 std::optional<Window> window_of(const CallView& call) {
   const Spot &data = call.spot(window::kData), &updates = call.spot(window::kUpdates);
   if (call.is_copy() || !updates_in_place(call.node().op, data, call.output())) return std::nullopt;
@@ -59,7 +59,8 @@ std::optional<Window> window_of(const CallView& call) {
   const int missing = dims.rank() - from.dims.rank();
   for (int i = 0; i < from.dims.rank(); ++i) {
     if (from.dims[i] == 1) continue;
-    if (from.dims[i] != dims[missing + i]) return std::nullopt;  // the kernel says so
+    if (from.dims[i] != dims[missing + i])
+      return std::nullopt;  // an error, which the kernel reports
     found.updates[missing + i] = from.strides[i];
   }
   return found;
@@ -137,7 +138,7 @@ std::vector<Nest> indexed_window(const CallView& call, std::int32_t index) {
   const Spot &data = call.spot(window::kData), &indices = call.spot(window::kIndices);
   const Layout &layout = call.layout(data), &list = call.layout(indices);
   const std::string& kind = call.node().attrs[window::kReduction].text();
-  if (kind != "none") {  // as nests that write by index have it
+  if (kind != "none") {  // nests that write by index take the updated element from `update`
     nest->reads.pop_back();
     nest->update = {.inputs = {data.dtype, data.dtype}, .instrs = {}, .results = {}};
     nest->update.results = {

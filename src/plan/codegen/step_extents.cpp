@@ -5,7 +5,7 @@
 namespace scanloom::plan {
 namespace {
 
-/// Adds the extent of the step axis: neighbours on an outer axis are at least that far apart.
+/// Adds the extent of the step axis. Adjacent indices of an outer axis are at least that far apart.
 void add_extent(const Binding& binding, SlotId slot, const Spot& whole, std::int64_t axis,
                 loopnest::StepExtents& extents) {
   if (!whole.present() || whole.is_dynamic() || whole.is_object()) return;

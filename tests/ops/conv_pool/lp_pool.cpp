@@ -169,7 +169,7 @@ std::vector<Sample> lp_pool_second_part() {
                  {"ceil_mode", 0},
                  {"kernel", std::vector<std::int64_t>{6}},
                  {"p", 2.0}},
-       .error = "a window over 6 elements does not fit the 3 of spatial axis 0"},
+       .error = "a window over 6 elements does not fit into the 3 of spatial axis 0"},
       {.name = "wrong_kernel",
        .inputs = {f32({1, 1, 3, 3}, {1, -2, 1, -8, -7, 5, 6, -4, -8})},
        .attrs = {{"auto_pad", "explicit"},
@@ -247,7 +247,7 @@ std::vector<Sample> lp_pool_third_part() {
                  {"ceil_mode", 0},
                  {"kernel", std::vector<std::int64_t>{2}},
                  {"p", 0.0}},
-       .error = "p is 0, not above 0"},
+       .error = "p is 0, but must be above 0"},
   };
 }
 

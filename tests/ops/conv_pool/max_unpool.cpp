@@ -44,7 +44,7 @@ std::vector<Sample> max_unpool_samples() {
                   i64({4}, {1, 1, 3, 5})},
        .attrs = {{"kernel", std::vector<std::int64_t>{2, 2}},
                  {"strides", std::vector<std::int64_t>{2, 2}}},
-       .error = "output_shape has 3 on axis 2, 4 are needed at least"},
+       .error = "output_shape has 3 on axis 2, but at least 4 are needed"},
       {.name = "unlike_indices",
        .inputs = {f32({1, 1, 2, 2}, {1, 2, 3, 4}), i64({1, 1, 1, 2}, {5, 7})},
        .attrs = {{"kernel", std::vector<std::int64_t>{2, 2}},

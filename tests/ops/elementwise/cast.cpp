@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> cast_of_reals() {
+std::vector<Sample> cast_of_floats() {
   return {
       {.name = "f32_to_i32_drops_fractions",
        .inputs = {f32({2, 3}, {1.9, -1.9, 0.5, -0.5, -0.0, 100})},
@@ -24,13 +24,13 @@ std::vector<Sample> cast_of_reals() {
       {.name = "f32_to_f16_rounds_to_even",
        .inputs = {f32({6}, {1, 2049, 2051, 65520, -65519, 1e-08})},
        .attrs = {{"to", DType::f16}},
-       .outputs = {reals(DType::f16, {6}, {1, 2048, 2052, kInf, -65504, 0})}},
+       .outputs = {floats(DType::f16, {6}, {1, 2048, 2052, kInf, -65504, 0})}},
       {.name = "f32_to_bf16_rounds_to_even",
        .inputs = {f32({3}, {1.0039062, 1.0117188, -kInf})},
        .attrs = {{"to", DType::bf16}},
-       .outputs = {reals(DType::bf16, {3}, {1, 1.015625, -kInf})}},
+       .outputs = {floats(DType::bf16, {3}, {1, 1.015625, -kInf})}},
       {.name = "f16_to_f32",
-       .inputs = {reals(DType::f16, {3}, {0.5, 65504, kNan})},
+       .inputs = {floats(DType::f16, {3}, {0.5, 65504, kNan})},
        .attrs = {{"to", DType::f32}},
        .outputs = {f32({3}, {0.5, 65504, kNan})}},
   };
@@ -90,19 +90,19 @@ std::vector<Sample> cast_narrow_saturated_and_refused() {
       {.name = "f32_to_f4e2m1",
        .inputs = {f32({6}, {0.48, 1.05, -8, 1e6, kInf, -kNan})},
        .attrs = {{"to", DType::f4e2m1}},
-       .outputs = {reals(DType::f4e2m1, {6}, {0.5, 1, -6, 6, 6, -0.0})}},
+       .outputs = {floats(DType::f4e2m1, {6}, {0.5, 1, -6, 6, 6, -0.0})}},
       {.name = "from_u4",
        .inputs = {integers(DType::u4, {2}, {15, 0})},
        .attrs = {{"to", DType::f32}},
        .outputs = {f32({2}, {15, 0})}},
       {.name = "from_f8e4m3fn",
-       .inputs = {reals(DType::f8e4m3fn, {3}, {448, -0.0, kNan})},
+       .inputs = {floats(DType::f8e4m3fn, {3}, {448, -0.0, kNan})},
        .attrs = {{"to", DType::f32}},
        .outputs = {f32({3}, {448, -0.0, kNan})}},
       {.name = "to_f8e5m2",
        .inputs = {f32({3}, {1.1, -3.5, kNan})},
        .attrs = {{"to", DType::f8e5m2}},
-       .outputs = {reals(DType::f8e5m2, {3}, {1, -3.5, kNan})}},
+       .outputs = {floats(DType::f8e5m2, {3}, {1, -3.5, kNan})}},
       {.name = "f32_to_integers_saturates",
        .inputs = {f32({5}, {300, -300, kNan, kInf, -128.9})},
        .attrs = {{"to", DType::i8}},
@@ -137,7 +137,7 @@ std::vector<Sample> cast_narrow_saturated_and_refused() {
 }  // namespace
 
 std::vector<Sample> cast_samples() {
-  std::vector<Sample> samples = cast_of_reals();
+  std::vector<Sample> samples = cast_of_floats();
   for (const auto& more : {cast_of_booleans_and_integers(), cast_narrow_saturated_and_refused()})
     samples.insert(samples.end(), more.begin(), more.end());
   return samples;

@@ -12,8 +12,8 @@ std::vector<Sample> ceil_samples() {
        .outputs = {f32({6}, {0, -0.0, kInf, -kInf, kNan, -0.0})}},
       {.name = "f64", .inputs = {f64({3}, {0.5, -1.25, 3})}, .outputs = {f64({3}, {1, -1, 3})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, -1.25})},
-       .outputs = {reals(DType::f16, {2}, {1, -1})}},
+       .inputs = {floats(DType::f16, {2}, {0.5, -1.25})},
+       .outputs = {floats(DType::f16, {2}, {1, -1})}},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };
 }

@@ -17,8 +17,8 @@ std::vector<Sample> cos_samples() {
        .outputs = {f64({3}, {0.8775825618903728, 0.3153223623952687, -0.9899924966004454})},
        .ulps = 1},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {0.87744140625, -0.4755859375})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {0.87744140625, -0.4755859375})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -17,8 +17,8 @@ std::vector<Sample> erf_samples() {
        .outputs = {f64({3}, {0.5204998778130465, -0.9229001282564582, 0.9999779095030014})},
        .ulps = 2},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 0.125})},
-       .outputs = {reals(DType::f16, {2}, {0.5205078125, 0.1402587890625})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 0.125})},
+       .outputs = {floats(DType::f16, {2}, {0.5205078125, 0.1402587890625})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -17,8 +17,8 @@ std::vector<Sample> exp_samples() {
        .outputs = {f64({3}, {1.6487212707001282, 0.2865047968601901, 20.085536923187668})},
        .ulps = 1},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {1.6484375, 36320})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {1.6484375, 36320})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

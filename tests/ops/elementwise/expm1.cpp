@@ -17,8 +17,8 @@ std::vector<Sample> expm1_samples() {
        .outputs = {f64({3}, {0.6487212707001282, -0.22119921692859512, 1.00000000005e-10})},
        .ulps = 3},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, -0.25})},
-       .outputs = {reals(DType::f16, {2}, {0.64892578125, -0.22119140625})},
+       .inputs = {floats(DType::f16, {2}, {0.5, -0.25})},
+       .outputs = {floats(DType::f16, {2}, {0.64892578125, -0.22119140625})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

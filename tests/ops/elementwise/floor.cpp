@@ -12,8 +12,8 @@ std::vector<Sample> floor_samples() {
        .outputs = {f32({6}, {0, -0.0, kInf, -kInf, kNan, -1})}},
       {.name = "f64", .inputs = {f64({3}, {0.5, -1.25, 3})}, .outputs = {f64({3}, {0, -2, 3})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, -1.25})},
-       .outputs = {reals(DType::f16, {2}, {0, -2})}},
+       .inputs = {floats(DType::f16, {2}, {0.5, -1.25})},
+       .outputs = {floats(DType::f16, {2}, {0, -2})}},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };
 }

@@ -15,8 +15,8 @@ std::vector<Sample> identity_samples() {
        .inputs = {strings({2, 2}, {"a", "", "long enough to need the heap", "b"})},
        .outputs = {strings({2, 2}, {"a", "", "long enough to need the heap", "b"})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {1, 2})},
-       .outputs = {reals(DType::f16, {2}, {1, 2})}},
+       .inputs = {floats(DType::f16, {2}, {1, 2})},
+       .outputs = {floats(DType::f16, {2}, {1, 2})}},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };
 }

@@ -21,7 +21,7 @@ std::vector<Sample> is_inf_samples() {
        .attrs = {{"detect_negative", 0}, {"detect_positive", 0}},
        .outputs = {booleans({5}, {false, false, false, false, false})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {3}, {kInf, -kInf, 65504})},
+       .inputs = {floats(DType::f16, {3}, {kInf, -kInf, 65504})},
        .attrs = {{"detect_negative", 1}, {"detect_positive", 1}},
        .outputs = {booleans({3}, {true, true, false})}},
       {.name = "empty",

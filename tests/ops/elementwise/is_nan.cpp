@@ -8,7 +8,7 @@ std::vector<Sample> is_nan_samples() {
        .inputs = {f32({2, 2}, {0, kNan, 1, kInf})},
        .outputs = {booleans({2, 2}, {false, true, false, false})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {3}, {kNan, -kInf, 1})},
+       .inputs = {floats(DType::f16, {3}, {kNan, -kInf, 1})},
        .outputs = {booleans({3}, {true, false, false})}},
       {.name = "f64",
        .inputs = {f64({2}, {kNan, -kInf})},

@@ -23,7 +23,7 @@ std::vector<Sample> less_samples() {
                   integers(DType::i8, {3}, {1, -128, -128})},
        .outputs = {booleans({3}, {true, false, false})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 2}), reals(DType::f16, {2}, {0.5, -2})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 2}), floats(DType::f16, {2}, {0.5, -2})},
        .outputs = {booleans({2}, {false, false})}},
       {.name = "empty",
        .inputs = {f32({2, 0}, {}), f32({2, 1}, {1, 2})},
@@ -33,7 +33,7 @@ std::vector<Sample> less_samples() {
        .error = "do not broadcast: sizes 3 and 2"},
       {.name = "element_types_that_differ",
        .inputs = {f32({1}, {0}), i64({1}, {0})},
-       .error = "element types f32 and i64 do not go together"},
+       .error = "element types f32 and i64 cannot be combined"},
   };
 }
 

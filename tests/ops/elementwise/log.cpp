@@ -17,8 +17,8 @@ std::vector<Sample> log_samples() {
        .outputs = {f64({3}, {-0.6931471805599453, 0.22314355131420976, 1.0986122886681098})},
        .ulps = 1},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {-0.693359375, 2.3515625})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {-0.693359375, 2.3515625})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

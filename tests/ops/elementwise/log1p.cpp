@@ -17,8 +17,8 @@ std::vector<Sample> log1p_samples() {
        .outputs = {f64({3}, {0.4054651081081644, -0.2876820724517809, 9.999999999500001e-11})},
        .ulps = 3},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, -0.25})},
-       .outputs = {reals(DType::f16, {2}, {0.405517578125, -0.28759765625})},
+       .inputs = {floats(DType::f16, {2}, {0.5, -0.25})},
+       .outputs = {floats(DType::f16, {2}, {0.405517578125, -0.28759765625})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -26,7 +26,7 @@ std::vector<Sample> min_samples() {
        .error = "do not broadcast: sizes 3 and 2"},
       {.name = "element_types_that_differ",
        .inputs = {f32({1}, {0}), i64({1}, {0})},
-       .error = "element types f32 and i64 do not go together"},
+       .error = "element types f32 and i64 cannot be combined"},
       {.name = "strings",
        .inputs = {strings({1}, {"a"}), strings({1}, {"b"})},
        .error = "not defined from element types string, string to string"},

@@ -17,8 +17,8 @@ std::vector<Sample> sigmoid_samples() {
        .outputs = {f64({3}, {0.6224593312018546, 0.22270013882530884, 0.9525741268224334})},
        .ulps = 2},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 1.5})},
-       .outputs = {reals(DType::f16, {2}, {0.62255859375, 0.8173828125})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 1.5})},
+       .outputs = {floats(DType::f16, {2}, {0.62255859375, 0.8173828125})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -17,8 +17,8 @@ std::vector<Sample> sin_samples() {
        .outputs = {f64({3}, {0.479425538604203, -0.9489846193555862, 0.1411200080598672})},
        .ulps = 1},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {0.4794921875, -0.8798828125})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {0.4794921875, -0.8798828125})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -17,8 +17,8 @@ std::vector<Sample> softplus_samples() {
        .outputs = {f64({3}, {0.9740769841801067, 0.2519290813453729, 3.048587351573742})},
        .ulps = 2},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {0.97412109375, 10.5})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {0.97412109375, 10.5})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -14,8 +14,8 @@ std::vector<Sample> sqrt_samples() {
        .inputs = {f64({3}, {0.25, 2, 3})},
        .outputs = {f64({3}, {0.5, 1.4142135623730951, 1.7320508075688772})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.25, 10.5})},
-       .outputs = {reals(DType::f16, {2}, {0.5, 3.240234375})}},
+       .inputs = {floats(DType::f16, {2}, {0.25, 10.5})},
+       .outputs = {floats(DType::f16, {2}, {0.5, 3.240234375})}},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };
 }

@@ -17,8 +17,8 @@ std::vector<Sample> tanh_samples() {
        .outputs = {f64({3}, {0.46211715726000974, -0.8482836399575129, 0.9950547536867305})},
        .ulps = 2},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {2}, {0.5, 0.0625})},
-       .outputs = {reals(DType::f16, {2}, {0.462158203125, 0.062408447265625})},
+       .inputs = {floats(DType::f16, {2}, {0.5, 0.0625})},
+       .outputs = {floats(DType::f16, {2}, {0.462158203125, 0.062408447265625})},
        .ulps = 1},
       {.name = "empty", .inputs = {f32({2, 0}, {})}, .outputs = {f32({2, 0}, {})}},
   };

@@ -26,15 +26,15 @@ std::vector<Sample> where_samples() {
        .inputs = {booleans({2}, {true, false}), strings({2}, {"a", "b"}), strings({}, {"c"})},
        .outputs = {strings({2}, {"a", "c"})}},
       {.name = "f16",
-       .inputs = {booleans({2}, {true, false}), reals(DType::f16, {2}, {0.5, 1}),
-                  reals(DType::f16, {2}, {2, -4})},
-       .outputs = {reals(DType::f16, {2}, {0.5, -4})}},
+       .inputs = {booleans({2}, {true, false}), floats(DType::f16, {2}, {0.5, 1}),
+                  floats(DType::f16, {2}, {2, -4})},
+       .outputs = {floats(DType::f16, {2}, {0.5, -4})}},
       {.name = "empty",
        .inputs = {booleans({0, 1}, {}), f32({3}, {1, 2, 3}), f32({}, {0})},
        .outputs = {f32({0, 3}, {})}},
       {.name = "element_types_that_differ",
        .inputs = {booleans({1}, {true}), f32({1}, {0}), i64({1}, {0})},
-       .error = "element types f32 and i64 do not go together"},
+       .error = "element types f32 and i64 cannot be combined"},
   };
 }
 

@@ -23,7 +23,7 @@ std::vector<Sample> gather_elements_samples() {
       {.name = "indices_too_wide",
        .inputs = {f32({2, 3}, {0, 1, 2, 3, 4, 5}), i64({1, 4}, {0, 0, 0, 0})},
        .attrs = {{"axis", 0}},
-       .error = "indices has size 4 on axis 1, data has 3"},
+       .error = "indices has size 4 on axis 1, but data has 3"},
   };
 }
 

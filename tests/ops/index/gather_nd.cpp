@@ -49,7 +49,7 @@ std::vector<Sample> gather_nd_samples() {
       {.name = "too_many_indices",
        .inputs = {f32({2, 2}, {0, 1, 2, 3}), i64({1, 3}, {0, 0, 0})},
        .attrs = {{"batch_dims", 0}},
-       .error = "indices of 3 numbers behind 0 batch axes point into data of 2 axes"},
+       .error = "indices of 3 numbers after 0 batch axes point into data of 2 axes"},
       {.name = "unlike_batches",
        .inputs = {f32({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}), i64({3, 1}, {0, 0, 0})},
        .attrs = {{"batch_dims", 1}},

@@ -56,7 +56,7 @@ std::vector<Sample> slice_samples() {
        .error = "the step along axis 0 is 0"},
       {.name = "other_counts",
        .inputs = {f32({5}, {0, 1, 2, 3, 4}), i64({1}, {1}), i64({2}, {5, 5})},
-       .error = "input 2 has 2 elements, starts has 1"},
+       .error = "input 2 has 2 elements, but starts has 1"},
       {.name = "axis_twice",
        .inputs = {f32({5, 1}, {0, 1, 2, 3, 4}), i64({2}, {1, 1}), i64({2}, {5, 5}),
                   i64({2}, {0, -2})},

@@ -60,7 +60,7 @@ std::vector<Sample> topk_samples() {
       {.name = "too_many",
        .inputs = {f32({2}, {1, 2}), i64({1}, {3})},
        .attrs = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},
-       .error = "k is 3, the axis has 2 elements"},
+       .error = "k is 3, but the axis has 2 elements"},
       {.name = "negative",
        .inputs = {f32({2}, {1, 2}), i64({1}, {-1})},
        .attrs = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},

@@ -38,7 +38,7 @@ std::vector<Sample> lu_factor_samples() {
        .inputs = {f32({3}, {0, 0, 0})},
        .error = "x has 1 axes, two at least are needed"},
       {.name = "half",
-       .inputs = {reals(DType::f16, {1, 1}, {1})},
+       .inputs = {floats(DType::f16, {1, 1}, {1})},
        .error = "x holds f16, but must hold f32 or f64"},
   };
 }

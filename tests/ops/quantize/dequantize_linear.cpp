@@ -26,16 +26,16 @@ std::vector<Sample> dequantize_linear_samples() {
        .attrs = {{"axis", 0}},
        .outputs = {f32({2}, {8388608, -1.5})}},
       {.name = "half",
-       .inputs = {integers(DType::i8, {2}, {3, -7}), reals(DType::f16, {}, {0.0999755859375}),
+       .inputs = {integers(DType::i8, {2}, {3, -7}), floats(DType::f16, {}, {0.0999755859375}),
                   integers(DType::i8, {}, {1})},
        .attrs = {{"axis", 0}},
-       .outputs = {reals(DType::f16, {2}, {0.199951171875, -0.7998046875})}},
+       .outputs = {floats(DType::f16, {2}, {0.199951171875, -0.7998046875})}},
       {.name = "one_scale_in_a_vector",
        .inputs = {u8({3}, {1, 2, 3}), f32({1}, {0.5})},
        .attrs = {{"axis", 0}},
        .outputs = {f32({3}, {0.5, 1, 1.5})}},
       {.name = "from_f8",
-       .inputs = {reals(DType::f8e4m3fn, {3}, {1, -448, 0.0625}), f32({}, {2})},
+       .inputs = {floats(DType::f8e4m3fn, {3}, {1, -448, 0.0625}), f32({}, {2})},
        .attrs = {{"axis", 0}},
        .outputs = {f32({3}, {2, -896, 0.125})}},
       {.name = "empty",
@@ -45,7 +45,7 @@ std::vector<Sample> dequantize_linear_samples() {
       {.name = "types_differ",
        .inputs = {u8({2}, {0, 0}), f32({}, {1}), integers(DType::i8, {}, {0})},
        .attrs = {{"axis", 0}},
-       .error = "zero has elements of type i8, x of type u8"},
+       .error = "zero has elements of type i8, but x of type u8"},
   };
 }
 

@@ -215,7 +215,7 @@ std::vector<Sample> rnn_third_part() {
                   f32({1, 1, 1}, {-0.125})},
        .attrs =
            {{"direction", "forward"}, {"hidden_size", 1}, {"layout", 0}, {"activations", "Elu:x"}},
-       .error = "'x' is no parameter of activation 'Elu'"},
+       .error = "'x' is not a parameter of activation 'Elu'"},
       {.name = "too_many_parameters",
        .inputs = {f32({2, 1, 1}, {-1, -0.5}), f32({1, 1, 1}, {-0.5}), f32({1, 1, 1}, {0.4375})},
        .attrs = {{"direction", "forward"},

@@ -20,7 +20,7 @@ std::vector<Sample> sum_to_samples() {
        .error = "axis 1 of x has 3 elements, which do not add up to 2"},
       {.name = "more_axes",
        .inputs = {x, i64({3}, {1, 2, 3})},
-       .error = "the shape has 3 axes, x only 2"},
+       .error = "the shape has 3 axes, but x has only 2"},
   };
 }
 

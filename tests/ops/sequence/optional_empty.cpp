@@ -15,7 +15,7 @@ std::vector<Sample> optional_empty_samples() {
       {.name = "nested_too_deep",
        .inputs = {},
        .attrs = {{"dtype", DType::f32}, {"wraps", std::vector<std::int64_t>(8, 0)}},
-       .error = "8 levels are the most"},
+       .error = "the limit is 8 levels"},
   };
 }
 

@@ -18,7 +18,7 @@ std::vector<Sample> sequence_construct_samples() {
        .outputs = {sequence({sequence({f32({}, {1})}), sequence({f32({}, {2}), f32({}, {3})})})}},
       {.name = "types_differ",
        .inputs = {f32({}, {1}), i64({}, {1})},
-       .error = "item 1 is i64[], the items of the sequence are f32[]"},
+       .error = "item 1 is i64[], but the items of the sequence are f32[]"},
       {.name = "nothing", .inputs = {}, .error = "a sequence needs an item"},
   };
 }

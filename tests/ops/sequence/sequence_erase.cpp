@@ -21,7 +21,7 @@ std::vector<Sample> sequence_erase_samples() {
        .error = "position 1 is outside [-1, 1)"},
       {.name = "of_nothing",
        .inputs = {empty_sequence(DType::f32)},
-       .error = "nothing can be taken from a sequence of 0 items"},
+       .error = "no item can be erased from a sequence of 0 items"},
   };
 }
 

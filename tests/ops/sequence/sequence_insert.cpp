@@ -30,10 +30,10 @@ std::vector<Sample> sequence_insert_samples() {
        .error = "position -1 is outside [0, 0]"},
       {.name = "two_positions",
        .inputs = {sequence({i64({}, {1})}), i64({}, {2}), i64({2}, {0, 0})},
-       .error = "the position has 2 elements, 1 is needed"},
+       .error = "the position has 2 elements, but 1 is needed"},
       {.name = "not_a_tensor",
        .inputs = {sequence({f32({}, {1})}), sequence({f32({}, {2})})},
-       .error = "the item to insert is sequence(f32[]), the items of the sequence are f32[]"},
+       .error = "the item to insert is sequence(f32[]), but the items of the sequence are f32[]"},
   };
 }
 

@@ -31,7 +31,7 @@ std::vector<Sample> concat_samples() {
       {.name = "ranks_differ",
        .inputs = {f32({2, 1}, {0, 1}), f32({3}, {0, 1, 2})},
        .attrs = {{"axis", 0}},
-       .error = "input 1 has 1 axes, others have 2"},
+       .error = "input 1 has 1 axes, but others have 2"},
   };
 }
 

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 std::vector<Sample> constant_of_shape_samples() {
   return {
-      {.name = "reals",
+      {.name = "floats",
        .inputs = {i64({2}, {2, 3})},
        .attrs = {{"value", f32({1}, {1.5})}},
        .outputs = {f32({2, 3}, {1.5, 1.5, 1.5, 1.5, 1.5, 1.5})}},

@@ -64,7 +64,7 @@ std::vector<Sample> pad_samples() {
       {.name = "unknown_mode",
        .inputs = {f32({2}, {0, 1}), i64({2}, {1, 1})},
        .attrs = {{"mode", "mirror"}},
-       .error = "no padding of mode 'mirror'"},
+       .error = "unknown padding mode 'mirror'"},
       {.name = "value_of_two_axes",
        .inputs = {f32({2}, {0, 1}), i64({2}, {1, 1}), f32({1, 1}, {7})},
        .attrs = {{"mode", "constant"}},

@@ -10,7 +10,7 @@ std::vector<Sample> range_samples() {
       {.name = "down",
        .inputs = {i32({}, {3}), i32({}, {-2}), i32({}, {-2})},
        .outputs = {i32({3}, {3, 1, -1})}},
-      {.name = "reals",
+      {.name = "floats",
        .inputs = {f32({}, {1}), f32({}, {2}), f32({}, {0.25})},
        .outputs = {f32({4}, {1, 1.25, 1.5, 1.75})}},
       {.name = "nothing",

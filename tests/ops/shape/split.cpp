@@ -27,7 +27,7 @@ std::vector<Sample> split_samples() {
       {.name = "negative_size",
        .inputs = {f32({2}, {0, 1}), i64({1}, {-1})},
        .attrs = {{"axis", 0}},
-       .error = "part 0 has size -1, less than 0"},
+       .error = "part 0 has size -1, but must have at least 0"},
   };
 }
 

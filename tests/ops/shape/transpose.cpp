@@ -28,7 +28,7 @@ std::vector<Sample> transpose_samples() {
        .inputs = {f32({2, 3, 4}, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                   12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})},
        .attrs = {{"perm", std::vector<std::int64_t>{0, 1}}},
-       .error = "perm names 2 axes, the input has 3"},
+       .error = "perm names 2 axes, but the input has 3"},
       {.name = "counted_from_the_end",
        .inputs = {counted(DType::f32, {2, 3})},
        .attrs = {{"perm", std::vector<std::int64_t>{-1, 0}}},

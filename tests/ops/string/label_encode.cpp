@@ -16,7 +16,7 @@ std::vector<Sample> label_encode_samples() {
                  {"values", strings({2}, {"one", "two"})},
                  {"default", strings({}, {"_Unused"})}},
        .outputs = {strings({3}, {"two", "_Unused", "one"})}},
-      {.name = "reals_with_one_zero_and_one_nan",
+      {.name = "floats_with_one_zero_and_one_nan",
        .inputs = {f32({4}, {-0.0, kNan, 1, 2})},
        .attrs = {{"keys", f32({3}, {0, kNan, 1})},
                  {"values", f32({3}, {10, 20, 30})},
@@ -29,11 +29,11 @@ std::vector<Sample> label_encode_samples() {
       {.name = "counts_differ",
        .inputs = {i64({1}, {1})},
        .attrs = {{"keys", i64({2}, {1, 2})}, {"values", f32({1}, {1})}, {"default", f32({}, {0})}},
-       .error = "2 keys stand against 1 values"},
+       .error = "there are 2 keys, but 1 values"},
       {.name = "another_type",
        .inputs = {i32({1}, {1})},
        .attrs = {{"keys", i64({1}, {1})}, {"values", f32({1}, {1})}, {"default", f32({}, {0})}},
-       .error = "x is i32, the keys are i64"},
+       .error = "x is i32, but the keys are i64"},
   };
 }
 

@@ -28,11 +28,11 @@ std::vector<Sample> regex_full_match_samples() {
       {.name = "no_pattern",
        .inputs = {strings({1}, {"a"})},
        .attrs = {{"pattern", "(a"}},
-       .error = "the pattern '(a' is no RE2 expression"},
+       .error = "the pattern '(a' is not an RE2 expression"},
       {.name = "repeated_too_often",
        .inputs = {strings({1}, {"a"})},
        .attrs = {{"pattern", "((a{100}){100}){100}"}},
-       .error = "is no RE2 expression"},
+       .error = "is not an RE2 expression"},
   };
 }
 

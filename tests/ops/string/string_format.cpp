@@ -13,7 +13,7 @@ std::vector<Sample> string_format_samples() {
            {5}, {"0.1", "0.3333333333333333", "1000000000000000.0", "123456.789", "-inf"})}},
       {.name = "nan", .inputs = {f32({}, {kNan})}, .outputs = {strings({}, {"nan"})}},
       {.name = "f16",
-       .inputs = {reals(DType::f16, {3}, {0.0999755859375, 65504, 2})},
+       .inputs = {floats(DType::f16, {3}, {0.0999755859375, 65504, 2})},
        .outputs = {strings({3}, {"0.1", "65500.0", "2.0"})}},
       {.name = "i64",
        .inputs = {i64({2}, {std::numeric_limits<std::int64_t>::min(), 7})},

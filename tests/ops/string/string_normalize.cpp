@@ -27,7 +27,7 @@ std::vector<Sample> string_normalize_samples() {
       {.name = "two_rows",
        .inputs = {strings({2, 1}, {"a", "b"})},
        .attrs = {{"change", "none"}, {"sensitive", 1}},
-       .error = "x is string[2,1], must have one axis"},
+       .error = "x is string[2,1], but must have one axis"},
       {.name = "strange_change",
        .inputs = {strings({1}, {"a"})},
        .attrs = {{"change", "title"}, {"sensitive", 1}},

@@ -68,15 +68,15 @@ std::vector<Sample> tfidf_samples() {
       {.name = "columns_too_few",
        .inputs = {i64({2}, {5, 6})},
        .attrs = pooled("TF", 1, 2, 0, {}, {0, 4}, {0, 1}),
-       .error = "the pool holds 7 grams, 2 columns are named"},
+       .error = "the pool holds 7 grams, but 2 columns are named"},
       {.name = "no_whole_grams",
        .inputs = {i64({2}, {5, 6})},
        .attrs = pooled("TF", 1, 2, 0, {}, {0, 5}),
-       .error = "5 elements of the pool are no grams of 2"},
+       .error = "5 elements of the pool are not a multiple of grams of 2"},
       {.name = "grams_too_long",
        .inputs = {i64({2}, {5, 6})},
        .attrs = pooled("TF", 1, 3, 0),
-       .error = "grams have 1 to 3 elements, the pool has those of 1 to 2"},
+       .error = "grams have 1 to 3 elements, but the pool has grams of 1 to 2"},
   };
 }
 

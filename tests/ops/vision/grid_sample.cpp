@@ -190,14 +190,14 @@ std::vector<Sample> grid_sample_errors() {
                   f32({1, 2, 3, 2}, {1.25, 1.25, -0.375, -0.25, 0, -1.25, -1.125, 0.875, 0.75, -1,
                                      0.375, 0.375})},
        .attrs = {{"mode", "spline"}, {"padding", "zeros"}, {"align_corners", 0}},
-       .error = "there is no mode 'spline'"},
+       .error = "unknown mode 'spline'"},
       {.name = "unknown_padding",
        .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
                                      -7, 7, 8, 8, 1, -3, 2, 5, -4, -6, 7, 4}),
                   f32({1, 2, 3, 2}, {1.25, 1.25, -0.375, -0.25, 0, -1.25, -1.125, 0.875, 0.75, -1,
                                      0.375, 0.375})},
        .attrs = {{"mode", "linear"}, {"padding", "ones"}, {"align_corners", 0}},
-       .error = "there is no padding 'ones'"},
+       .error = "unknown padding 'ones'"},
   };
 }
 

@@ -101,7 +101,7 @@ std::vector<Sample> max_roi_pool_second_part() {
                        3,   14,  15,  9,   -19, -4,  12,  1,   -13}),
                   f32({1, 5}, {2, 0, 0, 1, 1})},
        .attrs = {{"height", 1}, {"width", 1}, {"spatial_scale", 1.0}},
-       .error = "region 0 lies in an image outside the 2 of x"},
+       .error = "region 0 names an image outside the 2 images of x"},
       {.name = "four_numbers",
        .inputs = {f32({2, 2, 6, 6},
                       {-15, -15, 11,  -1,  3,   4,   8,   -19, -1,  -15, -4,  17,  1,   -18, 1,
@@ -131,7 +131,7 @@ std::vector<Sample> max_roi_pool_second_part() {
                        3,   14,  15,  9,   -19, -4,  12,  1,   -13}),
                   f32({1, 5}, {0, 0, 0, 0, 0})},
        .attrs = {{"height", 0}, {"width", 1}, {"spatial_scale", 1.0}},
-       .error = "the result is 0 by 1, at least 1 is needed"},
+       .error = "the result is 0 by 1, but at least 1 is needed"},
   };
 }
 

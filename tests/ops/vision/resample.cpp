@@ -452,7 +452,7 @@ std::vector<Sample> resample_fifth_part() {
                  {"antialias", 0},
                  {"exclude_outside", 0},
                  {"extrapolation", 0.0}},
-       .error = "there is no mode 'spline'"},
+       .error = "unknown mode 'spline'"},
   };
 }
 
@@ -467,7 +467,7 @@ std::vector<Sample> resample_sixth_part() {
                  {"antialias", 0},
                  {"exclude_outside", 0},
                  {"extrapolation", 0.0}},
-       .error = "there are no coordinates 'polar'"},
+       .error = "unknown coordinates 'polar'"},
       {.name = "no_region",
        .inputs = {f32({2}, {1, 2}), i64({}, {4}), f64({}, {2})},
        .attrs = {{"axis", 0},

@@ -215,7 +215,7 @@ std::vector<Sample> roi_align_third_part() {
                  {"sampling_ratio", 0},
                  {"spatial_scale", 1.0},
                  {"half_pixel", 1}},
-       .error = "region 0 needs more than 4096 samples along a cell"},
+       .error = "region 0 needs more than 4096 samples per cell"},
       {.name = "unknown_mode",
        .inputs = {f32({2, 2, 5, 6},
                       {7,   -17, 7,   -20, -6,  -9,  17,  9,   6,   -1,  -9, 14,  17,  -12, -11,

@@ -94,13 +94,13 @@ TEST_F(Builder, BlockCodeIsTakenOutOfTheList) {
 }
 
 TEST_F(Builder, ReadsThroughASlotThatMovesTouchTheBuffersBehindIt) {
-  const Location behind = buffer();
-  Location slice = behind;
+  const Location whole = buffer();
+  Location slice = whole;
   slice.spot.slot = builder.new_slot();
   slice.spot.buffer = kNone;
   EXPECT_TRUE(builder.buffers_of(slice.spot).empty());
   emit({slice}, {});
-  EXPECT_EQ(builder.buffers_of(slice.spot), behind.buffers);
+  EXPECT_EQ(builder.buffers_of(slice.spot), whole.buffers);
 }
 
 TEST_F(Builder, OnlyStridedOperandsAreCopied) {

@@ -41,7 +41,7 @@ void optional_empty(NodeEmitter& node) {
 }
 
 void sequence_construct(NodeEmitter& node) {
-  if (!node.in_type(0).is_tensor()) return node.refuse("of items that are no tensors");
+  if (!node.in_type(0).is_tensor()) return node.refuse("of items that are not tensors");
   node.finish("SequenceConstruct");
 }
 

@@ -81,7 +81,7 @@ void deform_conv(NodeEmitter& node) {
 void lp_pool(NodeEmitter& node) {
   const double p = node.attr("p").real();
   if (p != static_cast<double>(static_cast<std::int64_t>(p)))
-    return node.refuse("with p " + std::to_string(p) + ", which is no whole number");
+    return node.refuse("with p " + std::to_string(p) + ", which is not an integer");
   Attributes attributes = pool_attributes(node);
   attributes.push_back(attribute("p", static_cast<std::int64_t>(p)));
   node.finish("LpPool", attributes);

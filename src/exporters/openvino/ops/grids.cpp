@@ -56,9 +56,9 @@ void write_affine_grid(NodeWriter& out) {
             ? known_coordinates(out,
                                 (*tensor::to_integers(*known))[static_cast<std::size_t>(axis + 2)])
             : coordinates(out, out.gather(sizes, out.number(axis), 0, i64));
-    NodeWriter::Ints behind;
-    for (int i = 1; i < spatial - axis; ++i) behind.push_back(i);
-    return as_column(behind.empty() ? at : out.unsqueeze(at, behind, f64));
+    NodeWriter::Ints trailing;
+    for (int i = 1; i < spatial - axis; ++i) trailing.push_back(i);
+    return as_column(trailing.empty() ? at : out.unsqueeze(at, trailing, f64));
   };
   std::vector<Output> columns;
   for (int axis = spatial - 1; axis >= 0; --axis) columns.push_back(coordinate(axis));

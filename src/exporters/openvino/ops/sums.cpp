@@ -166,13 +166,13 @@ Output around_axis(NodeWriter& out, Output x, DType dtype) {
                                 {out.binary("Less", given, out.list({0}), DType::boolean),
                                  out.binary("Add", given, rank, i64), given},
                                 i64);
-  const Output behind = out.binary("Add", axis, out.list({1}), i64);
+  const Output after = out.binary("Add", axis, out.list({1}), i64);
   const auto product = [&](Output start, Output stop) {
     return out.layer("ReduceProd", 1, {out.slice(sizes, 0, start, stop, 1, i64), out.list({0})},
                      i64, {{"keep_dims", "true"}});
   };
   const Output shape = out.concat(
-      {product(out.list({0}), axis), product(axis, behind), product(behind, rank)}, 0, i64);
+      {product(out.list({0}), axis), product(axis, after), product(after, rank)}, 0, i64);
   return out.reshape(x, shape, dtype);
 }
 

@@ -43,9 +43,9 @@ AttentionInputs attention_inputs(Composer& c) {
   if (c.ok() && rank > 4)
     c.refuse(invalid_model("{} has {} axes, not 3 or 4", c.ctx().describe_input(0), rank));
   if (inputs.past_key.valid() != inputs.past_value.valid())
-    c.refuse(invalid_model("of inputs 4 and 5, past key and past value, there is only one"));
+    c.refuse(invalid_model("only one of inputs 4 and 5, past key and past value, is given"));
   if (inputs.past_key.valid() && inputs.valid_keys.valid())
-    c.refuse(invalid_model("input 6 cannot stand with a past key"));
+    c.refuse(invalid_model("input 6 cannot be combined with a past key"));
   inputs.packed = rank == 3;
   if (!inputs.packed) {
     for (const char* name : {"q_num_heads", "kv_num_heads"}) c.ctx().ignore(name);
@@ -102,7 +102,7 @@ ValueId attention_bias(Composer& c, const AttentionInputs& in, ValueId keys) {
   const std::int64_t left = c.integer("left_window_size", -1);
   const std::int64_t right = c.integer("right_window_size", -1);
   if (left < -1 || right < -1)
-    c.refuse(invalid_model("the windows are {} and {}, at least -1 is needed", left, right));
+    c.refuse(invalid_model("the windows are {} and {}, but at least -1 is needed", left, right));
   ValueId bias;
   const auto limit = [&](ValueId part) { bias = bias.valid() ? c.add(bias, part) : part; };
   if (in.mask.valid()) limit(mask_bias(c, in.mask, keys, dtype));
@@ -241,7 +241,7 @@ void check_reach(Composer& c, ValueId starts, ValueId written, ValueId size) {
   const ValueId beyond = c.max(c.sub(end, size), c.number(0));
   const ValueId outside = c.sub(beyond, c.reduce_all(all, "min"));
   c.op(ops::check_equal_op, {outside, c.number(0)},
-       {{"text", "the update reaches {} elements outside the cache, {} are allowed"}});
+       {{"text", "the update reaches {} elements outside the cache, but {} are allowed"}});
 }
 
 }  // namespace

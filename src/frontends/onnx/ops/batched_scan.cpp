@@ -32,9 +32,9 @@ Expected<ValueId> batched_operand(NodeCtx& ctx, std::size_t i, const std::string
   SCANLOOM_TRY(const ValueId value, ctx.in(static_cast<int>(i) + 1));
   const Type& type = ctx.type(value);
   if (!type.is_tensor())
-    return invalid_model("{} is {}, a tensor is needed", words, describe_elements(type));
+    return invalid_model("{} is {}, but a tensor is needed", words, describe_elements(type));
   if (type.ranked && type.rank() < axes)
-    return invalid_model("{} has {} axes, at least {} are needed", words, type.rank(), axes);
+    return invalid_model("{} has {} axes, but at least {} are needed", words, type.rank(), axes);
   return value;
 }
 
@@ -43,8 +43,9 @@ Expected<ValueId> sequence_lengths(NodeCtx& ctx) {
   if (!lengths.valid()) return lengths;
   const Type& type = ctx.type(lengths);
   if (!type.is_tensor() || type.dtype != DType::i64 || (type.ranked && type.rank() != 1))
-    return invalid_model("{}, the lengths of the sequences, is {} of {} axes, int64 of 1 is needed",
-                         ctx.describe_input(0), describe_elements(type), type.rank());
+    return invalid_model(
+        "{}, the lengths of the sequences, is {} of {} axes, but int64 of 1 is needed",
+        ctx.describe_input(0), describe_elements(type), type.rank());
   return lengths;
 }
 
@@ -155,11 +156,10 @@ Expected<void> BatchedScan::cut_sequences(NodeCtx& ctx, ValueId length) {
   const ValueId zero = builder_->constant(tensor::Tensor::scalar<std::int64_t>(0));
   SCANLOOM_TRY(ValueId nearest, op(ops::max_op, {length, zero}));
   SCANLOOM_TRY(nearest, op(ops::min_op, {nearest, all_steps_}));
-  SCANLOOM_TRY(steps_,
-               op(ops::check_equal_op, {length, nearest},
-                  {{"text",
-                    "input 0 says that a sequence has {} steps, the nearest that is possible is "
-                    "{}"}}));
+  SCANLOOM_TRY(
+      steps_,
+      op(ops::check_equal_op, {length, nearest},
+         {{"text", "input 0 gives a sequence {} steps, but the nearest possible number is {}"}}));
   SCANLOOM_TRY(const ValueId end, as_list(steps_));
   for (std::size_t i = 0; i < scanned_.size(); ++i) {
     if (directions_[i] == 0) continue;  // a forward input just leaves its last elements unread
@@ -248,7 +248,7 @@ Expected<void> BatchedScan::finish(NodeCtx& ctx, std::vector<BodyResult> results
     const ValueId next = body.value(i);
     const Type initial = ctx.type(states_[i]);
     if (ctx.type(next).dtype != initial.dtype || ctx.type(next).wraps != initial.wraps)
-      return invalid_model("{} is {} before the first step, the body makes it {}",
+      return invalid_model("{} is {} before the first step, but the body makes it {}",
                            ir::describe_carried(module, inner_, i), describe_elements(initial),
                            describe_elements(ctx.type(next)));
     yields.push_back(next);
@@ -258,7 +258,7 @@ Expected<void> BatchedScan::finish(NodeCtx& ctx, std::vector<BodyResult> results
     const ValueId row = body.value(counts_.states + i);
     Type rows = ctx.type(row);
     if (!rows.is_tensor())
-      return invalid_model("{} is {}, only tensors can be stacked",
+      return invalid_model("{} is {}, but only tensors can be stacked",
                            body_.describe_output(counts_.states + i), describe_elements(rows));
     if (rows.ranked) rows.dims.insert(rows.dims.begin(), steps_dim_);
     yields.push_back(row);

@@ -60,7 +60,7 @@ Expected<std::int64_t> wanted_number(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::string name, ctx.text("to", ""));
   const auto* const found = std::ranges::find(kTypeNames, name);
   if (found == std::end(kTypeNames))
-    return invalid_model("attribute 'to' is '{}', which names no element type", name);
+    return invalid_model("attribute 'to' is '{}', which is not an element type", name);
   return found - std::begin(kTypeNames);
 }
 
@@ -71,7 +71,8 @@ Expected<void> emit_cast(NodeCtx& ctx, ValueId x, DType to) {
       saturate == 0 && overflow != std::end(kOverflows))
     return emit_overflowing_cast(ctx, x, *overflow);
   if (round_mode != "up" && to == DType::f8e8m0)
-    return fail(Code::unsupported, "casts to {} that round '{}'", dtype_onnx_name(to), round_mode);
+    return fail(Code::unsupported, "casts to {} with rounding '{}'", dtype_onnx_name(to),
+                round_mode);
   const DType from = ctx.type(x).dtype;
   if (from != to && to == DType::string) return ctx.emit(ops::string_format_op, {x});
   if (from != to && from == DType::string) return ctx.emit(ops::string_parse_op, {x}, {{"to", to}});

@@ -53,7 +53,7 @@ bool can_scan(Composer& c, const ComposedLoop& loop) {
     if (!c.ok()) return false;
     const tensor::Type& type = c.ctx().type(scanned.value);
     if (!type.ranked || type.rank() <= scanned.axis)
-      c.refuse(fail(Code::unsupported, "the sizes of its inputs do not fit each other"));
+      c.refuse(fail(Code::unsupported, "the sizes of its inputs do not match"));
   }
   return c.ok();
 }

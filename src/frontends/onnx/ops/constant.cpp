@@ -30,10 +30,10 @@ constexpr std::pair<std::string_view, AttributeKind> kForms[] = {
 Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, AttributeKind form) {
   switch (form) {
     case AttributeKind::tensor:
-      if (attribute.tensors.empty()) return invalid_model("attribute 'value' holds nothing");
+      if (attribute.tensors.empty()) return invalid_model("attribute 'value' is empty");
       return ctx.reading().tensors.read(attribute.tensors.front());
     case AttributeKind::sparse_tensor:
-      if (attribute.sparse.empty()) return invalid_model("attribute 'sparse_value' holds nothing");
+      if (attribute.sparse.empty()) return invalid_model("attribute 'sparse_value' is empty");
       return ctx.reading().tensors.read(attribute.sparse.front());
     case AttributeKind::real:
       return Tensor::scalar<float>(attribute.real);
@@ -56,7 +56,7 @@ Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, Attribu
     case AttributeKind::types:
       break;
   }
-  return fail(Code::internal, "no form of a constant");
+  return fail(Code::internal, "not a form of constant");
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Expected<void> convert_constant(NodeCtx& ctx) {
   for (const auto& [name, form] : kForms) {
     if (!ctx.has_attribute(name)) continue;
     if (!found.empty())
-      return invalid_model("attributes '{}' and '{}' both give its value", found, name);
+      return invalid_model("attributes '{}' and '{}' both specify its value", found, name);
     found = name;
     SCANLOOM_TRY(const AttributeProto* const attribute, ctx.attribute(name, form));
     SCANLOOM_TRY(Tensor value, ctx.reading().tensors.once(attribute, [&, kind = form] {
@@ -74,7 +74,7 @@ Expected<void> convert_constant(NodeCtx& ctx) {
     }));
     ctx.set_constant(0, std::move(value));
   }
-  if (found.empty()) return invalid_model("no attribute gives its value");
+  if (found.empty()) return invalid_model("no attribute specifies its value");
   return {};
 }
 
@@ -86,7 +86,7 @@ Expected<void> convert_constant_of_shape(NodeCtx& ctx) {
   if (attribute != nullptr && !attribute->tensors.empty()) {
     SCANLOOM_TRY(value, ctx.reading().tensors.read(attribute->tensors.front()));
     if (value.elements() != 1)
-      return invalid_model("attribute 'value' has {} elements, 1 is needed", value.elements());
+      return invalid_model("attribute 'value' has {} elements, but 1 is needed", value.elements());
   }
   return ctx.emit(ops::constant_of_shape_op, {shape}, {{"value", std::move(value)}});
 }

@@ -54,7 +54,7 @@ Expected<std::int64_t> block_of(NodeCtx& ctx, ValueId x, std::initializer_list<i
   for (const int axis : axes) {
     const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
     if (size.is_constant() && size.value() % divisor != 0)
-      return invalid_model("{} has size {} on axis {}, which {} does not divide",
+      return invalid_model("{} has size {} on axis {}, which is not divisible by {}",
                            ctx.describe_input(0), size.value(), axis, divisor);
   }
   return block;

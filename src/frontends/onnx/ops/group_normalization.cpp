@@ -88,7 +88,7 @@ Expected<void> convert_lrn(NodeCtx& ctx) {
   const double alpha = c.real("alpha", static_cast<double>(1e-4f));
   const double beta = c.real("beta", 0.75), bias = c.real("bias", 1);
   SCANLOOM_TRY(const std::int64_t size, ctx.required_integer("size"));
-  if (size < 1) return invalid_model("attribute 'size' is {}, at least 1 is needed", size);
+  if (size < 1) return invalid_model("attribute 'size' is {}, but at least 1 is needed", size);
   // A window cannot cover more than all channels.
   const std::int64_t channels = c.known_size(x, 1);
   const std::int64_t most = channels > 0 ? channels - 1 : size;

@@ -37,7 +37,7 @@ class OpenIf : public OpenNode {
 Expected<void> check_condition(NodeCtx& ctx, ir::ValueId condition) {
   const tensor::Type& type = ctx.type(condition);
   if (!type.is_tensor() || type.dtype != DType::boolean)
-    return invalid_model("{} is {}, a boolean is needed", ctx.describe_input(0),
+    return invalid_model("{} is {}, but a boolean is needed", ctx.describe_input(0),
                          describe_elements(type));
   return check_one_element(ctx.describe_input(0), type);
 }

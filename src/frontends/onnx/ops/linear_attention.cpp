@@ -139,7 +139,8 @@ Expected<void> convert_causal_conv_with_state(NodeCtx& ctx) {
   const std::int64_t channels = c.known_size(weight, 0);
   SCANLOOM_CHECK_OK(c.done());
   if (channels < 1)
-    return fail(Code::unsupported, "the number of channels of {} is not known when reading",
+    return fail(Code::unsupported,
+                "the number of channels of {} is not known when the model is read",
                 ctx.describe_input(1));
   const ValueId kept = c.sub(c.dim(weight, 2), c.number(1));
   const ValueId before =

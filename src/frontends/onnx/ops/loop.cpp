@@ -40,7 +40,7 @@ class OpenLoop : public OpenNode {
 
 Expected<void> check_single(const std::string& what, const Type& type, DType dtype) {
   if (!type.is_tensor() || type.dtype != dtype)
-    return invalid_model("{} is {}, {} is needed", what, describe_elements(type),
+    return invalid_model("{} is {}, but {} is needed", what, describe_elements(type),
                          dtype_onnx_name(dtype));
   return check_one_element(what, type);
 }
@@ -58,7 +58,7 @@ Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
   if (!has_condition_) {
     // Warns because other implementations obey the condition, so results may differ.
     ctx.reading().diagnostics.warning(
-        fmt::format("onnx: {}: it has no condition operand, so the condition that its body makes, "
+        fmt::format("onnx: {}: it has no condition operand, so the condition computed by its body, "
                     "body output 0, is ignored",
                     ctx.module().describe(loop_)));
     return {};
@@ -92,7 +92,7 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     }
     const Type& type = ctx.type(next);
     if (type.dtype != initial.dtype || type.wraps != initial.wraps)
-      return invalid_model("{} is {} before the first step, the body makes it {}",
+      return invalid_model("{} is {} before the first step, but the body makes it {}",
                            ir::describe_carried(module, loop_, i), describe_elements(initial),
                            describe_elements(type));
     yields.push_back(next);
@@ -115,7 +115,7 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     const ValueId row = body.value(i);
     Type stacked = ctx.type(row);
     if (!stacked.is_tensor())
-      return invalid_model("body output {} is {}, only tensors can be stacked", i,
+      return invalid_model("body output {} is {}, but only tensors can be stacked", i,
                            describe_elements(stacked));
     if (stacked.ranked) stacked.dims.insert(stacked.dims.begin(), module.dims.fresh());
     yields.push_back(row);

@@ -72,7 +72,7 @@ Expected<void> convert_imputer(NodeCtx& ctx) {
   for (const char* name : {"imputed_value_int64s", "imputed_value_floats", "replaced_value_int64",
                            "replaced_value_float"})
     ctx.ignore(name);
-  if (c.known_size(value, 0) == 0) return invalid_model("it has no values to put in");
+  if (c.known_size(value, 0) == 0) return invalid_model("it has no replacement values");
   return c.emit(c.where(missing, c.cast(value, dtype), x));
 }
 

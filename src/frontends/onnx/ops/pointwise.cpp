@@ -63,7 +63,7 @@ constexpr SameOp kSameOps[] = {
 Expected<void> convert_pointwise(NodeCtx& ctx) {
   const auto* const same = std::ranges::find(kSameOps, ctx.op_type(), &SameOp::op_type);
   if (same == std::end(kSameOps))
-    return fail(Code::internal, "'{}' has no operator of the same meaning", ctx.op_type());
+    return fail(Code::internal, "'{}' has no equivalent operator", ctx.op_type());
   std::vector<ir::ValueId> operands;
   for (int i = 0; i < ctx.input_count(); ++i) {
     SCANLOOM_TRY(const ir::ValueId operand, ctx.in(i));

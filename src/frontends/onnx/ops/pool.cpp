@@ -19,8 +19,8 @@ Expected<std::vector<std::int64_t>> kernel_of(NodeCtx& ctx, ValueId x) {
     if (!ctx.has_attribute("kernel_shape"))
       return invalid_model("attribute 'kernel_shape' is missing");
     if (type.ranked && type.rank() != static_cast<int>(kernel.size()) + 2)
-      return invalid_model("attribute 'kernel_shape' has {} sizes, {} has {} axes", kernel.size(),
-                           ctx.describe_input(0), type.rank());
+      return invalid_model("attribute 'kernel_shape' has {} sizes, but {} has {} axes",
+                           kernel.size(), ctx.describe_input(0), type.rank());
     return kernel;
   }
   if (!type.ranked || type.rank() < 3) return invalid_model("attribute 'kernel_shape' is missing");
@@ -50,7 +50,7 @@ Expected<double> norm_order(NodeCtx& ctx) {
     SCANLOOM_TRY(const std::int64_t order, ctx.integer("p", 2));
     p = static_cast<double>(order);
   }
-  if (!(p > 0)) return invalid_model("attribute 'p' is {}, not above 0", p);
+  if (!(p > 0)) return invalid_model("attribute 'p' is {}, but must be above 0", p);
   return p;
 }
 

@@ -22,7 +22,7 @@ Expected<QuantizeParameters> parameters(NodeCtx& ctx) {
   QuantizeParameters result;
   SCANLOOM_TRY(result.block, ctx.integer("block_size", 0));
   if (result.block < 0)
-    return invalid_model("attribute 'block_size' is {}, less than 0", result.block);
+    return invalid_model("attribute 'block_size' is {}, but must be at least 0", result.block);
   SCANLOOM_TRY(result.axis, ctx.integer("axis", 1));
   return result;
 }

@@ -37,8 +37,8 @@ ValueId given_shape(Composer& c) {
 DType real_dtype(Composer& c, DType fallback) {
   const DType dtype = c.dtype_attribute("dtype", fallback);
   if (c.ok() && !is_floating_point(dtype))
-    c.refuse(
-        invalid_model("attribute 'dtype' is {}, a real type is needed", dtype_onnx_name(dtype)));
+    c.refuse(invalid_model("attribute 'dtype' is {}, but a floating-point type is needed",
+                           dtype_onnx_name(dtype)));
   return dtype;
 }
 

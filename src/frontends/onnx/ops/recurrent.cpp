@@ -44,7 +44,7 @@ Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   SCANLOOM_TRY(auto beta, ctx.floats("activation_beta"));
   if (names.empty()) return std::string();
   if (names.size() != count)
-    return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),
+    return invalid_model("attribute 'activations' has {} names, but {} are needed", names.size(),
                          count);
   Parameters alphas(std::move(alpha)), betas(std::move(beta));
   std::string joined;

@@ -54,7 +54,8 @@ Expected<ReducedAxes> reduced_axes(NodeCtx& ctx) {
 Expected<void> convert_reduce(NodeCtx& ctx) {
   const auto* const kind =
       std::ranges::find(kKinds, ctx.op_type(), &std::pair<std::string_view, const char*>::first);
-  if (kind == std::end(kKinds)) return fail(Code::internal, "no reduction '{}'", ctx.op_type());
+  if (kind == std::end(kKinds))
+    return fail(Code::internal, "unknown reduction '{}'", ctx.op_type());
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(ReducedAxes axes, reduced_axes(ctx));
   SCANLOOM_TRY(const std::int64_t keep, ctx.integer("keepdims", 1));

@@ -68,7 +68,7 @@ Expected<ValueId> scaled_size(NodeCtx& ctx, ValueId x, std::int64_t axis, ValueI
 Expected<AxisPlan> plan_of_factor(NodeCtx& ctx, ValueId x, std::int64_t axis, ValueId factor,
                                   std::optional<double> known) {
   if (known && !(*known > 0 && *known < 1e15))
-    return invalid_model("the scale of axis {} is {}, not above 0", axis, *known);
+    return invalid_model("the scale of axis {} is {}, but must be above 0", axis, *known);
   AxisPlan plan;
   plan.factor = known;
   SCANLOOM_TRY(const ValueId narrow, ctx.cast(factor, DType::f32));
@@ -266,7 +266,8 @@ Expected<void> convert_resize(NodeCtx& ctx) {
   const bool old = ctx.version() < 11;
   const int factors = old ? 1 : 2, sizes = 3;
   const bool by_size = !old && !is_missing(ctx, sizes);
-  if (by_size && !is_missing(ctx, factors)) return invalid_model("both scales and sizes are given");
+  if (by_size && !is_missing(ctx, factors))
+    return invalid_model("both scales and sizes are specified");
   std::vector<AxisPlan> plans;
   if (by_size) {
     SCANLOOM_TRY(plans, plans_of_sizes(ctx, x, axes, sizes));

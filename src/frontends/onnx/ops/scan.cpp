@@ -69,7 +69,7 @@ Expected<void> OpenScan::finish_stacked(NodeCtx& ctx, std::size_t i, ValueId row
   const std::size_t output = counts_.states + i;
   Type type = ctx.type(row);
   if (!type.is_tensor())
-    return invalid_model("{} is {}, only tensors can be stacked", body_.describe_output(output),
+    return invalid_model("{} is {}, but only tensors can be stacked", body_.describe_output(output),
                          describe_elements(type));
   const std::int64_t axis = lists_.output_axes[i];
   std::optional<int> rank = type.ranked ? std::optional(type.rank()) : std::nullopt;
@@ -100,7 +100,7 @@ Expected<void> OpenScan::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     const ValueId next = body.value(i);
     const Type initial = ctx.type(module.node(loop_).inputs[first_input + i]);
     if (ctx.type(next).dtype != initial.dtype || ctx.type(next).wraps != initial.wraps)
-      return invalid_model("{} is {} before the first step, the body makes it {}",
+      return invalid_model("{} is {} before the first step, but the body makes it {}",
                            ir::describe_carried(module, loop_, i), describe_elements(initial),
                            describe_elements(ctx.type(next)));
     yields.push_back(next);
@@ -136,7 +136,7 @@ Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t st
                             shown_name(ctx.site().node.inputs[static_cast<std::size_t>(position)]));
   input.slice = ctx.type(input.value);
   if (!input.slice.is_tensor())
-    return invalid_model("{} is {}, a tensor is needed", input.words,
+    return invalid_model("{} is {}, but a tensor is needed", input.words,
                          describe_elements(input.slice));
   std::optional<int> rank;
   if (input.slice.ranked) {

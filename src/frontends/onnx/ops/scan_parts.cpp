@@ -18,11 +18,11 @@ std::string without_braces(std::string text) {
 Expected<ScanCounts> ScanCounts::of(NodeCtx& ctx, int first_input) {
   SCANLOOM_TRY(const std::int64_t scanned, ctx.required_integer("num_scan_inputs"));
   if (scanned < 1)
-    return invalid_model("attribute 'num_scan_inputs' is {}, at least 1 is needed", scanned);
+    return invalid_model("attribute 'num_scan_inputs' is {}, but at least 1 is needed", scanned);
   const int inputs = std::max(ctx.input_count() - first_input, 0);
   if (scanned > inputs)
-    return invalid_model("attribute 'num_scan_inputs' is {}, the node has {} inputs{}", scanned,
-                         inputs, first_input == 0 ? "" : " beside sequence_lens");
+    return invalid_model("attribute 'num_scan_inputs' is {}, but the node has {} inputs{}", scanned,
+                         inputs, first_input == 0 ? "" : " besides sequence_lens");
   ScanCounts counts;
   counts.scanned = static_cast<std::size_t>(scanned);
   counts.states = static_cast<std::size_t>(inputs) - counts.scanned;
@@ -38,8 +38,8 @@ Expected<std::vector<std::int64_t>> scan_list(NodeCtx& ctx, const char* name, st
   if (!ctx.has_attribute(name)) return std::vector<std::int64_t>(count, 0);
   SCANLOOM_TRY(auto values, ctx.integers(name));
   if (values.size() != count)
-    return invalid_model("attribute '{}' has {} entries, the node has {} {}", name, values.size(),
-                         count, of);
+    return invalid_model("attribute '{}' has {} entries, but the node has {} {}", name,
+                         values.size(), count, of);
   return values;
 }
 
@@ -48,7 +48,7 @@ Expected<std::vector<std::int64_t>> scan_directions(NodeCtx& ctx, const char* na
   SCANLOOM_TRY(auto values, scan_list(ctx, name, count, of));
   for (std::size_t i = 0; i < count; ++i)
     if (values[i] != 0 && values[i] != 1)
-      return invalid_model("attribute '{}' has {} at position {}, a direction is 0 or 1", name,
+      return invalid_model("attribute '{}' has {} at position {}, but must be 0 or 1", name,
                            values[i], i);
   return values;
 }

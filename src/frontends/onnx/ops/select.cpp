@@ -97,7 +97,7 @@ Expected<void> convert_split(NodeCtx& ctx) {
   }
   SCANLOOM_TRY(const std::int64_t count, ctx.integer("num_outputs", ctx.output_count()));
   if (count != ctx.output_count())
-    return invalid_model("attribute 'num_outputs' is {}, the node has {} outputs", count,
+    return invalid_model("attribute 'num_outputs' is {}, but the node has {} outputs", count,
                          ctx.output_count());
   std::vector<ValueId> operands = {x};
   if (sizes.valid()) operands.push_back(sizes);

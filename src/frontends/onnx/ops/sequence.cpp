@@ -57,7 +57,7 @@ Expected<void> convert_concat_from_sequence(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t axis, ctx.required_integer("axis"));
   SCANLOOM_TRY(const std::int64_t new_axis, ctx.integer("new_axis", 0));
   if (new_axis != 0 && new_axis != 1)
-    return invalid_model("attribute 'new_axis' is {}, must be 0 or 1", new_axis);
+    return invalid_model("attribute 'new_axis' is {}, but must be 0 or 1", new_axis);
   return ctx.emit(ops::sequence_concat_op, {sequence}, {{"axis", axis}, {"new_axis", new_axis}});
 }
 

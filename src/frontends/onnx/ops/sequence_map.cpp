@@ -41,7 +41,8 @@ Expected<ValueId> OpenSequenceMap::add_result(NodeCtx& ctx, BodyResult& body, st
   const ValueId item = body.value(i);
   const Type type = ctx.type(item);
   if (!type.is_tensor())
-    return invalid_model("body output {} is {}, a tensor is needed", i, describe_elements(type));
+    return invalid_model("body output {} is {}, but a tensor is needed", i,
+                         describe_elements(type));
   SCANLOOM_TRY(const ValueId empty, ctx.op(ops::sequence_empty_op, {}, {{"dtype", type.dtype}}));
   const Type sequence = ctx.type(empty);
   module.node(loop_).inputs.push_back(empty);
@@ -110,7 +111,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
     inputs.push_back(input);
   }
   if (!is_sequence(ctx.type(inputs[0])))
-    return invalid_model("{} is {}, a sequence is needed", ctx.describe_input(0),
+    return invalid_model("{} is {}, but a sequence is needed", ctx.describe_input(0),
                          describe_elements(ctx.type(inputs[0])));
   const Captures captures(ctx);
   SCANLOOM_TRY(const ValueId length, common_length(ctx, inputs));

@@ -70,7 +70,7 @@ Expected<void> convert_tile_1(NodeCtx& ctx, ValueId x) {
 Expected<void> convert_tile(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   if (ctx.version() < 6) return convert_tile_1(ctx, x);
-  if (ctx.has(2)) return invalid_model("it has 3 inputs, at most 2 are possible");
+  if (ctx.has(2)) return invalid_model("it has 3 inputs, but at most 2 are allowed");
   SCANLOOM_TRY(const ValueId repeats, ctx.in(1));
   return ctx.emit(ops::tile_op, {x, repeats});
 }

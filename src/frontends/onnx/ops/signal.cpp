@@ -26,7 +26,7 @@ ValueId positive_operand(Composer& c, int i) {
   const tensor::Tensor* const known = c.ctx().constant(i);
   const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
   if (numbers && numbers->size() == 1 && numbers->front() < 1)
-    c.refuse(invalid_model("{} is {}, at least 1 is needed", c.ctx().describe_input(i),
+    c.refuse(invalid_model("{} is {}, but at least 1 is needed", c.ctx().describe_input(i),
                            numbers->front()));
   return scalar_operand(c, c.in(i));
 }
@@ -35,7 +35,8 @@ ValueId positive_operand(Composer& c, int i) {
 int parts_of(Composer& c, ValueId x, int rank) {
   const std::int64_t parts = c.known_size(x, rank - 1);
   if (c.ok() && parts < 0)
-    c.refuse(fail(Code::unsupported, "the last axis of {} has a size that is not known, 1 or 2",
+    c.refuse(fail(Code::unsupported,
+                  "the last axis of {} has an unknown size, but must have 1 or 2",
                   c.ctx().describe_input(0)));
   if (c.ok() && parts != 1 && parts != 2)
     c.refuse(invalid_model("the last axis of {} has {} elements, not 1 or 2",
@@ -58,8 +59,9 @@ Expected<std::optional<int>> known_axis(NodeCtx& ctx, int rank) {
   }
   const auto normal = tensor::normalise_axis(axis, rank);
   if (!normal || *normal == rank - 1)
-    return invalid_model("axis {} is none of a signal of {} axes, the last of which are parts",
-                         axis, rank);
+    return invalid_model(
+        "axis {} is not an axis of a signal with {} axes, the last of which holds the parts", axis,
+        rank);
   return std::optional<int>(*normal);
 }
 
@@ -90,7 +92,7 @@ Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
   t.input_parts = parts_of(c, x, rank);
   t.output_parts = t.inverse && t.onesided ? 1 : 2;
   if (t.onesided && !t.inverse && t.input_parts == 2)
-    c.refuse(invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
+    c.refuse(invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                            c.ctx().describe_input(0)));
   t.length = size;
   if (c.ctx().has(1))
@@ -132,7 +134,7 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   t.onesided = c.integer("onesided", 1) != 0;
   t.input_parts = parts_of(c, signal, rank);
   if (t.onesided && t.input_parts == 2)
-    return invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
+    return invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                          ctx.describe_input(0));
   t.length = c.dim(signal, 1);
   if (window.valid()) t.length = c.dim(window, 0);

@@ -113,7 +113,7 @@ Expected<void> convert_string_normalizer(NodeCtx& ctx) {
                        : action == "UPPER" ? "upper"
                                            : nullptr;
   if (change == nullptr)
-    return invalid_model("attribute 'case_change_action' is '{}', must be NONE, LOWER or UPPER",
+    return invalid_model("attribute 'case_change_action' is '{}', but must be NONE, LOWER or UPPER",
                          action);
   return ctx.emit(
       ops::string_normalize_op, {x},

@@ -52,7 +52,7 @@ Expected<std::vector<double>> tensor_floats(NodeCtx& ctx, std::string_view name)
 
 Expected<void> check_count(std::string_view name, std::size_t count, std::size_t wanted) {
   if (count == wanted) return {};
-  return invalid_model("attribute '{}' has {} entries, there are {}", name, count, wanted);
+  return invalid_model("attribute '{}' has {} entries, but there are {}", name, count, wanted);
 }
 
 /// Returns where a branch leads: inner nodes keep their number, leaves become -1 - id.
@@ -60,7 +60,8 @@ Expected<std::int64_t> target_of(std::int64_t id, bool leaf, std::int64_t inner,
                                  std::int64_t leaves) {
   const std::int64_t count = leaf ? leaves : inner;
   if (id < 0 || id >= count)
-    return invalid_model("a branch leads to {} {} of {}", leaf ? "leaf" : "node", id, count);
+    return invalid_model("a branch leads to {} {}, but there are {}", leaf ? "leaf" : "node", id,
+                         count);
   return leaf ? -1 - id : id;
 }
 
@@ -145,7 +146,7 @@ Expected<std::int64_t> depth_of(const Trees& trees) {
       for (const std::int64_t to : {trees.when_true[at], trees.when_false[at]}) {
         const std::int64_t known = height[static_cast<std::size_t>(to)];
         if (known == kOpen) return invalid_model("node {} of a tree leads back to itself", to);
-        if (known < 0 && opened) return fail(Code::internal, "node {} of a tree was left out", to);
+        if (known < 0 && opened) return fail(Code::internal, "node {} of a tree is missing", to);
         if (known < 0) stack.push_back(to);
         complete = complete && known >= 0;
         below = std::max(below, known);
@@ -187,7 +188,7 @@ Expected<Trees> read_trees(NodeCtx& ctx) {
                                   trees.when_false));
   for (const std::int64_t root : trees.roots)
     if (root < 0 || root >= inner)
-      return invalid_model("attribute 'tree_roots' has node {} of {}", root, inner);
+      return invalid_model("attribute 'tree_roots' has node {}, but there are {}", root, inner);
   SCANLOOM_TRY(const std::vector<double> members, tensor_floats(ctx, "membership_values"));
   SCANLOOM_CHECK_OK(expand_members(trees, members));
   append_leaves(trees);
@@ -267,7 +268,8 @@ Expected<void> convert_tree_ensemble(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t targets, ctx.integer("n_targets", 1));
   for (const std::int64_t target : trees.targets)
     if (target < 0 || target >= targets)
-      return invalid_model("attribute 'leaf_targetids' has target {} of {}", target, targets);
+      return invalid_model("attribute 'leaf_targetids' has target {}, but there are {}", target,
+                           targets);
   SCANLOOM_TRY(const std::int64_t depth, depth_of(trees));
   Composer c(ctx);
   const ValueId x = c.in(0);

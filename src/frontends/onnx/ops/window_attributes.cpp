@@ -8,7 +8,7 @@ Expected<const char*> auto_pad(NodeCtx& ctx) {
   if (mode == "SAME_UPPER") return "same_upper";
   if (mode == "SAME_LOWER") return "same_lower";
   if (mode == "VALID") return "valid";
-  return invalid_model("attribute 'auto_pad' is '{}', which is no way to pad", mode);
+  return invalid_model("attribute 'auto_pad' is '{}', which is not a padding mode", mode);
 }
 
 Expected<void> check_kernel_shape(NodeCtx& ctx, ir::ValueId weights) {
@@ -16,12 +16,12 @@ Expected<void> check_kernel_shape(NodeCtx& ctx, ir::ValueId weights) {
   const tensor::Type& type = ctx.type(weights);
   if (kernel.empty() || !type.ranked) return {};
   if (type.rank() != static_cast<int>(kernel.size()) + 2)
-    return invalid_model("attribute 'kernel_shape' has {} sizes, the weights have {} axes",
+    return invalid_model("attribute 'kernel_shape' has {} sizes, but the weights have {} axes",
                          kernel.size(), type.rank());
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     const tensor::Dim dim = type.dims[i + 2];
     if (dim.is_constant() && dim.value() != kernel[i])
-      return invalid_model("attribute 'kernel_shape' says {} on axis {}, the weights have {}",
+      return invalid_model("attribute 'kernel_shape' is {} on axis {}, but the weights have {}",
                            kernel[i], i, dim.value());
   }
   return {};

@@ -131,7 +131,7 @@ constexpr Activation kActivations[] = {
 Expected<void> convert_activation(LayerCtx& ctx) {
   const auto* const found = std::ranges::find(kActivations, operation(ctx), &Activation::type);
   if (found == std::end(kActivations))
-    return fail(Code::internal, "'{}' has no formula", operation(ctx));
+    return fail(Code::internal, "'{}' is not supported", operation(ctx));
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   const DType own = ctx.type(x).dtype;
   const DType dtype = is_integer(own) ? DType::f64 : ops::at_least_f32(own);
@@ -159,7 +159,8 @@ Expected<void> convert_clamp(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(double low, ctx.attributes.real("min"));
   SCANLOOM_TRY(double high, ctx.attributes.real("max"));
-  if (!(low <= high)) return invalid_model("attribute 'min' is {}, above 'max', {}", low, high);
+  if (!(low <= high))
+    return invalid_model("attribute 'min' is {}, above 'max', which is {}", low, high);
   const DType dtype = ctx.type(x).dtype;
   if (is_integer(dtype)) {
     low = std::ceil(low);

@@ -74,7 +74,7 @@ Expected<void> convert_gather_tree(LayerCtx& ctx) {
   const ValueId tokens = c.in(0), parents = c.in(1);
   for (int i = 0; i < 2; ++i)
     if (const int rank = c.rank(i, c.in(i)); c.ok() && rank != 3)
-      return invalid_model("input {} has {} axes, 3 are needed: time, batch and beam", i, rank);
+      return invalid_model("input {} has {} axes, but 3 are needed: time, batch and beam", i, rank);
   const ValueId lengths = c.unsqueeze(c.cast(c.in(2), DType::i64), {1});
   const ValueId end = c.reshape(c.in(3), c.list({}));
   const ValueId y = Backtrace(c).made(tokens, parents, lengths, end);

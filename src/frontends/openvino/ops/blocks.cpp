@@ -39,7 +39,7 @@ class Sizes {
 Expected<void> check_divides(LayerCtx& ctx, ValueId x, int axis, std::int64_t divisor) {
   const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
   if (!size.is_constant() || size.value() % divisor == 0) return {};
-  return invalid_model("input 0 has size {} on axis {}, which {} does not divide", size.value(),
+  return invalid_model("input 0 has size {} on axis {}, which is not divisible by {}", size.value(),
                        axis, divisor);
 }
 
@@ -62,7 +62,7 @@ Expected<Blocks> Blocks::of(LayerCtx& ctx) {
   SCANLOOM_TRY(blocks.block, ctx.attributes.integer("block_size", 1));
   if (blocks.block < 1 || blocks.block > 1 << 10)
     return invalid_model("attribute 'block_size' is {}, outside [1, 1024]", blocks.block);
-  if (rank > 5) return invalid_model("input 0 has {} axes, at most 5 are possible", rank);
+  if (rank > 5) return invalid_model("input 0 has {} axes, but at most 5 are allowed", rank);
   for (int i = 0; i < blocks.spatial; ++i) blocks.all *= blocks.block;
   SCANLOOM_TRY(const std::string mode,
                ctx.attributes.choice("mode", "blocks_first", {"blocks_first", "depth_first"}));
@@ -124,7 +124,7 @@ Expected<void> convert_shuffle_channels(LayerCtx& ctx) {
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
   SCANLOOM_TRY(const int axis, axis_attribute(ctx, "axis", 1, rank));
   SCANLOOM_TRY(const std::int64_t groups, ctx.attributes.integer("group", 1));
-  if (groups < 1) return invalid_model("attribute 'group' is {}, less than 1", groups);
+  if (groups < 1) return invalid_model("attribute 'group' is {}, but must be at least 1", groups);
   SCANLOOM_CHECK_OK(check_divides(ctx, x, axis, groups));
   Composer c(ctx.builder());
   Sizes split(c, x);
@@ -148,7 +148,7 @@ namespace {
 Expected<Ints> block_shape(LayerCtx& ctx, int rank) {
   SCANLOOM_TRY(Ints sizes, ctx.constant_integers(1));
   if (static_cast<int>(sizes.size()) != rank)
-    return invalid_model("input 1 has {} sizes, input 0 has {} axes", sizes.size(), rank);
+    return invalid_model("input 1 has {} sizes, but input 0 has {} axes", sizes.size(), rank);
   if (2 * rank - 1 > tensor::kMaxRank)
     return fail(Code::unsupported, "input 0 has {} axes, more than {}", rank,
                 (tensor::kMaxRank + 1) / 2);
@@ -167,7 +167,8 @@ Expected<ValueId> ends_of_axes(LayerCtx& ctx, int i, int rank) {
   if (ctx.constant(i) == nullptr) return list;
   SCANLOOM_TRY(const Ints sizes, ctx.constant_integers(i));
   if (static_cast<int>(sizes.size()) != rank)
-    return invalid_model("input {} has {} elements, input 0 has {} axes", i, sizes.size(), rank);
+    return invalid_model("input {} has {} elements, but input 0 has {} axes", i, sizes.size(),
+                         rank);
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     const std::int64_t most = axis == 0 ? 0 : kMax;
     if (sizes[axis] < 0 || sizes[axis] > most)
@@ -241,7 +242,7 @@ Expected<void> convert_space_to_batch(LayerCtx& ctx) {
   Sizes split(c, x), joined(c, x);
   split.add(0, 1, 1);
   joined.add(0, all, 1);
-  Ints perm, behind = {0};
+  Ints perm, after = {0};
   for (int i = 1; i < rank; ++i) {
     const std::int64_t block = blocks[static_cast<std::size_t>(i)];
     SCANLOOM_CHECK_OK(c.done());
@@ -250,9 +251,9 @@ Expected<void> convert_space_to_batch(LayerCtx& ctx) {
     split.add(block);
     joined.add(i, 1, block);
     perm.push_back(2 * i);
-    behind.push_back(2 * i - 1);
+    after.push_back(2 * i - 1);
   }
-  perm.insert(perm.end(), behind.begin(), behind.end());
+  perm.insert(perm.end(), after.begin(), after.end());
   return ctx.emit(c, joined.reshape(c.transpose(split.reshape(x), perm)));
 }
 

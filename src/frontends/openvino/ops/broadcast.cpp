@@ -13,7 +13,7 @@ Expected<ValueId> placed_at(LayerCtx& ctx, ValueId x, int i, int rank, std::int6
   int axes = type.rank();
   while (axes > 0 && type.dims[static_cast<std::size_t>(axes) - 1] == tensor::Dim(1)) --axes;
   if (first < 0 || first > rank - axes)
-    return invalid_model("pdpd: input {} has {} axes, which do not fit into {} from axis {} on", i,
+    return invalid_model("pdpd: input {} has {} axes, which do not match {} from axis {} on", i,
                          type.rank(), rank, start);
   const int room = rank - static_cast<int>(first);
   if (room == type.rank()) return x;

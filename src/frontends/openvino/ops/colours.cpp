@@ -39,10 +39,10 @@ Planes planes_of(LayerComposer& c, bool pairs) {
   const ValueId x = c.in(0);
   for (int i = 0; i < c.ctx().input_count(); ++i)
     if (const int rank = c.rank(i, c.in(i)); c.ok() && rank != 4)
-      c.refuse(invalid_model("input {} has {} axes, 4 are needed", i, rank));
+      c.refuse(invalid_model("input {} has {} axes, but 4 are needed", i, rank));
   if (c.ctx().input_count() == 1) return parts_of_one(c, x, pairs);
   if (pairs) return {x, channel(c, c.in(1), 0), channel(c, c.in(1), 1)};
-  if (!c.ctx().has(2)) c.refuse(invalid_model("it has 2 inputs, 1 or 3 are needed"));
+  if (!c.ctx().has(2)) c.refuse(invalid_model("it has 2 inputs, but 1 or 3 are needed"));
   return {x, c.in(1), c.in(2)};
 }
 

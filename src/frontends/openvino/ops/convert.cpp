@@ -87,7 +87,7 @@ Expected<DType> promoted_type(LayerCtx& ctx, const Promoted& a, const Promoted& 
   SCANLOOM_TRY(DType result, common_type(ctx, a, b));
   if (yields && tensor.order() >= scalar.order()) result = tensor.dtype;
   if (!unsafe && a.order() > 0 && b.order() > 0 && !is_safe(a, b, result, yields))
-    return invalid_model("{} and {} become {}, which loses numbers, and promote_unsafe is false",
+    return invalid_model("{} and {} become {}, which loses values, but promote_unsafe is false",
                          dtype_name(a.dtype), dtype_name(b.dtype), dtype_name(result));
   return result;
 }
@@ -117,7 +117,7 @@ Expected<void> convert_fake_convert(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_TRY(const DType to, ctx.attributes.dtype("destination_type"));
   if (to != DType::f8e4m3fn && to != DType::f8e5m2)
-    return invalid_model("attribute 'destination_type' is {}, f8e4m3 or f8e5m2 is needed",
+    return invalid_model("attribute 'destination_type' is {}, but f8e4m3 or f8e5m2 is needed",
                          dtype_name(to));
   Composer c(ctx.builder());
   const DType own = c.dtype(given), dtype = ops::at_least_f32(own);

@@ -38,11 +38,11 @@ Expected<void> convolve(LayerCtx& ctx, const Filters& filters) {
   return ctx.emit(ops::conv_op, {x, filters.value, ValueId()}, std::move(attrs));
 }
 
-/// Cuts y to the given sizes: at the end or, with `halves`, on both sides.
-ValueId cut_to(LayerComposer& c, ValueId y, ValueId sizes, bool halves, bool upper) {
+/// Crops y to the given sizes: at the end or, with `both_sides`, at the beginning as well.
+ValueId cut_to(LayerComposer& c, ValueId y, ValueId sizes, bool both_sides, bool upper) {
   const ValueId surplus = c.sub(c.shape(y, 2), c.cast(sizes, DType::i64));
   const ValueId cut = c.max(surplus, c.list({0})), half = c.div(cut, c.number(2));
-  const ValueId begin = halves ? (upper ? c.sub(cut, half) : half) : c.sub(cut, cut);
+  const ValueId begin = both_sides ? (upper ? c.sub(cut, half) : half) : c.sub(cut, cut);
   const ValueId none = c.list({0, 0});
   const ValueId pads = c.concat({none, c.neg(begin), none, c.sub(begin, surplus)}, 0);
   return c.op(ops::pad_op, {y, pads}, {{"mode", "constant"}});
@@ -58,19 +58,19 @@ Expected<void> convolve_back(LayerCtx& ctx, const Filters& filters) {
   const ValueId x = c.cast(given, wide), w = c.cast(filters.value, wide);
   SCANLOOM_TRY(Windows windows, windows_of(ctx));
   SCANLOOM_TRY(auto extra, ctx.attributes.integers("output_padding"));
-  const bool halves = windows.padding != "explicit", upper = windows.padding == "same_upper";
+  const bool both_sides = windows.padding != "explicit", upper = windows.padding == "same_upper";
   windows.padding = "explicit";
-  if (halves) windows.begin.clear();
+  if (both_sides) windows.begin.clear();
   if (sizes.valid()) windows.end.assign(windows.begin.size(), 0);
-  const bool known = halves && sizes.valid() && ctx.constant(2) != nullptr;
-  // The operator splits the halves the other way round.
+  const bool known = both_sides && sizes.valid() && ctx.constant(2) != nullptr;
+  // The operator puts the larger half on the other side.
   if (known) windows.padding = upper ? "same_lower" : "same_upper";
   auto attrs = windows.attributes();
   attrs.push_back({"group", filters.groups});
   if (!extra.empty()) attrs.push_back({"output_padding", std::move(extra)});
   if (known) attrs.push_back({"output_shape", c.constant_integers(2)});
   ValueId y = c.op(ops::conv_transpose_op, {x, w, ValueId()}, std::move(attrs));
-  if (sizes.valid() && !known) y = cut_to(c, y, sizes, halves, upper);
+  if (sizes.valid() && !known) y = cut_to(c, y, sizes, both_sides, upper);
   return c.emit(c.cast(y, dtype));
 }
 
@@ -182,7 +182,8 @@ Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
   if (rank != 4) return invalid_model("input 0 has {} axes, not 4", rank);
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   const std::int64_t groups = c.integer("deformable_group", 1);
-  if (groups < 1) return invalid_model("attribute 'deformable_group' is {}, below 1", groups);
+  if (groups < 1)
+    return invalid_model("attribute 'deformable_group' is {}, but must be at least 1", groups);
   if (ctx.version() < 8 || !c.flag("bilinear_interpolation_pad", false))
     SCANLOOM_CHECK_OK(keep_inside(c, windows, groups, operands));
   auto attrs = windows.attributes();

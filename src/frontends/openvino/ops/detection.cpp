@@ -32,7 +32,7 @@ Expected<void> convert_region_yolo(LayerCtx& ctx) {
   SCANLOOM_CHECK_OK(c.done());
   constexpr std::int64_t kMax = 1 << 20;
   const std::int64_t used = soft ? regions : static_cast<std::int64_t>(mask.size());
-  if (rank != 4) return invalid_model("input 0 has {} axes, 4 are needed", rank);
+  if (rank != 4) return invalid_model("input 0 has {} axes, but 4 are needed", rank);
   if (coords < 2 || classes < 1 || used < 1 || coords > kMax || classes > kMax || used > kMax)
     return invalid_model(
         "{} coordinates, {} classes and {} regions: at least 2, 1 and 1 are needed, at most {}",
@@ -53,7 +53,7 @@ Expected<void> convert_region_yolo(LayerCtx& ctx) {
   if (soft) {
     const std::int64_t first = c.axis("axis", 1, rank), last = c.axis("end_axis", 3, rank);
     if (c.ok() && first > last)
-      return invalid_model("attribute 'axis' is {}, behind end_axis, {}", first, last);
+      return invalid_model("attribute 'axis' is {}, after 'end_axis', which is {}", first, last);
     y = merged_axes(c, y, static_cast<int>(first), static_cast<int>(last), rank);
   }
   return c.emit(c.cast(y, c.dtype(given)));
@@ -113,7 +113,7 @@ Expected<void> convert_prior_grid(LayerCtx& ctx) {
   const DType dtype = c.dtype(priors);
   for (int i = 1; i < 3; ++i)
     if (const int rank = c.rank(i, c.in(i)); c.ok() && rank != 4)
-      return invalid_model("input {} has {} axes, 4 are needed", i, rank);
+      return invalid_model("input {} has {} axes, but 4 are needed", i, rank);
   const GridAxis rows = grid_axis(c, "h", "stride_y", 2, dtype);
   const GridAxis columns = grid_axis(c, "w", "stride_x", 3, dtype);
   const ValueId shape = c.join({rows.cells, columns.cells, c.number(1), c.number(1)});
@@ -128,7 +128,7 @@ Expected<void> convert_topk_rois(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId rois = c.in(0), scores = c.in(1);
   SCANLOOM_TRY(const std::int64_t count, ctx.attributes.integer("max_rois", 0));
-  if (count < 0) return invalid_model("attribute 'max_rois' is {}, less than 0", count);
+  if (count < 0) return invalid_model("attribute 'max_rois' is {}, but must be at least 0", count);
   SCANLOOM_CHECK_OK(c.done());
   SCANLOOM_TRY(const ir::NodeId best,
                ctx.builder().node(ops::topk_op, {scores, c.list({count})},

@@ -121,7 +121,7 @@ Expected<void> enter_branch_region(LayerCtx& ctx, BranchRegion& region, const La
 Expected<void> convert_if(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId condition, ctx.in(0));
   if (ctx.type(condition).dtype != DType::boolean)
-    return invalid_model("input 0, the condition, is {}, a boolean is needed",
+    return invalid_model("input 0, the condition, is {}, but a boolean is needed",
                          describe_type(ctx, condition));
   const BodyPart* const parts[] = {find_part(ctx.layer(), "then_body"),
                                    find_part(ctx.layer(), "else_body")};

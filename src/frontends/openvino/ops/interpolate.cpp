@@ -84,7 +84,7 @@ ValueId padded(LayerComposer& c, ValueId x, int rank) {
     return x;
   const auto axes = static_cast<std::size_t>(rank);
   if (pads.size() > axes || end.size() > axes)
-    c.refuse(invalid_model("there are pads of {} and {} axes, input 0 has {}", pads.size(),
+    c.refuse(invalid_model("there are pads for {} and {} axes, but input 0 has {}", pads.size(),
                            end.size(), rank));
   pads.resize(axes);
   end.resize(axes);

@@ -24,18 +24,18 @@ Expected<std::int64_t> steps_of_outputs(const BodyPart& part) {
     const std::int64_t length = std::max(port.start, port.end) - std::min(port.start, port.end);
     return length / port.part_size;
   }
-  return invalid_model("no input is sliced, so that nothing says how many steps there are");
+  return invalid_model("no input is sliced, so the number of steps is unknown");
 }
 
 Expected<void> check_single(LayerCtx& ctx, int input, ValueId value, bool is_condition) {
   const tensor::Type& type = ctx.type(value);
   const bool fits = is_condition ? type.dtype == DType::boolean : is_integer(type.dtype);
   if (!fits)
-    return invalid_model("input {}, the {}, is {}, {} is needed", input,
+    return invalid_model("input {}, the {}, is {}, but {} is needed", input,
                          is_condition ? "execution condition" : "trip count",
                          describe_type(ctx, value), is_condition ? "a boolean" : "an integer");
   if (!type.is_static() || type.shape().elements() == 1) return {};
-  return invalid_model("input {}, the {}, has sizes {}, one element is needed", input,
+  return invalid_model("input {}, the {}, has sizes {}, but one element is needed", input,
                        is_condition ? "execution condition" : "trip count",
                        type.shape().to_string());
 }

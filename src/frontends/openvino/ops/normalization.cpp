@@ -96,7 +96,7 @@ Expected<void> convert_lrn(LayerCtx& ctx) {
   SCANLOOM_TRY(const double beta, ctx.attributes.real("beta"));
   SCANLOOM_TRY(const double bias, ctx.attributes.real("bias"));
   SCANLOOM_TRY(const std::int64_t size, ctx.attributes.integer("size"));
-  if (size < 1) return invalid_model("attribute 'size' is {}, at least 1 is needed", size);
+  if (size < 1) return invalid_model("attribute 'size' is {}, but at least 1 is needed", size);
   ValueId sums = c.mul(x, x);
   for (const std::int64_t axis : axes) {
     // A window cannot cover more than all elements.
@@ -126,7 +126,8 @@ Expected<void> convert_grn(LayerCtx& ctx) {
 Expected<void> convert_fake_quantize(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_TRY(const std::int64_t levels, ctx.attributes.integer("levels"));
-  if (levels < 2) return invalid_model("attribute 'levels' is {}, at least 2 are needed", levels);
+  if (levels < 2)
+    return invalid_model("attribute 'levels' is {}, but at least 2 are needed", levels);
   const ValueId x = c.wide_in(0), low = c.wide_in(1), high = c.wide_in(2);
   const ValueId out_low = c.wide_in(3), out_high = c.wide_in(4);
   const ValueId steps = c.like(static_cast<double>(levels - 1), x);

@@ -26,7 +26,7 @@ Expected<ValueId> index_operand(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, ctx.in(i));
   const DType dtype = ctx.type(x).dtype;
   if (!is_integer(dtype))
-    return invalid_model("input {} is {}, integers are needed", i, describe_type(ctx, x));
+    return invalid_model("input {} is {}, but integers are needed", i, describe_type(ctx, x));
   if (dtype == DType::i64) return x;
   if (const tensor::Tensor* const known = ctx.constant(i))
     if (const auto integers = tensor::to_integers(*known))
@@ -45,7 +45,7 @@ Expected<ValueId> index_list(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, index_operand(ctx, i));
   const tensor::Type& type = ctx.type(x);
   if (type.ranked && type.rank() > 1)
-    return invalid_model("input {} is {}, a list is needed", i, describe_type(ctx, x));
+    return invalid_model("input {} is {}, but a list is needed", i, describe_type(ctx, x));
   if (!type.ranked || type.rank() == 1) return x;
   ops::Composer c(ctx.builder());
   const ValueId list = c.unsqueeze(x, {0});
@@ -57,7 +57,7 @@ Expected<ValueId> index_scalar(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, index_operand(ctx, i));
   const tensor::Type& type = ctx.type(x);
   if (type.is_static() && type.shape().elements() != 1)
-    return invalid_model("input {} is {}, one element is needed", i, describe_type(ctx, x));
+    return invalid_model("input {} is {}, but one element is needed", i, describe_type(ctx, x));
   if (type.ranked && type.rank() == 0) return x;
   ops::Composer c(ctx.builder());
   const ValueId scalar = c.reshape(x, c.list({}));
@@ -93,7 +93,7 @@ Expected<void> set_indices(LayerCtx& ctx, ops::Composer& c, int i, ValueId value
                            std::string_view attribute) {
   SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype(attribute, DType::i64));
   if (!is_integer(dtype))
-    return invalid_model("attribute '{}' is {}, a type of integers is needed", attribute,
+    return invalid_model("attribute '{}' is {}, but a type of integers is needed", attribute,
                          dtype_name(dtype));
   const ValueId cast = c.cast(value, dtype);
   SCANLOOM_CHECK_OK(c.done());
@@ -110,14 +110,14 @@ void limit_elements(ops::Composer& c, ValueId sizes) {
   const ValueId product = c.reduce_all(c.cast(least, DType::f64), "prod");
   const ValueId total = c.cast(c.min(product, c.scalar(0x1p62, DType::f64)), DType::i64);
   c.op(ops::check_equal_op, {c.min(total, c.number(std::int64_t{1} << 40)), total},
-       {{"text", "a result can have {} elements, the computed sizes make at least {}"}});
+       {{"text", "a result can have {} elements, but the computed sizes give at least {}"}});
 }
 
 Expected<std::int64_t> list_length(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, ctx.in(i));
   const tensor::Type& type = ctx.type(x);
   if (type.ranked && type.rank() != 1)
-    return invalid_model("input {} is {}, a list is needed", i, describe_type(ctx, x));
+    return invalid_model("input {} is {}, but a list is needed", i, describe_type(ctx, x));
   if (!type.is_static())
     return fail(Code::unsupported, "input {} is {}, a list of unknown length", i,
                 describe_type(ctx, x));

@@ -41,7 +41,7 @@ Expected<void> convert_pad(LayerCtx& ctx) {
     for (const int i : {1, 2}) {
       SCANLOOM_TRY(const std::int64_t count, list_length(ctx, i));
       if (count != rank)
-        return invalid_model("input {} has {} pads, input 0 has {} axes", i, count, rank);
+        return invalid_model("input {} has {} pads, but input 0 has {} axes", i, count, rank);
     }
     for (int axis = 0; axis < rank; ++axis)
       if (!is_zero(ctx, 1, axis) || !is_zero(ctx, 2, axis))

@@ -73,7 +73,7 @@ constexpr SameOp kSameOps[] = {
 Expected<const SameOp*> same_op(LayerCtx& ctx) {
   const auto* const same = std::ranges::find(kSameOps, operation(ctx), &SameOp::type);
   if (same == std::end(kSameOps))
-    return fail(Code::internal, "'{}' has no operator of the same meaning", operation(ctx));
+    return fail(Code::internal, "'{}' has no equivalent operator", operation(ctx));
   return same;
 }
 
@@ -169,7 +169,7 @@ Expected<void> convert_squared_difference(LayerCtx& ctx) {
 Expected<void> convert_select(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId condition, ctx.in(0));
   if (ctx.type(condition).dtype != DType::boolean)
-    return invalid_model("input 0, the condition, is {}, booleans are needed",
+    return invalid_model("input 0, the condition, is {}, but booleans are needed",
                          describe_type(ctx, condition));
   SCANLOOM_TRY(const Operands x, broadcast_operands(ctx, 1));
   SCANLOOM_TRY(condition, broadcast_onto(ctx, x.a, 0));

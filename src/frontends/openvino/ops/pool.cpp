@@ -142,10 +142,10 @@ ValueId under_windows(ops::Composer& c, ValueId what, int axis, int rank) {
 /// x is not floating point.
 ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   if (c.ok() && !is_floating_point(c.dtype(x)))
-    c.refuse(invalid_model("input 0 is {}, which is not real", dtype_name(c.dtype(x))));
+    c.refuse(invalid_model("input 0 is {}, which is not floating-point", dtype_name(c.dtype(x))));
   const std::int64_t count = c.known_size(c.in(1), 0);
   if (c.ok() && count >= 0 && count != rank - 2)
-    c.refuse(invalid_model("input 1 has {} sizes for the {} axes of input 0 behind the first two",
+    c.refuse(invalid_model("input 1 has {} sizes for the {} axes of input 0 after the first two",
                            count, rank - 2));
   const ValueId sizes = c.sizes_in(1);
   if (c.ok() && c.ctx().constant(1) != nullptr) {
@@ -154,7 +154,7 @@ ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   } else {
     const ValueId least = c.reduce_all(sizes, "min");
     c.op(ops::check_equal_op, {least, c.max(least, c.number(0))},
-         {{"text", "a size of the result is {}, at least {} is needed"}});
+         {{"text", "a size of the result is {}, but at least {} is needed"}});
   }
   limit_elements(c, c.join({c.shape(x, 0, 2), sizes}));
   return sizes;

@@ -27,7 +27,7 @@ Expected<ValueId> scalar_operand(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, ctx.in(i));
   const tensor::Type& type = ctx.type(x);
   if (type.is_static() && type.shape().elements() != 1)
-    return invalid_model("input {} is {}, one element is needed", i, describe_type(ctx, x));
+    return invalid_model("input {} is {}, but one element is needed", i, describe_type(ctx, x));
   if (type.ranked && type.rank() == 0) return x;
   Composer c(ctx.builder());
   const ValueId scalar = c.reshape(x, c.list({}));

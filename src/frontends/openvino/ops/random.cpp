@@ -133,7 +133,7 @@ Expected<void> convert_random_uniform(LayerCtx& ctx) {
   const bool known = dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 ||
                      dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
   if (!known)
-    return fail(Code::unsupported, "attribute 'output_type' is {}, which is not drawn",
+    return fail(Code::unsupported, "attribute 'output_type' is {}, which cannot be drawn",
                 dtype_name(dtype));
   const ValueId shape = c.sizes_in(0);
   const auto limit = [&](int i) { return c.reshape(c.cast(c.in(i), dtype), c.list({})); };

@@ -19,11 +19,11 @@ Expected<RecurrentAttributes> recurrent_attributes(LayerCtx& ctx,
   SCANLOOM_TRY(const double threshold, ctx.attributes.real("clip_threshold", 0));
   SCANLOOM_TRY(attrs.clip, ctx.attributes.real("clip", threshold));
   if (!(attrs.clip >= 0))
-    return invalid_model("attribute 'clip' is {}, at least 0 is needed", attrs.clip);
+    return invalid_model("attribute 'clip' is {}, but at least 0 is needed", attrs.clip);
   std::vector<std::string> names = ctx.attributes.texts("activations");
   if (names.empty()) names = usual;
   if (names.size() != usual.size())
-    return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),
+    return invalid_model("attribute 'activations' has {} names, but {} are needed", names.size(),
                          usual.size());
   SCANLOOM_TRY(const auto alpha, ctx.attributes.floats("activations_alpha"));
   SCANLOOM_TRY(const auto beta, ctx.attributes.floats("activations_beta"));
@@ -33,7 +33,7 @@ Expected<RecurrentAttributes> recurrent_attributes(LayerCtx& ctx,
     if (one.name != "sigmoid" && one.name != "tanh" && one.name != "relu" &&
         one.name != "hardsigmoid")
       return fail(Code::unsupported,
-                  "activation '{}' is none of sigmoid, tanh, relu and hardsigmoid", one.name);
+                  "activation '{}' is not one of sigmoid, tanh, relu and hardsigmoid", one.name);
     if (i < alpha.size()) one.alpha = alpha[i];
     if (i < beta.size()) one.beta = beta[i];
     attrs.activations.push_back(std::move(one));

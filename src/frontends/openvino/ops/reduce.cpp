@@ -21,10 +21,11 @@ constexpr std::pair<std::string_view, const char*> kKinds[] = {
 Expected<void> convert_reduce(LayerCtx& ctx) {
   const auto* const kind =
       std::ranges::find(kKinds, operation(ctx), &std::pair<std::string_view, const char*>::first);
-  if (kind == std::end(kKinds)) return fail(Code::internal, "no reduction '{}'", operation(ctx));
+  if (kind == std::end(kKinds))
+    return fail(Code::internal, "unknown reduction '{}'", operation(ctx));
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   if (operation(ctx).starts_with("ReduceLogical") && ctx.type(x).dtype != DType::boolean)
-    return invalid_model("input 0 is {}, booleans are needed", describe_type(ctx, x));
+    return invalid_model("input 0 is {}, but booleans are needed", describe_type(ctx, x));
   SCANLOOM_TRY(const bool keep, ctx.attributes.boolean("keep_dims", false));
   std::vector<ir::NamedAttr> attrs = {{"kind", kind->second}, {"keepdims", keep}};
   if (ctx.constant(1) == nullptr) {

@@ -104,10 +104,10 @@ Expected<void> convert_roi_pooling(LayerCtx& ctx) {
     SCANLOOM_TRY(const std::int64_t one, ctx.attributes.integer(name));
     size.push_back(one);
   }
-  if (size.size() != 2) return invalid_model("it names {} sizes of the result, not 2", size.size());
+  if (size.size() != 2) return invalid_model("it gives {} sizes of the result, not 2", size.size());
   SCANLOOM_TRY(const double scale, ctx.attributes.real("spatial_scale"));
   for (const std::int64_t one : size)
-    if (one < 1) return invalid_model("the result has the size {}, at least 1 is needed", one);
+    if (one < 1) return invalid_model("the result has the size {}, but at least 1 is needed", one);
   const ValueId y = method == "bilinear"
                         ? pool_between(c, x, rois, size[0], size[1])
                         : c.op(ops::max_roi_pool_op, {x, rois},

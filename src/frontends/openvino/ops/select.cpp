@@ -91,15 +91,15 @@ Expected<void> convert_split(LayerCtx& ctx) {
   SCANLOOM_TRY(const int axis, split_axis(ctx, x));
   SCANLOOM_TRY(const std::int64_t parts, ctx.attributes.integer("num_splits"));
   if (parts != ctx.output_count() || parts < 1)
-    return invalid_model("attribute 'num_splits' is {}, the layer has {} outputs", parts,
+    return invalid_model("attribute 'num_splits' is {}, but the layer has {} outputs", parts,
                          ctx.output_count());
   const tensor::Type& type = ctx.type(x);
   std::vector<ValueId> operands = {x};
   if (type.ranked && type.dims[static_cast<std::size_t>(axis)].is_constant()) {
     const std::int64_t size = type.dims[static_cast<std::size_t>(axis)].value();
     if (size % parts != 0)
-      return invalid_model("input 0 has size {} on axis {}, which {} parts do not divide", size,
-                           axis, parts);
+      return invalid_model("input 0 has size {} on axis {}, which is not divisible into {} parts",
+                           size, axis, parts);
   } else {
     // Passing the sizes, which must add up, makes a run fail if the parts do not divide the axis.
     Composer c(ctx.builder());
@@ -136,8 +136,9 @@ Expected<ValueId> part_lengths(LayerCtx& ctx, ValueId x, int axis) {
   }
   const auto open = std::ranges::count(lengths, -1);
   if (open > 1 || std::ranges::min(lengths) < -1)
-    return invalid_model("input 2 has {} lengths of -1, the least being {}, one -1 is possible",
-                         open, std::ranges::min(lengths));
+    return invalid_model(
+        "input 2 has {} negative lengths, the smallest {}, but only one -1 is allowed", open,
+        std::ranges::min(lengths));
   if (open == 0) return c.list(lengths);
   std::vector<ValueId> sizes;
   for (const std::int64_t length : lengths)
@@ -155,7 +156,7 @@ Expected<void> convert_variadic_split(LayerCtx& ctx) {
   SCANLOOM_TRY(const int axis, split_axis(ctx, x));
   SCANLOOM_TRY(const std::int64_t count, list_length(ctx, 2));
   if (count != ctx.output_count())
-    return invalid_model("input 2 has {} lengths, the layer has {} outputs", count,
+    return invalid_model("input 2 has {} lengths, but the layer has {} outputs", count,
                          ctx.output_count());
   SCANLOOM_TRY(const ValueId sizes, part_lengths(ctx, x, axis));
   SCANLOOM_TRY(const ir::NodeId node,
@@ -211,8 +212,8 @@ Expected<void> convert_gather(LayerCtx& ctx) {
   SCANLOOM_TRY(const int axis, axis_operand(ctx, 2, rank));
   if (batch == 0) return ctx.emit(ops::gather_op, {data, indices}, {{"axis", axis}});
   if (batch > axis)
-    return invalid_model("attribute 'batch_dims' is {}, the axis {} stands before its end", batch,
-                         axis);
+    return invalid_model("attribute 'batch_dims' is {}, but the axis {} comes before its end",
+                         batch, axis);
   SCANLOOM_TRY(const int indices_rank, ctx.rank(1, indices));
   Composer c(ctx.builder());
   return ctx.emit(c, gather_in_batch(c, data, indices, axis, batch, rank, indices_rank));
@@ -251,10 +252,11 @@ Expected<void> convert_reverse(LayerCtx& ctx) {
   if (mode == "mask") {
     const tensor::Tensor* const mask = ctx.constant(1);
     if (mask == nullptr)
-      return fail(Code::unsupported, "input 1 must be a constant, it is computed");
+      return fail(Code::unsupported, "input 1 must be a constant, but is computed");
     const auto flags = tensor::to_integers(*mask);
     if (!flags || static_cast<int>(flags->size()) != rank)
-      return invalid_model("input 1 has {} elements, input 0 has {} axes", mask->elements(), rank);
+      return invalid_model("input 1 has {} elements, but input 0 has {} axes", mask->elements(),
+                           rank);
     for (int axis = 0; axis < rank; ++axis)
       if ((*flags)[static_cast<std::size_t>(axis)] != 0) axes.push_back(axis);
   } else {
@@ -292,7 +294,7 @@ Expected<void> convert_roll(LayerCtx& ctx) {
   if (wanted > tensor::kMaxRank)
     return fail(Code::unsupported, "input 2 names {} axes, more than {}", wanted, tensor::kMaxRank);
   if (count != 1 && count != wanted)
-    return invalid_model("input 1 has {} shifts, input 2 names {} axes", count, wanted);
+    return invalid_model("input 1 has {} shifts, but input 2 names {} axes", count, wanted);
   Composer c(ctx.builder());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = tensor::normalise_axis(axes[i], rank);

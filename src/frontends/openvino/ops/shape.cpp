@@ -55,8 +55,8 @@ Expected<std::vector<std::int64_t>> axes_of_one(LayerCtx& ctx, ValueId x,
     if (!axis) return invalid_model("axis {} of input 1 is outside [-{}, {})", given, rank, rank);
     const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(*axis)];
     if (!size.is_constant())
-      return fail(Code::unsupported,
-                  "allow_axis_skip, and the size of axis {} of input 0 is not known", *axis);
+      return fail(Code::unsupported, "allow_axis_skip with an unknown size of axis {} of input 0",
+                  *axis);
     if (size == tensor::Dim(1)) left.push_back(*axis);
   }
   return left;
@@ -117,7 +117,7 @@ Expected<ValueId> on_axes(LayerCtx& ctx, ValueId x, int rank) {
   Composer c(ctx.builder());
   if (own == 0 && mapping.size() == 1) mapping.clear();
   if (static_cast<int>(mapping.size()) != own)
-    return invalid_model("input 2 maps {} axes, input 0 has {}", mapping.size(), own);
+    return invalid_model("input 2 maps {} axes, but input 0 has {}", mapping.size(), own);
   std::vector<std::int64_t> perm(mapping.size());
   std::iota(perm.begin(), perm.end(), 0);
   std::ranges::sort(perm, {},

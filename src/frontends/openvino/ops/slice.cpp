@@ -138,7 +138,7 @@ Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
     return {};
   }
   const std::int64_t stride = strides_[i];
-  if (stride == 0) return invalid_model("entry {} of input 3 is 0, a stride cannot be 0", i);
+  if (stride == 0) return invalid_model("entry {} of input 3 is 0, but a stride cannot be 0", i);
   const bool from_edge = Masks::at(masks_.begin, i), to_edge = Masks::at(masks_.end, i);
   if (from_edge && to_edge && stride == 1) return {};
   const bool forward = stride > 0;
@@ -159,7 +159,7 @@ Expected<void> StridedSlice::read(int rank) {
     if (!Masks::at(masks_.ellipsis, i) && !Masks::at(masks_.new_axis, i)) --left;
   }
   if (left < 0)
-    return invalid_model("inputs 1 and 2 have entries for {} axes, input 0 has {}", rank - left,
+    return invalid_model("inputs 1 and 2 have entries for {} axes, but input 0 has {}", rank - left,
                          rank);
   int axis = 0, result_axis = 0;
   for (std::size_t i = 0; i < strides_.size(); ++i) {
@@ -199,7 +199,7 @@ Expected<void> convert_strided_slice(LayerCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t ends, list_length(ctx, 2));
   // Each entry is an input axis, a new axis, or an ellipsis.
   if (count > rank + tensor::kMaxRank + 1)
-    return invalid_model("input 1 has {} entries, input 0 has {} axes", count, rank);
+    return invalid_model("input 1 has {} entries, but input 0 has {} axes", count, rank);
   Ints strides(static_cast<std::size_t>(count), 1);
   if (ctx.has(3)) {
     SCANLOOM_TRY(strides, ctx.constant_integers(3));

@@ -39,7 +39,7 @@ ValueId length_of(LayerComposer& c, std::size_t i, ValueId usual) {
     c.refuse(invalid_model("input 2 has {} sizes, input 1 more axes", sizes.size()));
   if (!c.ok() || sizes[i] == -1) return usual;
   if (sizes[i] < 1)
-    c.refuse(invalid_model("input 2 has the size {}, at least 1 or -1 is needed", sizes[i]));
+    c.refuse(invalid_model("input 2 has the size {}, but at least 1 or -1 is needed", sizes[i]));
   return c.number(sizes[i]);
 }
 
@@ -123,7 +123,7 @@ ValueId positive_in(LayerComposer& c, int i) {
   if (c.ok() && c.ctx().constant(i) != nullptr) {
     const std::int64_t known = c.take(c.ctx().constant_integer(i));
     if (c.ok() && known < 1)
-      c.refuse(invalid_model("input {} is {}, at least 1 is needed", i, known));
+      c.refuse(invalid_model("input {} is {}, but at least 1 is needed", i, known));
   }
   return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
 }

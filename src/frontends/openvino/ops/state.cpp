@@ -35,13 +35,13 @@ Expected<void> check_declared(LayerCtx& ctx, const std::string& id, const Type& 
   SCANLOOM_TRY(const Type own,
                type_of(dtype, ctx.attributes.text("variable_shape", "..."), ctx.module().dims));
   if (may_be_equal(own, variable)) return {};
-  return invalid_model("variable '{}' is {} here, and {} where it was read before", id,
+  return invalid_model("variable '{}' is {} here, but {} where it was read before", id,
                        to_string(own, ctx.module().dims), to_string(variable, ctx.module().dims));
 }
 
 Expected<void> check_first(LayerCtx& ctx, const std::string& id, const Type& type, ValueId first) {
   if (!first.valid() || may_be_equal(ctx.type(first), type)) return {};
-  return invalid_model("variable '{}' is {}, and begins as {}", id,
+  return invalid_model("variable '{}' is {}, but begins as {}", id,
                        to_string(type, ctx.module().dims), describe_type(ctx, first));
 }
 
@@ -69,8 +69,8 @@ Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first
 Expected<void> read_in_bodies(LayerCtx& ctx, const std::string& id, ValueId first) {
   if (first.valid() && ctx.constant(0) == nullptr)
     return fail(Code::unsupported,
-                "variable '{}' is used in bodies and begins with a value that is computed", id)
-        .note("let it begin with a constant");
+                "variable '{}' is used in bodies, but its initial value is computed", id)
+        .note("give it a constant as its initial value");
   SCANLOOM_TRY(const ValueId value, entered_value(ctx.reading(), id));
   Variable& variable = *find_variable(ctx, id);
   if (first.valid() && !variable.has_initial) {
