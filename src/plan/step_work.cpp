@@ -27,10 +27,7 @@ std::int64_t bytes_of(const Binding& binding, const Spot& spot) {
 }
 
 /// Whether only as much of the first operand is read as there are results.
-bool picks(const ir::OpDef* op) {
-  return op == &ops::gather_op || op == &ops::gather_elements_op || op == &ops::gather_nd_op ||
-         op->access == ir::Access::view;
-}
+bool picks(const ir::OpDef* op) { return op->picks || op->access == ir::Access::view; }
 
 double multiplications(const Binding& binding, const BoundCall& call) {
   const Spot* const spots = binding.operands.data() + call.first_operand;

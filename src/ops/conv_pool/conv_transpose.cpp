@@ -4,6 +4,7 @@
 
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/overlap_add.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
@@ -236,6 +237,11 @@ constinit const ir::OpDef conv_transpose_op{
               {"strides", tensor::AttrKind::integers, true}},
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .widens_halves = ir::always_widens,
+    .products = products_of_conv,
+    .steps = {.axis = steps_of_windows},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops
