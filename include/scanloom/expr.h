@@ -115,35 +115,14 @@ SCANLOOM_API Expr cast(const Expr& x, DType to);
 
 // Functions; integers are converted to floating point.
 
+#define SCANLOOM_FUNCTION(name, python, doc) SCANLOOM_API Expr name(const Expr& x);
+#include <scanloom/functions.inc>
+#undef SCANLOOM_FUNCTION
 SCANLOOM_API Expr abs(const Expr& x);
 SCANLOOM_API Expr sign(const Expr& x);
-SCANLOOM_API Expr exp(const Expr& x);
-SCANLOOM_API Expr log(const Expr& x);
-/// exp(x) - 1 and log(1 + x), accurate for small x.
-SCANLOOM_API Expr expm1(const Expr& x);
-SCANLOOM_API Expr log1p(const Expr& x);
-SCANLOOM_API Expr sqrt(const Expr& x);
 SCANLOOM_API Expr square(const Expr& x);
-SCANLOOM_API Expr sin(const Expr& x);
-SCANLOOM_API Expr cos(const Expr& x);
 SCANLOOM_API Expr tan(const Expr& x);
-SCANLOOM_API Expr asin(const Expr& x);
-SCANLOOM_API Expr acos(const Expr& x);
-SCANLOOM_API Expr atan(const Expr& x);
-SCANLOOM_API Expr sinh(const Expr& x);
-SCANLOOM_API Expr cosh(const Expr& x);
-SCANLOOM_API Expr tanh(const Expr& x);
-SCANLOOM_API Expr asinh(const Expr& x);
-SCANLOOM_API Expr acosh(const Expr& x);
-SCANLOOM_API Expr atanh(const Expr& x);
-SCANLOOM_API Expr erf(const Expr& x);
-SCANLOOM_API Expr sigmoid(const Expr& x);
-SCANLOOM_API Expr softplus(const Expr& x);
 SCANLOOM_API Expr relu(const Expr& x);
-SCANLOOM_API Expr floor(const Expr& x);
-SCANLOOM_API Expr ceil(const Expr& x);
-SCANLOOM_API Expr round(const Expr& x);
-SCANLOOM_API Expr is_nan(const Expr& x);
 SCANLOOM_API Expr is_inf(const Expr& x);
 
 // Complex numbers, c64 and c128. Arithmetic, equal and not_equal, exp, expm1, log, log1p, sqrt,

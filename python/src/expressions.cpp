@@ -38,38 +38,21 @@ using AlongAxis = Expr (*)(const Expr&, int);
 using AlongAxes = Expr (*)(const Expr&, const Axes&);
 using Joining = Expr (*)(const std::vector<Expr>&, int);
 
+constexpr std::pair<const char*, Unary> kFunctions[] = {
+#define SCANLOOM_FUNCTION(name, python, doc) {#name, &name},
+#include <scanloom/functions.inc>
+#undef SCANLOOM_FUNCTION
+};
+
 constexpr std::pair<const char*, Unary> kUnary[] = {{"neg", &operator- },
                                                      {
                                                          "invert",
                                                          &operator~},
                                                          {"abs", &abs},
                                                          {"sign", &sign},
-                                                         {"exp", &exp},
-                                                         {"expm1", &expm1},
-                                                         {"log", &log},
-                                                         {"log1p", &log1p},
-                                                         {"sqrt", &sqrt},
                                                          {"square", &square},
-                                                         {"sin", &sin},
-                                                         {"cos", &cos},
                                                          {"tan", &tan},
-                                                         {"asin", &asin},
-                                                         {"acos", &acos},
-                                                         {"atan", &atan},
-                                                         {"sinh", &sinh},
-                                                         {"cosh", &cosh},
-                                                         {"tanh", &tanh},
-                                                         {"asinh", &asinh},
-                                                         {"acosh", &acosh},
-                                                         {"atanh", &atanh},
-                                                         {"erf", &erf},
-                                                         {"sigmoid", &sigmoid},
-                                                         {"softplus", &softplus},
                                                          {"relu", &relu},
-                                                         {"floor", &floor},
-                                                         {"ceil", &ceil},
-                                                         {"round", &round},
-                                                         {"is_nan", &is_nan},
                                                          {"is_inf", &is_inf},
                                                          {"shape", &shape},
                                                          {"transpose", &transpose},
@@ -247,6 +230,8 @@ void bind_class(nb::module_& module) {
 void bind_expressions(nb::module_& module) {
   bind_class(module);
   bind_leaves(module);
+  for (const auto& [name, function] : kFunctions)
+    module.def(name, [f = function](const Expr& x) { return checked(f(x)); });
   for (const auto& [name, function] : kUnary)
     module.def(name, [f = function](const Expr& x) { return checked(f(x)); });
   for (const auto& [name, function] : kBinary)

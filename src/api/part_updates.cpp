@@ -7,7 +7,7 @@
 #include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
-#include "ops/index/part_writes.h"
+#include "ops/ops.h"
 #include "tensor/call.h"
 #include "tensor/tensor.h"
 
@@ -49,7 +49,7 @@ std::optional<Chain> chain_of(const Module& module, ValueId argument, ValueId ne
     const Node& node = module.node(id);
     is_read_alone &= uses[at.index] == 1;
     passed.push_back(id);
-    if (ops::writes_part(node.op)) {
+    if (node.op->writes_part) {
       const ValueId to = node.inputs[0];
       const bool is_flat = !has_type_of(module, to, argument);
       if (!is_read_alone || (is_flat && module.value(to).type.rank() != 1)) return std::nullopt;

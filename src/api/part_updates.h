@@ -18,7 +18,7 @@
 
 namespace scanloom {
 
-/// A node that overwrites part of its first operand (ops/index/part_writes.h).
+/// A node that overwrites part of its first operand (OpDef::writes_part).
 struct PartWrite {
   const ir::OpDef* op = nullptr;
   std::vector<tensor::Attr> attrs;

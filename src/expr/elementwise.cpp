@@ -194,16 +194,14 @@ Expr cast(const Expr& x, DType to) {
   return apply(ops::cast_op, {x}, {{"to", to}});
 }
 
+#define SCANLOOM_FUNCTION(name, python, doc) \
+  Expr name(const Expr& x) { return real_function(ops::name##_op, x); }
+#include <scanloom/functions.inc>
+#undef SCANLOOM_FUNCTION
+
 Expr abs(const Expr& x) { return apply(ops::abs_op, {counted(x)}); }
 Expr sign(const Expr& x) { return apply(ops::sign_op, {counted(x)}); }
-Expr exp(const Expr& x) { return real_function(ops::exp_op, x); }
-Expr expm1(const Expr& x) { return real_function(ops::expm1_op, x); }
-Expr log(const Expr& x) { return real_function(ops::log_op, x); }
-Expr log1p(const Expr& x) { return real_function(ops::log1p_op, x); }
-Expr sqrt(const Expr& x) { return real_function(ops::sqrt_op, x); }
 Expr square(const Expr& x) { return x * x; }
-Expr sin(const Expr& x) { return real_function(ops::sin_op, x); }
-Expr cos(const Expr& x) { return real_function(ops::cos_op, x); }
 // As the front-ends' Composer writes it (ops/composer.h): f16 and bf16 are rounded once.
 Expr tan(const Expr& x) {
   if (x.error() != nullptr) return x;
@@ -215,23 +213,7 @@ Expr tan(const Expr& x) {
   const Expr quotient = sin(wide) / cos(wide);
   return cast(quotient, expr::real_of(x.dtype()));
 }
-Expr asin(const Expr& x) { return real_function(ops::asin_op, x); }
-Expr acos(const Expr& x) { return real_function(ops::acos_op, x); }
-Expr atan(const Expr& x) { return real_function(ops::atan_op, x); }
-Expr sinh(const Expr& x) { return real_function(ops::sinh_op, x); }
-Expr cosh(const Expr& x) { return real_function(ops::cosh_op, x); }
-Expr tanh(const Expr& x) { return real_function(ops::tanh_op, x); }
-Expr asinh(const Expr& x) { return real_function(ops::asinh_op, x); }
-Expr acosh(const Expr& x) { return real_function(ops::acosh_op, x); }
-Expr atanh(const Expr& x) { return real_function(ops::atanh_op, x); }
-Expr erf(const Expr& x) { return real_function(ops::erf_op, x); }
-Expr sigmoid(const Expr& x) { return real_function(ops::sigmoid_op, x); }
-Expr softplus(const Expr& x) { return real_function(ops::softplus_op, x); }
 Expr relu(const Expr& x) { return apply(ops::relu_op, {counted(x)}); }
-Expr floor(const Expr& x) { return real_function(ops::floor_op, x); }
-Expr ceil(const Expr& x) { return real_function(ops::ceil_op, x); }
-Expr round(const Expr& x) { return real_function(ops::round_op, x); }
-Expr is_nan(const Expr& x) { return real_function(ops::is_nan_op, x); }
 Expr is_inf(const Expr& x) {
   if (x.error() != nullptr) return x;
   if (expr::is_complex(x.dtype())) return is_inf(real(x)) | is_inf(imag(x));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/ops.h"
+#include "ir/op_def.h"
 
 namespace scanloom::expr {
 namespace {
@@ -20,7 +20,7 @@ bool is_harmless(const Node& node) {
 }  // namespace
 
 bool reads_sizes_alone(const Node& node) {
-  return node.op == &ops::shape_op || node.op == &ops::dim_op || node.op == &ops::size_op;
+  return node.kind == Kind::op && node.op->reads_only_sizes();
 }
 
 Harmless::Harmless(std::span<const Node* const> nodes) {

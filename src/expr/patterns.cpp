@@ -1,7 +1,5 @@
 #include "expr/patterns.h"
 
-#include <algorithm>
-
 #include "ops/ops.h"
 
 namespace scanloom::expr {
@@ -46,9 +44,10 @@ std::optional<SumOfPowers> sum_of_powers(const Expr& x) {
   return found;
 }
 
-bool is_any_of(const Expr& x, std::span<const ir::OpDef* const> known) {
-  const ir::OpDef* const op = x.node()->op;
-  return std::ranges::find(known, op) != known.end() && is(x, *op);
+/// Returns the operator of a node that `is` may be true of; nullptr for others.
+const ir::OpDef* plain_op(const Expr& x) {
+  const Node& node = *x.node();
+  return node.marks_gradient() ? nullptr : node.op;
 }
 
 }  // namespace
@@ -139,17 +138,14 @@ std::optional<OfSoftmax> of_softmax(const Expr& x) {
 }
 
 bool moves(const Expr& x) {
-  static const ir::OpDef* const kMoves[] = {
-      &ops::identity_op, &ops::transpose_op, &ops::reshape_op,   &ops::flatten_op,
-      &ops::squeeze_op,  &ops::expand_op,    &ops::unsqueeze_op, &ops::cast_op,
-  };
-  return (is_any_of(x, kMoves) || picks(x)) && is_floating_point(operand(x).dtype());
+  const ir::OpDef* const op = plain_op(x);
+  const bool is_view = op != nullptr && op->access == ir::Access::view;
+  return (is_view || op == &ops::cast_op || picks(x)) && is_floating_point(operand(x).dtype());
 }
 
 bool picks(const Expr& x) {
-  static const ir::OpDef* const kPicks[] = {&ops::gather_op, &ops::gather_nd_op,
-                                            &ops::gather_elements_op, &ops::slice_op};
-  return is_any_of(x, kPicks);
+  const ir::OpDef* const op = plain_op(x);
+  return op != nullptr && (op->picks || op == &ops::slice_op);
 }
 
 }  // namespace scanloom::expr

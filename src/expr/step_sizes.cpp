@@ -7,26 +7,6 @@
 namespace scanloom::expr {
 namespace {
 
-/// Operators whose result sizes depend on elements of operands.
-bool is_sized_by_values(const ir::OpDef& op) {
-  static const ir::OpDef* const kOps[] = {
-      &ops::constant_of_shape_op,
-      &ops::draw_op,
-      &ops::expand_op,
-      &ops::non_zero_op,
-      &ops::pad_op,
-      &ops::range_op,
-      &ops::reshape_op,
-      &ops::resample_op,
-      &ops::slice_op,
-      &ops::sum_to_op,
-      &ops::tile_op,
-      &ops::topk_op,
-      &ops::unique_op,
-  };
-  return std::ranges::find(kOps, &op) != std::end(kOps);
-}
-
 /// Whether the results' sizes follow from the elements of this operand.
 bool decides_sizes(const Node& node, std::size_t operand) {
   switch (node.kind) {
@@ -37,9 +17,8 @@ bool decides_sizes(const Node& node, std::size_t operand) {
     default:
       break;
   }
-  if (!is_sized_by_values(*node.op)) return false;
-  return operand > 0 || node.inputs.size() == 1 || node.op == &ops::range_op ||
-         node.op == &ops::constant_of_shape_op || node.op == &ops::unique_op;
+  const auto& operands = node.op->inputs;
+  return operand < operands.size() && operands[operand].decides_sizes;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <scanloom/grad.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -16,9 +15,9 @@ using expr::Kind;
 using expr::Node;
 
 bool reads_no_elements(const Node& node) {
-  static const ir::OpDef* const kOps[] = {&ops::constant_of_shape_op, &ops::dim_op, &ops::draw_op,
-                                          &ops::shape_op, &ops::size_op};
-  return std::ranges::find(kOps, node.op) != std::end(kOps);
+  return node.kind == Kind::op &&
+         (node.op->reads_only_sizes() || node.op == &ops::constant_of_shape_op ||
+          node.op == &ops::draw_op);
 }
 
 /// Whether the operand says where elements are, or how many there are.

@@ -37,27 +37,7 @@ bool is_list_of_sizes(const Node& node) {
 
 /// Whether computing the node again is cheaper than storing and loading it.
 bool is_cheap(const Node& node) {
-  if (node.kind != Kind::op) return false;
-  if (is_list_of_sizes(node)) return true;
-  switch (node.op->access) {
-    case ir::Access::view:
-      return true;
-    case ir::Access::pointwise:
-      break;
-    case ir::Access::reduce:
-    case ir::Access::contract:
-    case ir::Access::opaque:
-      return node.op == &ops::dim_op || node.op == &ops::shape_op ||
-             node.op == &ops::constant_of_shape_op || node.op == &ops::identity_op;
-  }
-  static const ir::OpDef* const kFunctions[] = {
-      &ops::exp_op,   &ops::log_op,   &ops::sin_op,     &ops::cos_op,      &ops::tanh_op,
-      &ops::pow_op,   &ops::erf_op,   &ops::sigmoid_op, &ops::softplus_op, &ops::asin_op,
-      &ops::acos_op,  &ops::atan_op,  &ops::sinh_op,    &ops::cosh_op,     &ops::asinh_op,
-      &ops::acosh_op, &ops::atanh_op, &ops::expm1_op,   &ops::log1p_op,    &ops::sqrt_op,
-      &ops::div_op,
-  };
-  return std::ranges::find(kFunctions, node.op) == std::end(kFunctions);
+  return node.kind == Kind::op && (is_list_of_sizes(node) || node.op->is_cheap());
 }
 
 class LoopReverse {

@@ -9,7 +9,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "ir/ids.h"
 #include "ir/infer_ctx.h"
 #include "ir/scalar_ctx.h"
 #include "tensor/attr.h"
@@ -61,6 +63,8 @@ struct OperandDef {
   Accept accept = Accept::tensor;
   Arity arity = Arity::one;  ///< variadic only at the end
   int same_as = -1;
+  bool sizes_only = false;     ///< its sizes are read, its elements are not
+  bool decides_sizes = false;  ///< sizes of results depend on its elements
 };
 
 /// `kind` is never `none`. An attribute without default must be present unless optional.
@@ -87,6 +91,22 @@ enum class Access : std::uint8_t {
   opaque,
 };
 
+/// Whether a gradient computes the results again in its reverse loop, instead of storing and
+/// loading them.
+enum class Recompute : std::uint8_t {
+  by_access,  ///< as cheap if pointwise or a view, expensive otherwise
+  cheap,
+  expensive,
+};
+
+/// Whether one call for all steps of a loop takes less time than one call in each step.
+enum class Batching : std::uint8_t {
+  no_gain,
+  product,      ///< of few rows per step, if they are deep enough
+  convolution,  ///< of few elements, because only the call for all steps is shared among threads
+  call,         ///< of few elements, because calling the kernel takes as long as computing them
+};
+
 /// Offset, sizes and strides (in elements) of a view operator's result.
 struct ViewOf {
   std::int64_t offset = 0;
@@ -102,8 +122,68 @@ struct ViewCtx {
   std::span<const std::optional<std::vector<std::int64_t>>> integers;
 };
 
+/// The bound operands of a call, from which its cost is estimated.
+struct CostCtx {
+  std::span<const tensor::Shape* const> inputs;  ///< null: the operand is absent
+  const tensor::Shape* result = nullptr;         ///< of result 0; null: nothing reads it
+  std::span<const tensor::Attr> attrs;
+
+  /// The elements of input i; 0 if it is absent.
+  [[nodiscard]] double elements(std::size_t i) const { return count(inputs[i]); }
+  [[nodiscard]] double results() const { return count(result); }
+  /// The size of an axis of input i, at least 1; 1 if it has no such axis.
+  [[nodiscard]] double size(std::size_t i, int axis) const {
+    if (inputs[i] == nullptr || axis >= inputs[i]->rank() || (*inputs[i])[axis] < 1) return 1;
+    return static_cast<double>((*inputs[i])[axis]);
+  }
+
+ private:
+  static double count(const tensor::Shape* dims) {
+    return dims == nullptr ? 0 : static_cast<double>(dims->elements());
+  }
+};
+
+class Builder;
+class Module;
+struct Node;
+struct StepSite;
+struct StepFlow;
+struct Lifted;
+
+/// How a stream follows the steps of a sequence through a node outside of loops. The functions find
+/// where the steps are in all results; their errors say how the node mixes steps. See
+/// ir/step_rules.h, and ops/step_rules.h for those that several operators share.
+struct StepsRule {
+  Expected<int> (*axis)(const StepSite&) = nullptr;
+  bool any_operand = false;  ///< operands other than the first may have the steps
+  /// Instead of `axis`, if a step may get other neighbours along its axis.
+  Expected<StepFlow> (*regroup)(const StepSite&) = nullptr;
+};
+
+/// How a node of a body is computed outside of its loop for all steps at once, which are one more
+/// axis of its operands and results. Each element is computed as before, bit for bit. See
+/// ir/step_rules.h, and ops/lift_rules.h for those that several operators share.
+struct LiftRule {
+  /// Whether it can be, given that its sizes are known, without failing where no step fails.
+  /// varies[i]: operand i is a sequence.
+  bool (*can)(Module&, const Node&, const std::vector<bool>& varies) = nullptr;
+  /// Appends the nodes that compute result 0. If the last one has the node's operator, its other
+  /// results are the node's other results.
+  Expected<Lifted> (*lift)(Builder&, const Node&, const std::vector<Lifted>& operands) = nullptr;
+};
+
+/// The opposite of lifting, for operators that only change the axes of their first input.
+struct LowerRule {
+  /// Returns the axis of the steps in the result; nullopt: the node cannot be lowered.
+  std::optional<int> (*axis)(const Module&, const Node&, int operand_axis) = nullptr;
+  /// Appends the node that makes one step's element of the result.
+  Expected<ValueId> (*lower)(Builder&, const Node&, ValueId element, int operand_axis,
+                             int result_axis) = nullptr;
+};
+
 /// The definition of an operator. A missing capability is declared with its reason, so that nothing
-/// is missing by accident.
+/// is missing by accident. What depends on a layer above is registered there, in one list each:
+/// gradients, kernels, loop nests, forms of exporters.
 struct OpDef {
   std::string_view name;
   std::string_view doc;
@@ -127,8 +207,51 @@ struct OpDef {
   /// View operators: nullopt if strides cannot express this view, which is then a copy.
   std::optional<ViewOf> (*view)(const ViewCtx&) = nullptr;
 
+  // What passes, plans and gradients ask. The defaults are always correct.
+
+  Recompute recompute = Recompute::by_access;
+  Batching batching = Batching::no_gain;
+  /// The work grows as the size of the results, so that they are computed when a model is loaded
+  /// even if they are large. Always true for pointwise operators and views.
+  bool linear_work = false;
+  /// Each element of the result is one of input 0 that the other inputs select, and no others are
+  /// read.
+  bool picks = false;
+  /// The result is input 0 with part of it overwritten, as the others determine. The reference
+  /// kernel copies input 0 unless both share their memory, then writes only the part. If it fails,
+  /// it has not written an element out of range.
+  bool writes_part = false;
+  /// Can fail the run even if nothing reads the result.
+  bool must_run = false;
+  /// View operators: the elements of input 0 in the same order.
+  bool keeps_order = false;
+  /// LSTM, GRU and RNN: the number of states, which are results 1, 2 ...; 0 for other operators.
+  std::uint8_t layer_states = 0;
+  /// Whether f16 and bf16 are widened to f32 and rounded once at the end, so that casts and the
+  /// operator on f32 give the same bits. Null: no.
+  bool (*widens_halves)(std::span<const tensor::Attr>) = nullptr;
+  /// The most products that a call computes, for operators whose time does not follow from the
+  /// sizes of operands and results alone.
+  double (*products)(const CostCtx&) = nullptr;
+  /// Pointwise operators without a rule of their own have that of ops/step_rules.h.
+  StepsRule steps = {};
+  /// Pointwise operators have the rule of ops/lift_rules.h.
+  LiftRule lifting = {};
+  LowerRule lowering = {};
+
+  /// Whether computing the results again costs less than storing and loading them.
+  [[nodiscard]] constexpr bool is_cheap() const {
+    if (recompute != Recompute::by_access) return recompute == Recompute::cheap;
+    return access == Access::pointwise || access == Access::view;
+  }
+  [[nodiscard]] constexpr bool reads_only_sizes() const {
+    return !inputs.empty() && inputs[0].sizes_only;
+  }
   [[nodiscard]] int attr_index(std::string_view attr_name) const;
 };
+
+/// An OpDef::widens_halves.
+inline bool always_widens(std::span<const tensor::Attr>) { return true; }
 
 /// Operator table for parse and verify: finds an operator by name, or returns nullptr.
 using OpTable = const OpDef* (*)(std::string_view name);

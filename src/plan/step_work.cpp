@@ -26,11 +26,8 @@ std::int64_t bytes_of(const Binding& binding, const Spot& spot) {
   return elements_of(binding, spot) * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
 }
 
-/// Whether the operator reads only one element of the first operand per result.
-bool picks(const ir::OpDef* op) {
-  return op == &ops::gather_op || op == &ops::gather_elements_op || op == &ops::gather_nd_op ||
-         op->access == ir::Access::view;
-}
+/// Whether only one element of the first operand is read per result.
+bool picks(const ir::OpDef* op) { return op->picks || op->access == ir::Access::view; }
 
 double multiplications(const Binding& binding, const BoundCall& call) {
   const Spot* const spots = binding.operands.data() + call.first_operand;

@@ -10,6 +10,7 @@ from conftest import PROJECT, Tree
 
 FOLDERS = ("docs", "include", "python", "src", "tests", "tools")
 WHOLE = ("check_lists.py", "check_layers.py")
+FUNCTIONS = "include/scanloom/functions.inc"
 EACH_FILE = ("check_words.py", "check_sizes.py", "check_format.sh")
 
 
@@ -91,7 +92,27 @@ def test_documents_the_function_in_its_group(made):
     page = (tree.root / "docs/tensor-functions.md").read_text()
     group = page.split("### Trigonometric and hyperbolic functions")[1].split("###")[0]
     assert group.rstrip().endswith("| `log_cosh` | The function log_cosh. |")
-    assert "rad2deg log_cosh" in (tree.root / "tools/dev/tensor_functions.py").read_text()
+    listed = (tree.root / FUNCTIONS).read_text()
+    section = listed.split("// Trigonometric and hyperbolic functions")[1].split("//")[0]
+    assert 'SCANLOOM_FUNCTION(log_cosh, "log_cosh", "The function log_cosh.")' in section
+
+
+def test_generates_the_python_function(made):
+    tree, _ = made
+    assert "def log_cosh(x: Expr, /) -> Expr: ..." in lines(tree, "python/scanloom/_native.pyi")
+    assert ('log_cosh = _unary(_native.log_cosh, "The function log_cosh.")'
+            in lines(tree, "python/scanloom/tensor/_elementwise.py"))
+
+
+def test_writes_five_files_by_hand_and_three_that_are_generated(made):
+    _, said = made
+    written = re.findall(r"^  (\S+/\S+)$", said["log_cosh"].split("left to fill in:")[0], re.M)
+    generated = {"docs/tensor-functions.md", "python/scanloom/_native.pyi",
+                 "python/scanloom/tensor/_elementwise.py"}
+    assert set(written) - generated == {
+        FUNCTIONS, "src/grad/elementwise.cpp", "src/ops/elementwise/log_cosh.cpp",
+        "src/ops/list.inc", "tests/ops/elementwise/log_cosh.cpp"}
+    assert generated < set(written)
 
 
 @pytest.mark.parametrize(("name", "problem"), [
@@ -108,9 +129,9 @@ def test_refuses_a_name(name, problem):
 
 def test_writes_nothing_where_a_place_is_missing(tmp_path):
     tree = copy_of_the_tree(tmp_path)
-    header = (tree.root / "include/scanloom/expr.h").read_text()
-    tree.write("include/scanloom/expr.h", header.replace("Expr floor(", "Expr rounded_down("))
+    listed = (tree.root / FUNCTIONS).read_text()
+    tree.write(FUNCTIONS, listed.replace("// Exponentials and logarithms", "// Exponentials"))
     answer = tree.fails("new_operator.py", "log_cosh")
-    assert "include/scanloom/expr.h: no line begins with 'SCANLOOM_API Expr floor('" in answer
+    assert f"{FUNCTIONS}: no group '// Exponentials and logarithms'" in answer
     assert "log_cosh" not in (tree.root / "src/ops/list.inc").read_text()
     assert not (tree.root / "src/ops/elementwise/log_cosh.cpp").exists()

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import textwrap
 
+import element_functions
+
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 OPERATOR = """\
@@ -127,9 +129,12 @@ class Edits:
         return sorted(changed)
 
 
+def quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
 def add_operator(edits: Edits, name: str, doc: str) -> None:
-    quoted = doc.replace("\\", "\\\\").replace('"', '\\"')
-    edits.texts[f"src/ops/elementwise/{name}.cpp"] = OPERATOR.format(name=name, doc=quoted)
+    edits.texts[f"src/ops/elementwise/{name}.cpp"] = OPERATOR.format(name=name, doc=quoted(doc))
     edits.texts[f"tests/ops/elementwise/{name}.cpp"] = SAMPLES.format(name=name)
     edits.insert_sorted("src/ops/list.inc", f"SCANLOOM_OP({name})", r"SCANLOOM_OP\((\w+)\)")
 
@@ -140,32 +145,26 @@ def add_gradient(edits: Edits, name: str) -> None:
     edits.insert_before(path, "{&ops::relu_op,", f"{{&ops::{name}_op, pull_{name}}},\n")
 
 
-def add_functions(edits: Edits, name: str, doc: str) -> None:
-    """The function of C++ and that of Python."""
-    edits.insert_before("include/scanloom/expr.h", "SCANLOOM_API Expr floor(",
-                        f"/// {doc}\nSCANLOOM_API Expr {name}(const Expr& x);\n")
-    edits.insert_before(
-        "src/expr/elementwise.cpp", "Expr floor(",
-        f"Expr {name}(const Expr& x) {{ return real_function(ops::{name}_op, x); }}\n")
-    edits.insert_before("python/src/expressions.cpp", '{"floor", &floor}',
-                        f'{{"{name}", &{name}}},\n')
-    edits.insert_before("python/scanloom/_native.pyi", "def floor(",
-                        f"def {name}(x: Expr, /) -> Expr: ...\n")
-    quoted = doc.replace("\\", "\\\\").replace('"', '\\"')
-    edits.insert_before("python/scanloom/tensor/_elementwise.py", "abs_ = ",
-                        f'{name} = _unary(_native.{name}, "{quoted}")\n')
+def add_functions(edits: Edits, name: str, doc: str, group: str) -> None:
+    """The function of C++ and of Python: one row, and what is generated from it."""
+    path = element_functions.LIST
+    section = re.search(rf"^// {re.escape(group)}\n(?:SCANLOOM_FUNCTION\(.*\n)*", edits.read(path), re.M)
+    if section is None:
+        raise PlaceMissing(f"{path}: no group '// {group}'")
+    row = f'SCANLOOM_FUNCTION({name}, "{name}", "{quoted(doc)}")\n'
+    edits.texts[path] = edits.texts[path][:section.end()] + row + edits.texts[path][section.end():]
+    listed = element_functions.parse(edits.texts[path])
+    for generated in element_functions.PARTS:
+        try:
+            edits.texts[generated] = element_functions.updated(
+                generated, edits.read(generated), listed)
+        except LookupError as missing:
+            raise PlaceMissing(str(missing)) from None
+    document(edits, name, doc, group)
 
 
-def add_to_group(edits: Edits, name: str, doc: str, group: str) -> None:
-    """The function in the table of functions of scanloom.tensor, at the end of its group."""
-    path = "tools/dev/tensor_functions.py"
-    found = re.search(rf'^    "{re.escape(group)}": ("""|")(.*?)\1,\n', edits.read(path), re.M | re.S)
-    if found is None:
-        raise PlaceMissing(f"{path}: GROUPS has no group '{group}'")
-    row = f'    "{group}": """' + " ".join([*found[2].split(), name]) + '""",\n'
-    wrapped = textwrap.wrap(row.strip(), 100, initial_indent=" " * 4, subsequent_indent=" " * 8,
-                            break_long_words=False, break_on_hyphens=False)
-    edits.texts[path] = edits.texts[path].replace(found[0], "\n".join(wrapped) + "\n")
+def document(edits: Edits, name: str, doc: str, group: str) -> None:
+    """The row that update_docs.py would write once the package is built."""
     page = "docs/tensor-functions.md"
     table = re.search(rf"^### {re.escape(group)}\n\n(?:\|.*\n)+", edits.read(page), re.M)
     if table is None:
@@ -231,11 +230,10 @@ FORMATS = (
 
 def left_to_fill(name: str) -> list[str]:
     return [
-        f"src/ops/elementwise/{name}.cpp: scalar(), the program of one element; now 1 * x",
+        f"src/ops/elementwise/{name}.cpp: scalar(), the program of one element; now 1 * x; if it is "
+        "more expensive than a load, .recompute = ir::Recompute::expensive",
         f"tests/ops/elementwise/{name}.cpp: values from an independent source; ulps, or none",
         f"src/grad/elementwise.cpp: pull_{name}, the cotangent; now that of 1 * x",
-        f"src/grad/loops.cpp: a row of kFunctions if {name} is more expensive than a load",
-        "python/tests/theano/test_theano_tensor.py: a row of UNARY, with numpy's function",
         "CHANGELOG.md: a line under Unreleased",
     ]
 
@@ -268,7 +266,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("name", help="the operator, in lower case: log1p, hard_sigmoid")
     parser.add_argument("--doc", help="what it gives, as a sentence with its full stop")
     parser.add_argument("--group", default="Exponentials and logarithms",
-                        help="its group in tools/dev/tensor_functions.py (default: %(default)s)")
+                        help=f"its group in {element_functions.LIST} (default: %(default)s)")
     parser.add_argument("--root", type=pathlib.Path, default=PROJECT,
                         help="the tree to write to (default: the one this script is in)")
     return parser.parse_args()
@@ -282,8 +280,7 @@ def main() -> int:
     try:
         add_operator(edits, name, doc)
         add_gradient(edits, name)
-        add_functions(edits, name, doc)
-        add_to_group(edits, name, doc, given.group)
+        add_functions(edits, name, doc, given.group)
         for each in FORMATS:
             left += each.add(edits, name)
     except PlaceMissing as missing:

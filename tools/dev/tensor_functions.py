@@ -2,10 +2,13 @@
 
 import importlib
 import inspect
+import pathlib
 
+import element_functions
 import scanloom.tensor as T
 
-# Every function of `T` is in one group, except variables by kind (`T.vector`, `T.imatrix`).
+# Every function of `T` is in one group, except variables by kind (`T.vector`, `T.imatrix`). Those
+# of functions.inc that are not listed here are added to the group that the list names.
 GROUPS = {
     "Arithmetic": """add sub mul true_div divide floor_div int_div mod mod_check divmod neg negative
         inv sqr square sqrt pow power abs_ absolute sign sgn identity tensor_copy""",
@@ -63,8 +66,17 @@ def functions(module) -> list[str]:
     return sorted(names)
 
 
+def groups() -> dict[str, list[str]]:
+    found = {title: names.split() for title, names in GROUPS.items()}
+    placed = {name for names in found.values() for name in names}
+    for each in element_functions.functions(pathlib.Path(__file__).resolve().parents[2]):
+        if each.python and each.python not in placed:
+            found[each.group].append(each.python)
+    return found
+
+
 def check_groups() -> None:
-    placed = [name for names in GROUPS.values() for name in names.split()]
+    placed = [name for names in groups().values() for name in names]
     kinds = importlib.import_module("scanloom.tensor._kinds")
     wanted = {name for name in T.__all__
               if inspect.isfunction(getattr(T, name)) and not hasattr(kinds, name)}
@@ -75,7 +87,7 @@ def check_groups() -> None:
 
 def tables() -> str:
     check_groups()
-    parts = [f"### {title}\n\n{rows(T, names.split(), '')}" for title, names in GROUPS.items()]
+    parts = [f"### {title}\n\n{rows(T, names, '')}" for title, names in groups().items()]
     for name, title in MODULES.items():
         module = importlib.import_module(f"scanloom.tensor.{name}")
         parts.append(f"### {title}\n\n{rows(module, functions(module), '')}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the generated parts of docs/: tables of operators and of tensor functions, examples of passes.
+"""Writes the generated parts of docs/ and of the Python package: tables of operators and of tensor
+functions, examples of passes, and the functions of include/scanloom/functions.inc.
 
 A generated part is enclosed by two comments in its page,
 
@@ -8,7 +9,8 @@ A generated part is enclosed by two comments in its page,
 
 and comes from the sources; everything else in a page is edited by hand. The tensor functions need
 the Python package: build/venv/bin/python tools/dev/update_docs.py [--check]. With --check, nothing
-is written; if a page is out of date, a diff is printed and the exit status is 1."""
+is written; if a file is out of date, a diff is printed and the exit status is 1. After a change of
+functions.inc, run it before `make python`, and again after it for the table of tensor functions."""
 
 import argparse
 import difflib
@@ -16,6 +18,7 @@ import pathlib
 import re
 import sys
 
+import element_functions
 import operator_tables
 import pass_examples
 
@@ -52,17 +55,21 @@ def main() -> int:
     check = parser.parse_args().check
     root = pathlib.Path(__file__).resolve().parents[2]
     stale = False
-    for path in sorted((root / "docs").glob("**/*.md")):
+    of_package = map(root.joinpath, element_functions.PARTS)
+    for path in [*of_package, *sorted((root / "docs").glob("**/*.md"))]:
         old = path.read_text(encoding="utf-8")
+        name = str(path.relative_to(root))
         try:
-            new = updated(old, root)
+            if name in element_functions.PARTS:
+                new = element_functions.updated(name, old, element_functions.functions(root))
+            else:
+                new = updated(old, root)
         except LookupError as problem:
-            print(f"error: {path.relative_to(root)}: {problem}", file=sys.stderr)
+            print(f"error: {name}: {problem}", file=sys.stderr)
             return 2
         if new == old:
             continue
         stale = True
-        name = str(path.relative_to(root))
         if check:
             sys.stdout.writelines(difflib.unified_diff(
                 old.splitlines(True), new.splitlines(True), name, f"{name} (up to date)"))

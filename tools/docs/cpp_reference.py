@@ -28,14 +28,17 @@ class Item:
 
 
 def expand_lists(text: str, folder: pathlib.Path) -> str:
-    """Replaces `#define X(...)`, `#include <....inc>`, `#undef X` by the rows of the list."""
+    """Replaces `#define X(...)`, `#include <....inc>`, `#undef X` by the rows of the list. A value
+    `doc` becomes the comment of its row."""
 
     def rows(match: re.Match) -> str:
         names = [name.strip() for name in match["names"].split(",")]
         made = []
         for row in re.findall(rf"^{match['macro']}\((.*)\)$", (folder / match["file"]).read_text(), re.M):
-            values = [value.strip() for value in re.findall(r'"[^"]*"|[^,]+', row) if value.strip()]
+            values = [value.strip() for value in re.findall(r'\s*"[^"]*"|[^,"]+', row) if value.strip()]
             by_name = dict(zip(names, values, strict=False))
+            if "doc" in by_name:
+                made.append("/// " + by_name["doc"].strip('"'))
             made.append(re.sub(r"\w+", lambda word: by_name.get(word[0], word[0]), match["body"]))
         return "".join(f"  {row.strip()}\n" for row in made)
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/conv_pool/pool_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/visit.h"
@@ -62,6 +63,10 @@ constinit const ir::OpDef average_pool_op{
     .attrs = pool_attrs("count_include_pad", tensor::AttrKind::integer),
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .products = products_of_pool,
+    .steps = {.axis = steps_of_pool},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ops/conv_pool/overlap_add.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
@@ -209,6 +210,7 @@ constinit const ir::OpDef col2im_op{
               {"strides", tensor::AttrKind::integers, true}},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_windows},
 };
 
 }  // namespace scanloom::ops

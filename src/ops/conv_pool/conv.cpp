@@ -5,6 +5,7 @@
 #include "base/dot.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/visit.h"
@@ -77,6 +78,11 @@ constinit const ir::OpDef conv_op{
     .attrs = kConvAttrs,
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::convolution,
+    .widens_halves = ir::always_widens,
+    .products = products_of_conv,
+    .steps = {.axis = steps_of_windows},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

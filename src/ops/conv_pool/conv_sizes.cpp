@@ -1,5 +1,7 @@
 #include "ops/conv_pool/conv_sizes.h"
 
+#include <algorithm>
+
 #include "opmath/conv_geometry.h"
 #include "ops/sizes.h"
 
@@ -57,6 +59,10 @@ Expected<void> check_per_filter(ir::InferCtx& ctx, int i, const Type& w) {
     return invalid_model("input {} has {} elements for {} filters", i, type.dims[0].value(),
                          w.dims[0].value());
   return {};
+}
+
+double products_of_conv(const ir::CostCtx& ctx) {
+  return std::max(ctx.elements(0), ctx.results()) * ctx.elements(1) / ctx.size(1, 0);
 }
 
 }  // namespace scanloom::ops

@@ -22,6 +22,9 @@ inline constexpr decltype(ir::OpDef::attrs) kConvAttrs = {
 Expected<std::vector<tensor::Dim>> conv_sizes(ir::InferCtx& ctx, const tensor::Type& x,
                                               const tensor::Type& w);
 
+/// OpDef::products of convolutions of x with w.
+double products_of_conv(const ir::CostCtx& ctx);
+
 /// Error: input i is present and is not a vector with one element per filter of w.
 Expected<void> check_per_filter(ir::InferCtx& ctx, int i, const tensor::Type& w);
 

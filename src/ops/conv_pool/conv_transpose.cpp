@@ -1,6 +1,7 @@
 // opmath/conv_transpose.h states the order of the sums.
 #include "opmath/conv_transpose.h"
 #include "ops/conv_pool/conv_sizes.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
@@ -110,6 +111,11 @@ constinit const ir::OpDef conv_transpose_op{
               {"strides", tensor::AttrKind::integers, true}},
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .widens_halves = ir::always_widens,
+    .products = products_of_conv,
+    .steps = {.axis = steps_of_windows},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

@@ -5,8 +5,10 @@
 
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 namespace {
@@ -203,6 +205,18 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  constexpr std::size_t kOffset = 2, kMask = 4;
+  if (!s.along(0)) return across("an operand other than the first has them");
+  for (std::size_t i = 1; i < s.node.inputs.size(); ++i) {
+    if (!s.has(i)) continue;
+    const bool by_batch = i == kOffset || i == kMask;
+    if (s.along(i) != by_batch || (by_batch && s.axis(i) != 0))
+      return across("its operands have the steps on other axes");
+  }
+  return steps_of_windows(s);
+}
+
 }  // namespace
 
 constinit const ir::OpDef deform_conv_op{
@@ -221,6 +235,7 @@ constinit const ir::OpDef deform_conv_op{
     .attrs = kAttrs,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 #include "base/math/math.h"
 #include "ops/conv_pool/pool_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/visit.h"
@@ -74,6 +75,10 @@ constinit const ir::OpDef lp_pool_op{
     .attrs = pool_attrs("p", tensor::AttrKind::real),
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .products = products_of_pool,
+    .steps = {.axis = steps_of_pool},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/conv_pool/pool_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/index/element_order.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
@@ -131,6 +132,10 @@ constinit const ir::OpDef max_pool_op{
     .attrs = pool_attrs("storage_order", tensor::AttrKind::integer),
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .products = products_of_pool,
+    .steps = {.axis = steps_of_pool},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

@@ -1,5 +1,7 @@
 #include "ops/conv_pool/pool_windows.h"
 
+#include <algorithm>
+
 #include "ops/sizes.h"
 
 namespace scanloom::ops {
@@ -42,6 +44,15 @@ Expected<Type> pooled_type(ir::InferCtx& ctx) {
     }
   }
   return Type::of(x.dtype, std::move(sizes));
+}
+
+double products_of_pool(const ir::CostCtx& ctx) {
+  const tensor::Shape& x = *ctx.inputs[0];
+  const auto kernel = ctx.attrs[static_cast<std::size_t>(tensor::PoolAttr::kernel)].integers();
+  double taps = 1;
+  for (int i = 0; i < std::min(x.rank() - 2, static_cast<int>(kernel.size())); ++i)
+    taps *= static_cast<double>(std::min(kernel[static_cast<std::size_t>(i)], x[i + 2]));
+  return ctx.results() * taps;
 }
 
 }  // namespace scanloom::ops

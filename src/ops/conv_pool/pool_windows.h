@@ -29,4 +29,7 @@ constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::At
 /// and x with fewer than three axes.
 Expected<tensor::Type> pooled_type(ir::InferCtx& ctx);
 
+/// OpDef::products: the elements of the result times those of a window.
+double products_of_pool(const ir::CostCtx& ctx);
+
 }  // namespace scanloom::ops

@@ -2,6 +2,7 @@
 
 #include "ops/lines.h"
 #include "ops/ops.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/small_int.h"
 #include "tensor/visit.h"
@@ -104,6 +105,12 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+/// May also treat both parts of a complex number, along the last axis, as one.
+Expected<int> steps(const ir::StepSite& s) {
+  if (s.axis(0) >= s.result_type().rank()) return across("it makes one complex number of several");
+  return s.axis(0);
+}
+
 }  // namespace
 
 constinit const ir::OpDef bit_cast_op{
@@ -116,6 +123,7 @@ constinit const ir::OpDef bit_cast_op{
     .attrs = {{"to", tensor::AttrKind::dtype}},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps},
 };
 
 }  // namespace scanloom::ops

@@ -1,5 +1,6 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -32,6 +33,8 @@ constinit const ir::OpDef identity_op{
     .reference = tensor::copy_kernel,
     .run_objects = run_objects,
     .view = view,
+    .keeps_order = true,
+    .steps = {.axis = steps_unchanged},
 };
 
 }  // namespace scanloom::ops

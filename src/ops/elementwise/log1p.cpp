@@ -17,6 +17,7 @@ constinit const ir::OpDef log1p_op{
     .infer = infer_from_scalar<scalar>,
     .reference = reference_from_scalar<scalar>,
     .scalar = scalar,
+    .recompute = ir::Recompute::expensive,
 };
 
 }  // namespace scanloom::ops

@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "ops/index/index_steps.h"
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/for_each.h"
@@ -72,6 +76,43 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axis = axis_of(s);
+  if (!axis || (s.along(kDataOperand) && s.along(kIndexOperand))) return others();
+  if (s.along(kIndexOperand)) return *axis + s.axis(kIndexOperand);
+  if (*axis == s.axis(kDataOperand)) return picks();
+  return s.axis(kDataOperand) < *axis ? s.axis(kDataOperand)
+                                      : s.axis(kDataOperand) + s.type(kIndexOperand).rank() - 1;
+}
+
+/// Whether each index is a number within an axis of that size.
+bool surely_inside(const ir::Module& module, const ir::Node& node, ir::Dim size) {
+  const auto indices = integers_of(module, node, 1);
+  return indices && size.is_constant() && std::ranges::all_of(*indices, [&](std::int64_t index) {
+           return index >= -size.value() && index < size.value();
+         });
+}
+
+// A varying index is checked as often as in the loop.
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  const auto axis = axis_of(module, node);
+  if (!axis || varies[0] == varies[1]) return false;
+  const ir::Dim size = type_of(module, node).dims[static_cast<std::size_t>(*axis)];
+  return varies[1] || surely_inside(module, node, size);
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int own = *axis_of(builder.module(), node);
+  const bool picks = operands[1].is_sequence();
+  const int steps = picks ? operands[1].axis : operands[0].axis;
+  const int axis = picks || own < steps ? own : own + 1;
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(gather_op, {operands[0].value, operands[1].value}, {{"axis", axis}}));
+  const int width = type_of(builder.module(), node, 1).rank();
+  return ir::Lifted{value, picks ? own + steps : own < steps ? steps + width - 1 : steps};
+}
+
 }  // namespace
 
 constinit const ir::OpDef gather_op{
@@ -85,6 +126,10 @@ constinit const ir::OpDef gather_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .linear_work = true,
+    .picks = true,
+    .steps = {.axis = steps, .any_operand = true},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

@@ -1,3 +1,4 @@
+#include "ops/index/index_steps.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
@@ -68,6 +69,16 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+// Along any other axis an index is at the position of its element.
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axis = axis_of(s);
+  if (!s.along(kIndexOperand)) return picks();
+  const bool points = axis == s.axis(kIndexOperand);
+  if (s.along(kDataOperand) ? points || s.axis(kDataOperand) != s.axis(kIndexOperand) : !points)
+    return others();
+  return s.axis(kIndexOperand);
+}
+
 }  // namespace
 
 constinit const ir::OpDef gather_elements_op{
@@ -81,6 +92,8 @@ constinit const ir::OpDef gather_elements_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .picks = true,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -1,3 +1,4 @@
+#include "ops/index/index_steps.h"
 #include "ops/index/index_tuples.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
@@ -82,6 +83,22 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const int batch = static_cast<int>(attr_of(s.node, "batch_dims").integer());
+  const auto length = tuple_length(s);
+  if (!length) return across("the length of its indices is not known");
+  const int last = s.type(kIndexOperand).rank() - 1;
+  if (s.along(kIndexOperand)) {
+    const bool in_batch = s.axis(kIndexOperand) < batch;
+    if (s.axis(kIndexOperand) == last || s.along(kDataOperand) != in_batch ||
+        (in_batch && s.axis(kDataOperand) != s.axis(kIndexOperand)))
+      return others();
+    return s.axis(kIndexOperand);
+  }
+  if (s.axis(kDataOperand) < batch + *length) return picks();
+  return last + s.axis(kDataOperand) - batch - *length;
+}
+
 }  // namespace
 
 constinit const ir::OpDef gather_nd_op{
@@ -96,6 +113,8 @@ constinit const ir::OpDef gather_nd_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .picks = true,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -64,7 +64,7 @@ constinit const ir::OpDef non_zero_op{
     .doc =
         "The indices of all elements that are not 0 (of strings, not empty), in row-major order: "
         "one column each, one row per axis of x.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .inputs = {{.name = "x", .accept = ir::Accept::tensor, .decides_sizes = true}},
     .outputs = {"indices"},
     .infer = infer,
     .reference = reference,

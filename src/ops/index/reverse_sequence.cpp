@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "ops/indices.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -59,6 +62,17 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axis = [&](std::string_view name) {
+    return tensor::normalise_axis(attr_of(s.node, name).integer(), s.type(0).rank());
+  };
+  if (axis("time_axis") == s.axis(0)) return across("it works along their axis");
+  const bool by_row = axis("batch_axis") == s.axis(0);
+  if (!s.along(0) || s.along(1) != by_row)
+    return across("its operands have the steps on other axes");
+  return s.axis(0);
+}
+
 }  // namespace
 
 constinit const ir::OpDef reverse_sequence_op{
@@ -72,6 +86,7 @@ constinit const ir::OpDef reverse_sequence_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

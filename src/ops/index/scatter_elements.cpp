@@ -1,5 +1,6 @@
 // Updates are applied in row-major order of the indices, so the last of several wins and sums have
 // a fixed order.
+#include "ops/index/index_steps.h"
 #include "ops/index/scatter_reduction.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
@@ -100,6 +101,14 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  for (const std::size_t i : {kDataOperand, kIndexOperand, kUpdateOperand})
+    if (!s.along(i) || s.axis(i) != s.axis(kDataOperand))
+      return across("its operands do not all have the steps on one axis");
+  if (axis_of(s) == s.axis(kDataOperand)) return across("it writes elements of other steps");
+  return s.axis(kDataOperand);
+}
+
 }  // namespace
 
 constinit const ir::OpDef scatter_elements_op{
@@ -116,6 +125,8 @@ constinit const ir::OpDef scatter_elements_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .writes_part = true,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

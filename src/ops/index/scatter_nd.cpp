@@ -1,5 +1,6 @@
 // Updates are applied in row-major order of the tuples, so the last of several wins and sums have a
 // fixed order.
+#include "ops/index/index_steps.h"
 #include "ops/index/index_tuples.h"
 #include "ops/index/scatter_reduction.h"
 #include "ops/lines.h"
@@ -91,6 +92,17 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto length = tuple_length(s);
+  if (!length) return across("the length of its indices is not known");
+  const bool updates = s.along(kDataOperand) && s.along(kUpdateOperand) && !s.along(kIndexOperand);
+  if (!updates || s.axis(kDataOperand) < *length)
+    return across("it writes elements of other steps");
+  if (s.axis(kUpdateOperand) != s.type(kIndexOperand).rank() - 1 + s.axis(kDataOperand) - *length)
+    return across("its operands have the steps on other axes");
+  return s.axis(kDataOperand);
+}
+
 }  // namespace
 
 constinit const ir::OpDef scatter_nd_op{
@@ -107,6 +119,8 @@ constinit const ir::OpDef scatter_nd_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .writes_part = true,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

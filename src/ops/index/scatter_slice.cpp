@@ -208,6 +208,7 @@ constinit const ir::OpDef scatter_slice_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .writes_part = true,
 };
 
 }  // namespace scanloom::ops

@@ -3,8 +3,10 @@
 
 #include "ops/index/slice_cuts.h"
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -191,6 +193,61 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  std::vector<int> axes;
+  if (s.has(3)) {
+    const auto named = axes_of(s, 3);
+    if (!named) return across("its axes are not known");
+    axes = *named;
+  } else {
+    const ir::Type& starts = s.type(1);
+    if (!starts.is_static()) return across("its axes are not known");
+    for (std::int64_t axis = 0; axis < starts.shape().elements(); ++axis)
+      axes.push_back(static_cast<int>(axis));
+  }
+  if (contains(axes, s.axis(0))) return across("it selects some of them");
+  return s.axis(0);
+}
+
+/// Returns the axes that a slice cuts; nullopt if they are not known.
+std::optional<std::vector<std::int64_t>> cut_axes(const ir::Module& module, const ir::Node& node) {
+  const tensor::Tensor* starts = constant_of(module, node.inputs[1]);
+  if (starts == nullptr) return std::nullopt;
+  std::vector<std::int64_t> axes;
+  if (node.inputs.size() <= 3 || !node.inputs[3].valid()) {
+    for (std::int64_t axis = 0; axis < starts->elements(); ++axis) axes.push_back(axis);
+    return axes;
+  }
+  const tensor::Tensor* given = constant_of(module, node.inputs[3]);
+  const auto integers = given != nullptr ? to_integers(*given) : std::nullopt;
+  if (!integers) return std::nullopt;
+  for (const std::int64_t axis : *integers) {
+    const auto normal = tensor::normalise_axis(axis, type_of(module, node).rank());
+    if (!normal) return std::nullopt;
+    axes.push_back(*normal);
+  }
+  return axes;
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  for (std::size_t i = 1; i < node.inputs.size(); ++i)
+    if (node.inputs[i].valid() && constant_of(module, node.inputs[i]) == nullptr) return false;
+  return cut_axes(module, node).has_value();
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  std::vector<std::int64_t> axes = *cut_axes(builder.module(), node);
+  for (std::int64_t& axis : axes)
+    if (axis >= operands[0].axis) ++axis;
+  std::vector<ir::ValueId> inputs;
+  for (const ir::Lifted& operand : operands) inputs.push_back(operand.value);
+  inputs.resize(std::max<std::size_t>(inputs.size(), 4));
+  inputs[3] = list_of(builder, axes);
+  SCANLOOM_TRY(const ir::ValueId value, builder.op(slice_op, std::move(inputs)));
+  return ir::Lifted{value, operands[0].axis};
+}
+
 }  // namespace
 
 std::optional<ir::ViewOf> slice_view(std::span<const Operand> inputs) {
@@ -220,15 +277,23 @@ constinit const ir::OpDef slice_op{
         "The elements start, start + step, ... before end, per axis as in Python; without `axes` "
         "of the first axes, without `steps` one by one.",
     .inputs = {{"x", ir::Accept::tensor},
-               {"starts", ir::Accept::index},
-               {.name = "ends", .accept = ir::Accept::index, .same_as = 1},
-               {"axes", ir::Accept::index, ir::Arity::optional},
-               {"steps", ir::Accept::index, ir::Arity::optional}},
+               {.name = "starts", .accept = ir::Accept::index, .decides_sizes = true},
+               {.name = "ends", .accept = ir::Accept::index, .same_as = 1, .decides_sizes = true},
+               {.name = "axes",
+                .accept = ir::Accept::index,
+                .arity = ir::Arity::optional,
+                .decides_sizes = true},
+               {.name = "steps",
+                .accept = ir::Accept::index,
+                .arity = ir::Arity::optional,
+                .decides_sizes = true}},
     .outputs = {"y"},
     .access = ir::Access::view,
     .infer = infer,
     .reference = reference,
     .view = view,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

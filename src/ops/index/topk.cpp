@@ -5,9 +5,11 @@
 
 #include "ops/index/element_order.h"
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -174,6 +176,13 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+// Asking for more elements than the axis has would be an error that no step may reach.
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  if (!can_lift_along_axis(module, node, varies)) return false;
+  const auto axis = static_cast<std::size_t>(*axis_of(module, node));
+  return type_of(module, node).dims[axis].is_constant() && integers_of(module, node, 1).has_value();
+}
+
 }  // namespace
 
 constinit const ir::OpDef topk_op{
@@ -182,13 +191,17 @@ constinit const ir::OpDef topk_op{
         "The k greatest elements along `axis`, or the least if not `largest`, best first, and "
         "their indices. NaN counts as the greatest; among equals the first index wins. They are "
         "sorted whether or not `sorted` asks for it.",
-    .inputs = {{"x", ir::Accept::numeric}, {"k", ir::Accept::index}},
+    .inputs = {{"x", ir::Accept::numeric},
+               {.name = "k", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"values", "indices"},
     .attrs = {{"axis", tensor::AttrKind::integer},
               {"largest", tensor::AttrKind::integer},
               {"sorted", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::call,
+    .steps = {.axis = steps_along_axis},
+    .lifting = {can_lift, lift_along_axis},
 };
 
 }  // namespace scanloom::ops

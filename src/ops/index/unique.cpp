@@ -248,7 +248,7 @@ constinit const ir::OpDef unique_op{
         "The different elements of x, or its different slices along `axis`, `sorted` or in the "
         "order of their first places; those places; for each element or slice which one it equals; "
         "and how often each occurs. NaN equals NaN and is the greatest.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .inputs = {{.name = "x", .accept = ir::Accept::tensor, .decides_sizes = true}},
     .outputs = {"y", "indices", "inverse", "counts"},
     .attrs = {{"axis", tensor::AttrKind::integer, true}, {"sorted", tensor::AttrKind::integer}},
     .infer = infer,

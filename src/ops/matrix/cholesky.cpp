@@ -33,6 +33,7 @@ constinit const ir::OpDef cholesky_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_matrices},
 };
 
 }  // namespace scanloom::ops

@@ -6,8 +6,11 @@
 
 #include "base/dot.h"
 #include "opmath/contraction.h"
+#include "opmath/einsum_text.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/visit.h"
 
@@ -159,6 +162,97 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  SCANLOOM_TRY(
+      const tensor::Einsum einsum,
+      tensor::parse_einsum(attr_of(s.node, "spec").text(), s.type(0).rank(), s.type(1).rank()));
+  int result = -1;
+  for (const std::size_t i : {0, 1}) {
+    if (!s.along(i)) continue;
+    const tensor::Subscripts& own = i == 0 ? einsum.a : einsum.b;
+    const tensor::Subscripts& other = i == 0 ? einsum.b : einsum.a;
+    const std::uint8_t label = own.labels[static_cast<std::size_t>(s.axis(i))];
+    const int to = einsum.out.find(label);
+    if (to < 0) return across("it sums over them");
+    const int there = other.find(label);
+    const bool fits = there < 0 || (s.along(1 - i) && s.axis(1 - i) == there);
+    if (!fits || (result >= 0 && result != to))
+      return across("its operands have the steps on other axes");
+    result = to;
+  }
+  return result;
+}
+
+std::optional<tensor::Einsum> einsum_of(const ir::Module& module, const ir::Node& node) {
+  auto einsum = tensor::parse_einsum(node.attrs[0].text(), type_of(module, node, 0).rank(),
+                                     type_of(module, node, 1).rank());
+  if (!einsum) return std::nullopt;
+  return *einsum;
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  const auto einsum = einsum_of(module, node);
+  return (varies[0] || varies[1]) && einsum &&
+         sizes_fit(type_of(module, node, 0), type_of(module, node, 1), *einsum);
+}
+
+/// Returns where the steps go in the result: next to the same axis as in the operand, so that
+/// consecutive rows of the product stay consecutive.
+int result_axis(const tensor::Subscripts& operand, int axis, const tensor::Subscripts& out) {
+  if (axis == 0) return 0;
+  const int before = out.find(operand.labels[static_cast<std::size_t>(axis - 1)]);
+  if (before >= 0) return before + 1;
+  const int after =
+      axis < operand.count ? out.find(operand.labels[static_cast<std::size_t>(axis)]) : -1;
+  return std::max(after, 0);
+}
+
+/// Returns the specification with one more label, at that position of the varying operand; nullopt
+/// if no label can be written there, within an ellipsis. Sums keep their order: no summed label
+/// moves.
+std::optional<std::string> spec_with_steps(tensor::Einsum einsum, std::size_t varying, int axis,
+                                           int to) {
+  const std::uint8_t letter = unused_letter(einsum, 't');
+  insert_label(varying == 0 ? einsum.a : einsum.b, axis, letter);
+  insert_label(einsum.out, to, letter);
+  return text_of(einsum);
+}
+
+/// Lifts a product with two varying operands: the steps are one more axis of all three tensors.
+Expected<ir::Lifted> lift_product_of_both(ir::Builder& builder, const ir::Node& node,
+                                          const LiftedOperands& operands, tensor::Einsum einsum) {
+  const std::uint8_t letter = unused_letter(einsum, 't');
+  for (tensor::Subscripts* subscripts : {&einsum.a, &einsum.b, &einsum.out})
+    insert_label(*subscripts, 0, letter);
+  const auto spec = text_of(einsum);
+  if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
+  SCANLOOM_TRY(const ir::Lifted a, at_front(builder, operands[0]));
+  SCANLOOM_TRY(const ir::Lifted b, at_front(builder, operands[1]));
+  SCANLOOM_TRY(const ir::ValueId product,
+               builder.op(*node.op, {a.value, b.value}, {{"spec", *spec}}));
+  return ir::Lifted{product, 0};
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const tensor::Einsum einsum = *einsum_of(builder.module(), node);
+  if (operands[0].is_sequence() && operands[1].is_sequence())
+    return lift_product_of_both(builder, node, operands, einsum);
+  const std::size_t varying = operands[0].is_sequence() ? 0 : 1;
+  ir::ValueId inputs[] = {operands[0].value, operands[1].value};
+  int axis = result_axis(varying == 0 ? einsum.a : einsum.b, operands[varying].axis, einsum.out);
+  auto spec = spec_with_steps(einsum, varying, operands[varying].axis, axis);
+  if (!spec) {
+    SCANLOOM_TRY(inputs[varying], with_steps_along(builder, operands[varying], 0));
+    axis = 0;
+    spec = spec_with_steps(einsum, varying, 0, 0);
+  }
+  if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
+  SCANLOOM_TRY(const ir::ValueId product,
+               builder.op(contract_op, {inputs[0], inputs[1]}, {{"spec", *spec}}));
+  return ir::Lifted{product, axis};
+}
+
 }  // namespace
 
 constinit const ir::OpDef contract_op{
@@ -173,6 +267,10 @@ constinit const ir::OpDef contract_op{
     .access = ir::Access::contract,
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::product,
+    .widens_halves = ir::always_widens,
+    .steps = {.axis = steps, .any_operand = true},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

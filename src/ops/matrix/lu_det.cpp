@@ -85,6 +85,7 @@ constinit const ir::OpDef lu_det_op{
     .outputs = {"det", "sign", "log_magnitude"},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_matrices, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -38,6 +38,7 @@ constinit const ir::OpDef lu_factor_op{
     .outputs = {"lu", "pivots"},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_matrices},
 };
 
 }  // namespace scanloom::ops

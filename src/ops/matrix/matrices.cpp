@@ -1,6 +1,7 @@
 #include "ops/matrix/matrices.h"
 
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 
@@ -50,6 +51,14 @@ Expected<void> set_solutions(ir::InferCtx& ctx, int a, int b) {
   sizes.dims.push_back(rows);
   sizes.dims.push_back(right.dims.back());
   return set_sizes(ctx, 0, matrix.dtype, std::move(sizes.dims));
+}
+
+Expected<int> steps_of_matrices(const ir::StepSite& s) {
+  if (s.axis(0) >= s.type(0).rank() - 2) return across("they are rows or columns of its matrices");
+  for (std::size_t i = 1; i < s.node.inputs.size(); ++i)
+    if (s.has(i) && (!s.along(i) || s.axis(i) != s.axis(0)))
+      return across("its operands do not all have the steps on one axis");
+  return s.axis(0);
 }
 
 }  // namespace scanloom::ops

@@ -28,4 +28,7 @@ tensor::Status visit_real(DType dtype, F&& f) {
   return f.template operator()<double>();
 }
 
+/// The rule for streams of factorisations, and of what is made from them.
+Expected<int> steps_of_matrices(const ir::StepSite& s);
+
 }  // namespace scanloom::ops

@@ -1,3 +1,4 @@
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/quantize/quantization.h"
 
@@ -60,6 +61,8 @@ constinit const ir::OpDef dequantize_linear_op{
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_quantized},
+    .lifting = {can_lift_quantization, lift_along_axis},
 };
 
 }  // namespace scanloom::ops

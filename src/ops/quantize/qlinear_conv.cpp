@@ -3,6 +3,7 @@
 #include "opmath/quantized_conv.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"
+#include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/visit.h"
@@ -97,6 +98,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+double products(const ir::CostCtx& ctx) { return ctx.results() * ctx.elements(3) / ctx.size(3, 0); }
+
 }  // namespace
 
 constinit const ir::OpDef qlinear_conv_op{
@@ -118,6 +121,10 @@ constinit const ir::OpDef qlinear_conv_op{
     .attrs = kConvAttrs,
     .infer = infer,
     .reference = reference,
+    .batching = ir::Batching::convolution,
+    .products = products,
+    .steps = {.axis = steps_of_windows},
+    .lifting = kLiftWindows,
 };
 
 }  // namespace scanloom::ops

@@ -1,7 +1,9 @@
 #include "ops/quantize/quantization.h"
 
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 namespace {
@@ -56,6 +58,26 @@ float real_at(const Operand& operand, std::int64_t at) {
     else
       return 0;
   });
+}
+
+/// There is one scale for all elements, or the scales are along another axis.
+Expected<int> steps_of_quantized(const ir::StepSite& s) {
+  for (const std::size_t i : {1, 2}) {  // the scale, and the zero point
+    if (!s.has(i)) continue;
+    if (s.type(i).rank() > 1) return across("it has scales for blocks of elements");
+    if (s.type(i).rank() == 1 && s.type(i).dims[0] != ir::Dim(1)) return steps_along_axis(s);
+  }
+  return s.axis(0);
+}
+
+// There must be a scale for each index, which is known only if the sizes are numbers.
+bool can_lift_quantization(ir::Module& module, const ir::Node& node,
+                           const std::vector<bool>& varies) {
+  if (!can_lift_along_axis(module, node, varies)) return false;
+  for (std::size_t i = 1; i < node.inputs.size(); ++i)
+    if (node.inputs[i].valid() && !type_of(module, node, i).is_static()) return false;
+  const auto axis = static_cast<std::size_t>(*axis_of(module, node));
+  return type_of(module, node).dims[axis].is_constant();
 }
 
 }  // namespace scanloom::ops

@@ -42,4 +42,9 @@ void for_each_quantized(const tensor::Call& call, F&& f) {
       });
 }
 
+/// Their rules about steps; lift_along_axis lifts them.
+Expected<int> steps_of_quantized(const ir::StepSite& s);
+bool can_lift_quantization(ir::Module& module, const ir::Node& node,
+                           const std::vector<bool>& varies);
+
 }  // namespace scanloom::ops

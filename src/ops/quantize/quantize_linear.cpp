@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/quantize/quantization.h"
 #include "tensor/scalar_arith.h"
@@ -53,6 +54,8 @@ constinit const ir::OpDef quantize_linear_op{
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_quantized},
+    .lifting = {can_lift_quantization, lift_along_axis},
 };
 
 }  // namespace scanloom::ops

@@ -32,7 +32,8 @@ constinit const ir::OpDef draw_op{
         "Independent random numbers in a tensor of that shape: uniform in [0, 1), or normal with "
         "mean 0 and deviation 1, as `kind` says. `key` holds the number of the draw and that of "
         "the stream; the same key gives the same numbers.",
-    .inputs = {{"key", ir::Accept::integer}, {"shape", ir::Accept::index}},
+    .inputs = {{"key", ir::Accept::integer},
+               {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"kind", tensor::AttrKind::text}, {"to", tensor::AttrKind::dtype}},
     .infer = infer,

@@ -129,6 +129,8 @@ constinit const ir::OpDef gru_op{
     .infer = infer,
     .reference = reference,
     .rows_axis = steps_axis,
+    .layer_states = 1,
+    .products = products_of_layer,
 };
 
 }  // namespace scanloom::ops

@@ -63,6 +63,8 @@ constinit const ir::OpDef lstm_op{
     .infer = infer,
     .reference = run_lstm,
     .rows_axis = steps_axis,
+    .layer_states = 2,
+    .products = products_of_layer,
 };
 
 }  // namespace scanloom::ops

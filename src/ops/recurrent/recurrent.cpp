@@ -97,4 +97,8 @@ Expected<void> set_recurrent_results(ir::InferCtx& ctx, const RecurrentSizes& si
   return set_sizes(ctx, 1, ctx.dtype(), state_sizes(sizes));
 }
 
+double products_of_layer(const ir::CostCtx& ctx) {
+  return ctx.elements(0) / ctx.size(0, 2) * (ctx.elements(1) + ctx.elements(2));
+}
+
 }  // namespace scanloom::ops

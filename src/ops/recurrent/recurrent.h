@@ -43,4 +43,7 @@ int steps_axis(std::span<const tensor::Attr> attrs);
 /// Sets output 0, the states of all steps, and output 1, the last ones.
 Expected<void> set_recurrent_results(ir::InferCtx& ctx, const RecurrentSizes& sizes);
 
+/// OpDef::products: the elements of both weights for each row of each step.
+double products_of_layer(const ir::CostCtx& ctx);
+
 }  // namespace scanloom::ops

@@ -6,8 +6,10 @@
 
 #include "ops/index/element_order.h"
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/lines.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -123,5 +125,24 @@ Expected<void> infer_arg_min_max(ir::InferCtx& ctx) {
 
 tensor::Status arg_greatest(const Call& call) noexcept { return run(call, true); }
 tensor::Status arg_least(const Call& call) noexcept { return run(call, false); }
+
+Expected<int> steps_of_arg_min_max(const ir::StepSite& s) {
+  SCANLOOM_TRY(const int axis, steps_along_axis(s));
+  if (attr_of(s.node, "keepdims").integer() != 0) return axis;
+  return *axis_of(s, s.type(0).rank()) < axis ? axis - 1 : axis;
+}
+
+bool can_lift_arg_min_max(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  const auto axis = axis_of(module, node);
+  return axis && type_of(module, node).dims[static_cast<std::size_t>(*axis)].is_constant();
+}
+
+Expected<ir::Lifted> lift_arg_min_max(ir::Builder& builder, const ir::Node& node,
+                                      const LiftedOperands& operands) {
+  SCANLOOM_TRY(ir::Lifted lifted, lift_along_axis(builder, node, operands));
+  const bool goes = attr_of(node, "keepdims").integer() == 0;
+  if (goes && *axis_of(builder.module(), node) < lifted.axis) --lifted.axis;
+  return lifted;
+}
 
 }  // namespace scanloom::ops

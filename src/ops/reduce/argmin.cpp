@@ -15,6 +15,8 @@ constinit const ir::OpDef argmin_op{
               {"select_last_index", tensor::AttrKind::integer}},
     .infer = infer_arg_min_max,
     .reference = arg_least,
+    .steps = {.axis = steps_of_arg_min_max},
+    .lifting = {can_lift_arg_min_max, lift_arg_min_max},
 };
 
 }  // namespace scanloom::ops

@@ -14,6 +14,9 @@ constinit const ir::OpDef cumsum_op{
     .effects = ir::Effects::may_fail,
     .infer = infer_cumulative,
     .reference = run_cumsum,
+    .batching = ir::Batching::call,
+    .steps = {.axis = steps_of_cumulative},
+    .lifting = {can_lift_cumulative, lift_cumulative},
 };
 
 }  // namespace scanloom::ops

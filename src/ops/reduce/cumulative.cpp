@@ -5,8 +5,10 @@
 #include <type_traits>
 
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/lines.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/visit.h"
 
@@ -148,5 +150,39 @@ Expected<void> infer_cumulative(ir::InferCtx& ctx) {
 
 tensor::Status run_cumsum(const tensor::Call& call) noexcept { return run<false>(call); }
 tensor::Status run_cumprod(const tensor::Call& call) noexcept { return run<true>(call); }
+
+Expected<int> steps_of_cumulative(const ir::StepSite& s) {
+  const auto axis = s.integers(1);
+  if (!axis || axis->size() != 1 ||
+      tensor::normalise_axis(axis->front(), s.type(0).rank()) == s.axis(0))
+    return across("it works along their axis");
+  return s.axis(0);
+}
+
+namespace {
+
+/// Returns the axis of a cumulative operator; nullopt if it is not known, or outside.
+std::optional<int> cumulated_axis(const ir::Module& module, const ir::Node& node) {
+  const auto named = integers_of(module, node, 1);
+  if (!named || named->size() != 1) return std::nullopt;
+  return tensor::normalise_axis(named->front(), type_of(module, node).rank());
+}
+
+}  // namespace
+
+bool can_lift_cumulative(ir::Module& module, const ir::Node& node,
+                         const std::vector<bool>& varies) {
+  return only_first_varies(varies) && cumulated_axis(module, node).has_value();
+}
+
+Expected<ir::Lifted> lift_cumulative(ir::Builder& builder, const ir::Node& node,
+                                     const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  const std::int64_t own = beside_steps(*cumulated_axis(builder.module(), node), steps);
+  const ir::ValueId axis = builder.constant(tensor::Tensor::of<std::int64_t>({}, {{own}}));
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(*node.op, {operands[0].value, axis}, attrs_but(node)));
+  return ir::Lifted{value, steps};
+}
 
 }  // namespace scanloom::ops

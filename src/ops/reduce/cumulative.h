@@ -14,4 +14,10 @@ Expected<void> infer_cumulative(ir::InferCtx& ctx);
 tensor::Status run_cumsum(const tensor::Call& call) noexcept;
 tensor::Status run_cumprod(const tensor::Call& call) noexcept;
 
+/// Their rules about steps.
+Expected<int> steps_of_cumulative(const ir::StepSite& s);
+bool can_lift_cumulative(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies);
+Expected<ir::Lifted> lift_cumulative(ir::Builder& builder, const ir::Node& node,
+                                     const std::vector<ir::Lifted>& operands);
+
 }  // namespace scanloom::ops

@@ -1,5 +1,7 @@
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/reduce/softmax_lines.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 
@@ -11,6 +13,10 @@ constinit const ir::OpDef log_softmax_op{
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer_softmax,
     .reference = run_log_softmax,
+    .batching = ir::Batching::call,
+    .widens_halves = ir::always_widens,
+    .steps = {.axis = steps_along_axis},
+    .lifting = {can_lift_along_axis, lift_along_axis},
 };
 
 }  // namespace scanloom::ops

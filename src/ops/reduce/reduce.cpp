@@ -7,14 +7,17 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/math/math.h"
 #include "opmath/reduction.h"
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/lines.h"
 #include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -329,6 +332,62 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axes = ops::axes_of(s, 1);
+  if (!axes || axes->empty() || contains(*axes, s.axis(0))) return across("it reduces over them");
+  if (attr_of(s.node, "keepdims").integer() != 0) return s.axis(0);
+  return without(*axes, s.axis(0));
+}
+
+/// Returns the axes that a reduction reduces, sorted; nullopt if an operand names them.
+std::optional<std::vector<int>> axes_to_lift(const ir::Module& module, const ir::Node& node) {
+  const int rank = type_of(module, node).rank();
+  if (node.inputs.size() > 1 && node.inputs[1].valid()) return std::nullopt;
+  const ir::Attr& attr = attr_of(node, "axes");
+  std::vector<int> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (attr.present()) {
+    axes.clear();
+    for (const std::int64_t axis : attr.integers()) {
+      const auto normal = tensor::normalise_axis(axis, rank);
+      if (!normal) return std::nullopt;
+      axes.push_back(*normal);
+    }
+    std::ranges::sort(axes);
+  }
+  return axes;
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  const auto axes = axes_to_lift(module, node);
+  return axes && !axes->empty();
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  int result = steps;
+  std::vector<std::int64_t> axes;
+  std::vector<ir::NamedAttr> attrs = attrs_but(node, "axes");
+  std::erase_if(attrs, [](const ir::NamedAttr& attr) { return attr.name == "empty_is_all"; });
+  const bool keeps = attr_of(node, "keepdims").integer() != 0;
+  const std::vector<int> named = *axes_to_lift(builder.module(), node);
+  for (const int reduced : named) {
+    axes.push_back(beside_steps(reduced, steps));
+    if (!keeps && reduced < steps) --result;
+  }
+  attrs.push_back({"axes", std::move(axes)});
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(*node.op, {operands[0].value}, std::move(attrs)));
+  return ir::Lifted{value, result};
+}
+
+/// min and max are exact as they are, and without elements their result depends on the type.
+bool widens_halves(std::span<const tensor::Attr> attrs) {
+  const std::string& kind = attrs[tensor::kReduceKind].text();
+  return kind != "max" && kind != "min";
+}
+
 }  // namespace
 
 constinit const ir::OpDef reduce_op{
@@ -347,6 +406,9 @@ constinit const ir::OpDef reduce_op{
     .access = ir::Access::reduce,
     .infer = infer,
     .reference = reference,
+    .widens_halves = widens_halves,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

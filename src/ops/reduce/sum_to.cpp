@@ -77,7 +77,8 @@ constinit const ir::OpDef sum_to_op{
     .doc =
         "x added up to that shape, from which broadcasting makes the shape of x: over the axes "
         "that the shape lacks in front, and over those of size 1 there.",
-    .inputs = {{"x", ir::Accept::numeric}, {"shape", ir::Accept::index}},
+    .inputs = {{"x", ir::Accept::numeric},
+               {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .infer = infer,
     .reference = reference,

@@ -45,6 +45,7 @@ constinit const ir::OpDef check_equal_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .must_run = true,
 };
 
 }  // namespace scanloom::ops

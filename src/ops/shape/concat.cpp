@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -86,6 +90,50 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axis = axis_of(s, s.type(0).rank());
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i)
+    if (!s.along(i) || s.axis(i) != s.axis(0))
+      return across("its operands do not all have the steps on one axis");
+  if (axis == s.axis(0)) return across("it concatenates them");
+  return s.axis(0);
+}
+
+/// Whether the sizes of all operands agree, also where they are symbols.
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  const auto axis = axis_of(module, node);
+  if (!axis) return false;
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    ir::Type type = type_of(module, node, i);
+    const auto at = static_cast<std::size_t>(*axis);
+    if (type.dims.size() <= at) return false;
+    type.dims[at] = type_of(module, node).dims[at];
+    if (type != type_of(module, node)) return false;
+  }
+  return true;
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int own = *axis_of(builder.module(), node);
+  const ir::Lifted& first = *std::ranges::find_if(operands, &ir::Lifted::is_sequence);
+  const bool alike = std::ranges::all_of(
+      operands, [&](const ir::Lifted& operand) { return operand.axis == first.axis; });
+  const int steps = alike ? first.axis : 0;
+  std::vector<ir::ValueId> values;
+  for (const ir::Lifted& operand : operands) {
+    ir::Lifted sequence = operand;
+    if (!operand.is_sequence()) {
+      SCANLOOM_TRY(sequence, repeated(builder, operand.value, first));
+    }
+    SCANLOOM_TRY(const ir::ValueId value, with_steps_along(builder, sequence, steps));
+    values.push_back(value);
+  }
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(concat_op, std::move(values), {{"axis", own < steps ? own : own + 1}}));
+  return ir::Lifted{value, steps};
+}
+
 }  // namespace
 
 constinit const ir::OpDef concat_op{
@@ -96,6 +144,9 @@ constinit const ir::OpDef concat_op{
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .linear_work = true,
+    .steps = {.axis = steps, .any_operand = true},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

@@ -48,11 +48,13 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef constant_of_shape_op{
     .name = "constant_of_shape",
     .doc = "A tensor of that shape, every element of which is `value`.",
-    .inputs = {{"shape", ir::Accept::index}},
+    .inputs = {{.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"value", tensor::AttrKind::tensor}},
     .infer = infer,
     .reference = reference,
+    .recompute = ir::Recompute::cheap,
+    .linear_work = true,
 };
 
 }  // namespace scanloom::ops

@@ -1,5 +1,6 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -22,6 +23,7 @@ constinit const ir::OpDef dense_op{
     .outputs = {"y"},
     .infer = infer,
     .reference = tensor::copy_kernel,
+    .steps = {.axis = steps_unchanged},
 };
 
 }  // namespace scanloom::ops

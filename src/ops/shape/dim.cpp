@@ -27,11 +27,12 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef dim_op{
     .name = "dim",
     .doc = "The size of one axis, as a scalar.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"size"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .recompute = ir::Recompute::cheap,
 };
 
 }  // namespace scanloom::ops

@@ -1,5 +1,9 @@
+#include <algorithm>
+
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/strided_copy.h"
 
@@ -60,17 +64,46 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const int axis = s.axis(0) + s.result_type().rank() - s.type(0).rank();
+  if (s.result_type().dims[static_cast<std::size_t>(axis)] !=
+      s.type(0).dims[static_cast<std::size_t>(s.axis(0))])
+    return across("it repeats them");
+  return axis;
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  return !varies[1] && integers_of(module, node, 1).has_value();
+}
+
+// Axes that the shape puts before those of the operand come after the steps.
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int rank = result_type(builder.module(), node).rank();
+  SCANLOOM_TRY(const ir::Lifted front, at_front(builder, operands[0]));
+  const int missing = rank - type_of(builder.module(), node).rank();
+  SCANLOOM_TRY(const ir::ValueId aligned, with_axes_of_1(builder, front.value, 1, missing));
+  const std::vector<std::int64_t> shape = *integers_of(builder.module(), node, 1);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank + 1), 1);
+  std::copy(shape.begin(), shape.end(), sizes.end() - static_cast<std::ptrdiff_t>(shape.size()));
+  SCANLOOM_TRY(const ir::ValueId value, builder.op(expand_op, {aligned, list_of(builder, sizes)}));
+  return ir::Lifted{value, 0};
+}
+
 }  // namespace
 
 constinit const ir::OpDef expand_op{
     .name = "expand",
     .doc = "Repeated to the size that numpy's broadcasting gives x together with `shape`.",
-    .inputs = {{"x", ir::Accept::tensor}, {"shape", ir::Accept::index}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .access = ir::Access::view,
     .infer = infer,
     .reference = reference,
     .view = view,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

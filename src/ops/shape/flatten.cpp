@@ -35,6 +35,9 @@ constinit const ir::OpDef flatten_op{
     .infer = infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
+    .keeps_order = true,
+    .steps = {.regroup = steps_of_reshape},
+    .lifting = {can_lift_reshape, lift_reshape},
 };
 
 }  // namespace scanloom::ops

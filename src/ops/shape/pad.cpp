@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "ops/indices.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/strided_copy.h"
 #include "tensor/visit.h"
@@ -167,6 +170,68 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+constexpr std::size_t kPadsInput = 1, kValueInput = 2, kAxesInput = 3;
+
+Expected<int> steps(const ir::StepSite& s) {
+  const auto pads = s.integers(kPadsInput);
+  const auto axes = axes_of(s, kAxesInput);
+  if (!pads || (s.has(kAxesInput) && !axes)) return across("the axes it adds are unknown");
+  const std::size_t count = pads->size() / 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool theirs = (axes ? (*axes)[i] : static_cast<int>(i)) == s.axis(0);
+    if (theirs && ((*pads)[i] != 0 || (*pads)[count + i] != 0))
+      return across("it adds or removes some of them");
+  }
+  return s.axis(0);
+}
+
+/// Returns the axes that a pad names, in [0, rank); nullopt if they are not known.
+std::optional<std::vector<std::int64_t>> padded_axes(const ir::Module& module,
+                                                     const ir::Node& node) {
+  const int rank = type_of(module, node).rank();
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.inputs.size() <= kAxesInput || !node.inputs[kAxesInput].valid()) return axes;
+  auto named = integers_of(module, node, kAxesInput);
+  if (!named) return std::nullopt;
+  for (std::int64_t& axis : *named) {
+    const auto normal = tensor::normalise_axis(axis, rank);
+    if (!normal) return std::nullopt;
+    axis = *normal;
+  }
+  return named;
+}
+
+// Padding that cuts or repeats elements fails if the axis is too short.
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  const auto pads = integers_of(module, node, kPadsInput);
+  const auto axes = padded_axes(module, node);
+  if (!only_first_varies(varies) || !pads || !axes || pads->size() != 2 * axes->size())
+    return false;
+  const bool repeats = attr_of(node, "mode").text() != "constant";
+  for (std::size_t i = 0; i < pads->size(); ++i) {
+    const auto axis = static_cast<std::size_t>((*axes)[i % axes->size()]);
+    const bool may_fail = (*pads)[i] < 0 || (repeats && (*pads)[i] != 0);
+    if (may_fail && !type_of(module, node).dims[axis].is_constant()) return false;
+  }
+  return true;
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  std::vector<std::int64_t> axes = *padded_axes(builder.module(), node);
+  for (std::int64_t& axis : axes)
+    if (axis >= steps) ++axis;
+  const ir::ValueId value =
+      operands.size() > kValueInput ? operands[kValueInput].value : ir::ValueId();
+  SCANLOOM_TRY(const ir::ValueId padded, builder.op(pad_op,
+                                                    {operands[0].value, operands[kPadsInput].value,
+                                                     value, list_of(builder, axes)},
+                                                    attrs_but(node)));
+  return ir::Lifted{padded, steps};
+}
+
 }  // namespace
 
 constinit const ir::OpDef pad_op{
@@ -176,13 +241,19 @@ constinit const ir::OpDef pad_op{
         "then all ends, of `axes` or else of all axes. New elements are `value` (absent: 0), or "
         "by mode reflect, edge or wrap those of x.",
     .inputs = {{"x", ir::Accept::tensor},
-               {"pads", ir::Accept::index},
+               {.name = "pads", .accept = ir::Accept::index, .decides_sizes = true},
                {"value", ir::Accept::tensor, ir::Arity::optional, 0},
-               {"axes", ir::Accept::index, ir::Arity::optional}},
+               {.name = "axes",
+                .accept = ir::Accept::index,
+                .arity = ir::Arity::optional,
+                .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"mode", tensor::AttrKind::text}},
     .infer = infer,
     .reference = reference,
+    .linear_work = true,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

@@ -133,9 +133,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef range_op{
     .name = "range",
     .doc = "start, start + delta, start + 2 delta, ... as far as they lie before limit.",
-    .inputs = {{"start", ir::Accept::numeric},
-               {.name = "limit", .accept = ir::Accept::numeric, .same_as = 0},
-               {.name = "delta", .accept = ir::Accept::numeric, .same_as = 0}},
+    .inputs =
+        {{.name = "start", .accept = ir::Accept::numeric, .decides_sizes = true},
+         {.name = "limit", .accept = ir::Accept::numeric, .same_as = 0, .decides_sizes = true},
+         {.name = "delta", .accept = ir::Accept::numeric, .same_as = 0, .decides_sizes = true}},
     .outputs = {"y"},
     .infer = infer,
     .reference = reference,

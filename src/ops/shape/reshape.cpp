@@ -106,13 +106,17 @@ constinit const ir::OpDef reshape_op{
     .doc =
         "The same elements in row-major order under another shape. One entry of shape may be -1: "
         "the size that is left over. An entry of 0 copies the input's size, unless allowzero.",
-    .inputs = {{"x", ir::Accept::tensor}, {"shape", ir::Accept::index}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"allowzero", tensor::AttrKind::integer}},
     .access = ir::Access::view,
     .infer = infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
+    .keeps_order = true,
+    .steps = {.regroup = steps_of_reshape},
+    .lifting = {can_lift_reshape, lift_reshape},
 };
 
 }  // namespace scanloom::ops

@@ -1,6 +1,8 @@
 #include "ops/shape/reshape_view.h"
 
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 namespace {
@@ -50,6 +52,67 @@ std::optional<ir::ViewOf> reshape_view(const ir::ViewCtx& ctx) {
   return view;
 }
 
-bool keeps_order(const ir::OpDef& op) { return op.view == reshape_view || &op == &identity_op; }
+namespace {
+
+/// The product of the sizes of the axes before `count`.
+ir::Dim size_before(const ir::StepSite& s, const ir::Type& type, std::size_t count) {
+  ir::Dim product = 1;
+  for (std::size_t i = 0; i < count; ++i) product = s.dims.mul(product, type.dims[i]);
+  return product;
+}
+
+ir::Dim elements_of(ir::Module& module, const ir::Type& type) {
+  ir::Dim elements = 1;
+  for (const ir::Dim size : type.dims) elements = module.dims.mul(elements, size);
+  return elements;
+}
+
+/// Returns the entry that a reshape writes for an axis of the result: its size, or 0 for the size
+/// of the same axis of the operand; nullopt if it is neither.
+std::optional<std::int64_t> shape_entry(const ir::Type& from, const ir::Type& to,
+                                        std::size_t axis) {
+  if (axis < from.dims.size() && from.dims[axis] == to.dims[axis]) return 0;
+  const ir::Dim size = to.dims[axis];
+  if (!size.is_constant() || size.value() == 0) return std::nullopt;
+  return size.value();
+}
+
+}  // namespace
+
+/// The axes before the steps must have as many elements before and after the reshape. A size that
+/// is a multiple of the number of steps then holds that many neighbours of each step.
+Expected<ir::StepFlow> steps_of_reshape(const ir::StepSite& s) {
+  const ir::Type &from = s.type(0), &to = s.result_type();
+  const ir::Dim before = size_before(s, from, static_cast<std::size_t>(s.axis(0)));
+  for (std::size_t i = 0; i < to.dims.size(); ++i) {
+    if (size_before(s, to, i) != before) continue;
+    const ir::Dim each = s.dims.floor_div(to.dims[i], s.steps);
+    if (each != ir::Dim(0) && s.dims.mul(each, s.steps) == to.dims[i])
+      return ir::StepFlow{ir::StepFlow::Kind::along, static_cast<int>(i), each};
+  }
+  return across("it mixes their axis with others");
+}
+
+bool can_lift_reshape(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  const ir::Type from = type_of(module, node), to = result_type(module, node);
+  if (elements_of(module, from) != elements_of(module, to)) return false;
+  for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
+    if (!shape_entry(from, to, axis)) return false;
+  return true;
+}
+
+// Elements keep their order only if the steps come before all of them.
+Expected<ir::Lifted> lift_reshape(ir::Builder& builder, const ir::Node& node,
+                                  const LiftedOperands& operands) {
+  SCANLOOM_TRY(const ir::ValueId front, with_steps_along(builder, operands[0], 0));
+  const ir::Type from = type_of(builder.module(), node), to = result_type(builder.module(), node);
+  // An entry of 0 copies the size of its own axis, and all axes have moved up by one.
+  std::vector<std::int64_t> shape{0};
+  for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
+    shape.push_back(*shape_entry(from, to, axis));
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(reshape_op, {front, list_of(builder, shape)}, {{"allowzero", 0}}));
+  return ir::Lifted{value, 0};
+}
 
 }  // namespace scanloom::ops

@@ -12,8 +12,10 @@ namespace scanloom::ops {
 /// agree.
 std::optional<ir::ViewOf> reshape_view(const ir::ViewCtx& ctx);
 
-/// Whether results have the elements of the first operand in the same order: reshape, flatten,
-/// squeeze, unsqueeze and identity.
-[[nodiscard]] bool keeps_order(const ir::OpDef& op);
+/// The rules about steps of reshape and flatten.
+Expected<ir::StepFlow> steps_of_reshape(const ir::StepSite& s);
+bool can_lift_reshape(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies);
+Expected<ir::Lifted> lift_reshape(ir::Builder& builder, const ir::Node& node,
+                                  const std::vector<ir::Lifted>& operands);
 
 }  // namespace scanloom::ops

@@ -51,11 +51,12 @@ constinit const ir::OpDef shape_op{
     .doc =
         "The sizes of the axes start .. end - 1; without `end` up to the last. Negative ones count "
         "from the back.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"sizes"},
     .attrs = {{"start", tensor::AttrKind::integer}, {"end", tensor::AttrKind::integer, true}},
     .infer = infer,
     .reference = reference,
+    .recompute = ir::Recompute::cheap,
 };
 
 }  // namespace scanloom::ops

@@ -21,7 +21,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef size_op{
     .name = "size",
     .doc = "The number of elements.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"count"},
     .infer = infer,
     .reference = reference,

@@ -3,6 +3,7 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -107,6 +108,8 @@ constinit const ir::OpDef split_op{
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,
     .reference = reference,
+    .linear_work = true,
+    .steps = {.axis = steps_along_axis},
 };
 
 }  // namespace scanloom::ops

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include "ops/lift_rules.h"
 #include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/shape/reshape_view.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -56,6 +58,56 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto axes = axes_of(s, 1);
+  if (!axes || contains(*axes, s.axis(0))) return across("it may remove their axis");
+  return without(*axes, s.axis(0));
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  const ir::Type& type = type_of(module, node);
+  const auto axes = named_axes(node, type.rank());
+  const bool by_attribute = node.inputs.size() < 2 || !node.inputs[1].valid();
+  return by_attribute && axes && std::ranges::all_of(*axes, [&](std::int64_t axis) {
+           return type.dims[static_cast<std::size_t>(axis)] == ir::Dim(1);
+         });
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  int result = steps;
+  std::vector<std::int64_t> axes = *named_axes(node, type_of(builder.module(), node).rank());
+  for (std::int64_t& axis : axes)
+    if (axis < steps)
+      --result;
+    else
+      ++axis;
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(squeeze_op, {operands[0].value}, {{"axes", std::move(axes)}}));
+  return ir::Lifted{value, result};
+}
+
+std::optional<int> axis_of_lowered(const ir::Module& module, const ir::Node& node, int axis) {
+  const ir::Type& type = type_of(module, node);
+  const auto axes = axes_by_attribute(node, type.rank());
+  if (!axes) return std::nullopt;
+  int result = axis;
+  for (const std::int64_t dropped : *axes) {
+    if (type.dims[static_cast<std::size_t>(dropped)] != ir::Dim(1) || dropped == axis)
+      return std::nullopt;
+    if (dropped < axis) --result;
+  }
+  return result;
+}
+
+Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::ValueId element,
+                            int operand_axis, int) {
+  const int rank = type_of(builder.module(), node).rank();
+  auto axes = without_steps(*named_axes(node, rank), operand_axis);
+  return builder.op(squeeze_op, {element}, {{"axes", std::move(axes)}});
+}
+
 }  // namespace
 
 constinit const ir::OpDef squeeze_op{
@@ -71,6 +123,10 @@ constinit const ir::OpDef squeeze_op{
     .infer = infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
+    .keeps_order = true,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
+    .lowering = {axis_of_lowered, lower},
 };
 
 }  // namespace scanloom::ops

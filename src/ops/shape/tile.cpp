@@ -1,5 +1,7 @@
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/for_each.h"
 #include "tensor/strided_copy.h"
 
@@ -64,15 +66,41 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+/// One copy of each step; any number of copies along the other axes.
+Expected<int> steps(const ir::StepSite& s) {
+  const auto repeats = s.integers(1);
+  if (!repeats || (*repeats)[static_cast<std::size_t>(s.axis(0))] != 1)
+    return across("it repeats them");
+  return s.axis(0);
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
+  return only_first_varies(varies) && integers_of(module, node, 1).has_value();
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  std::vector<std::int64_t> repeats = *integers_of(builder.module(), node, 1);
+  repeats.insert(repeats.begin() + steps, 1);
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(tile_op, {operands[0].value, list_of(builder, repeats)}));
+  return ir::Lifted{value, steps};
+}
+
 }  // namespace
 
 constinit const ir::OpDef tile_op{
     .name = "tile",
     .doc = "x repeated along every axis as often as `repeats` says.",
-    .inputs = {{"x", ir::Accept::tensor}, {"repeats", ir::Accept::index}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {.name = "repeats", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .infer = infer,
     .reference = reference,
+    .linear_work = true,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
 };
 
 }  // namespace scanloom::ops

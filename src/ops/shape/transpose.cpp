@@ -1,5 +1,9 @@
+#include <algorithm>
+
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -73,6 +77,40 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+Expected<int> steps(const ir::StepSite& s) {
+  const auto order = order_of(s.module, s.node);
+  if (!order) return across("its order of axes is not known");
+  return static_cast<int>(std::ranges::find(*order, s.axis(0)) - order->begin());
+}
+
+bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
+  return order_of(module, node).has_value();
+}
+
+Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
+                          const LiftedOperands& operands) {
+  const int steps = operands[0].axis;
+  std::vector<std::int64_t> order = *order_of(builder.module(), node);
+  for (std::int64_t& axis : order)
+    if (axis >= steps) ++axis;
+  order.insert(order.begin() + steps, steps);
+  SCANLOOM_TRY(const ir::ValueId value,
+               builder.op(transpose_op, {operands[0].value}, {{"perm", std::move(order)}}));
+  return ir::Lifted{value, steps};
+}
+
+std::optional<int> axis_of_lowered(const ir::Module& module, const ir::Node& node, int axis) {
+  const auto order = order_of(module, node);
+  if (!order) return std::nullopt;
+  return static_cast<int>(std::ranges::find(*order, axis) - order->begin());
+}
+
+Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::ValueId element,
+                            int operand_axis, int) {
+  auto order = without_steps(*order_of(builder.module(), node), operand_axis);
+  return builder.op(transpose_op, {element}, {{"perm", std::move(order)}});
+}
+
 }  // namespace
 
 constinit const ir::OpDef transpose_op{
@@ -87,6 +125,9 @@ constinit const ir::OpDef transpose_op{
     .infer = infer,
     .reference = reference,
     .view = view,
+    .steps = {.axis = steps},
+    .lifting = {can_lift, lift},
+    .lowering = {axis_of_lowered, lower},
 };
 
 }  // namespace scanloom::ops

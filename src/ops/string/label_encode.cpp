@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ops/ops.h"
+#include "ops/step_rules.h"
 #include "ops/string/text.h"
 #include "tensor/visit.h"
 
@@ -95,6 +96,7 @@ constinit const ir::OpDef label_encode_op{
               {"default", tensor::AttrKind::tensor}},
     .infer = infer,
     .run_objects = run_objects,
+    .steps = {.axis = steps_unchanged},
 };
 
 }  // namespace scanloom::ops

@@ -9,6 +9,7 @@
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -245,6 +246,24 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+constexpr int kBatch = 0, kChannels = 1;
+
+// Locations of the grid read any element of their own image.
+Expected<int> steps(const ir::StepSite& s) {
+  if (!s.along(1)) {
+    if (s.axis(0) != kChannels) return across("it reads elements of others");
+    return kChannels;
+  }
+  if (s.along(0)) {
+    if (s.axis(0) != kBatch || s.axis(1) != kBatch)
+      return across("its operands have the steps on other axes");
+    return kBatch;
+  }
+  if (s.axis(1) == kBatch || s.axis(1) == s.type(1).rank() - 1)
+    return across("one of its operands has another size there");
+  return s.axis(1) + 1;
+}
+
 }  // namespace
 
 constinit const ir::OpDef grid_sample_op{
@@ -262,6 +281,7 @@ constinit const ir::OpDef grid_sample_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -101,6 +101,7 @@ constinit const ir::OpDef max_roi_pool_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/strided_copy.h"
 #include "tensor/visit.h"
@@ -281,7 +282,7 @@ constinit const ir::OpDef resample_op{
         "as at its ends. With the coordinates tf_crop_and_resize, region is the part of the axis "
         "that is resized, and what lies outside x is the `extrapolation`.",
     .inputs = {{"x", ir::Accept::tensor},
-               {"size", ir::Accept::index},
+               {.name = "size", .accept = ir::Accept::index, .decides_sizes = true},
                {"scale", ir::Accept::real},
                {"region", ir::Accept::real, ir::Arity::optional}},
     .outputs = {"y"},
@@ -295,6 +296,7 @@ constinit const ir::OpDef resample_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_along_axis},
 };
 
 }  // namespace scanloom::ops

@@ -201,6 +201,7 @@ constinit const ir::OpDef roi_align_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

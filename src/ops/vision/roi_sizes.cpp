@@ -1,6 +1,7 @@
 #include "ops/vision/roi_sizes.h"
 
 #include "ops/sizes.h"
+#include "ops/step_rules.h"
 
 namespace scanloom::ops {
 
@@ -23,6 +24,14 @@ Expected<void> set_roi_result(ir::InferCtx& ctx, std::int64_t columns, std::int6
   const Dim regions = rois.ranked ? rois.dims[0] : ctx.dims().fresh();
   const Dim channels = x.ranked ? x.dims[1] : ctx.dims().fresh();
   return set_sizes(ctx, 0, x.dtype, {regions, channels, height, width});
+}
+
+// Regions name their images by number.
+Expected<int> steps_of_regions(const ir::StepSite& s) {
+  if (s.along(0)) return across("its regions read elements of others");
+  for (std::size_t i = 1; i < s.node.inputs.size(); ++i)
+    if (!s.along(i) || s.axis(i) != 0) return across("it takes more or less than one region of each");
+  return 0;
 }
 
 }  // namespace scanloom::ops

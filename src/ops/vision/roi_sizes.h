@@ -10,4 +10,7 @@ namespace scanloom::ops {
 Expected<void> set_roi_result(ir::InferCtx& ctx, std::int64_t columns, std::int64_t height,
                               std::int64_t width);
 
+/// Their rule for streams.
+Expected<int> steps_of_regions(const ir::StepSite& s);
+
 }  // namespace scanloom::ops

@@ -37,17 +37,6 @@ constexpr std::int64_t kMaxWidening = 16;
 // among threads; beyond 512 elements its results leave the cache before they are read.
 constexpr std::int64_t kMaxOfCall = 256;
 constexpr std::int64_t kMaxOfConvolution = 512;
-constexpr const ir::OpDef* kConvolutions[] = {&ops::conv_op, &ops::qlinear_conv_op};
-constexpr const ir::OpDef* kCalls[] = {
-    &ops::average_pool_op, &ops::conv_transpose_op, &ops::cumprod_op,
-    &ops::cumsum_op,       &ops::log_softmax_op,    &ops::lp_pool_op,
-    &ops::max_pool_op,     &ops::softmax_op,        &ops::topk_op,
-};
-
-template <std::size_t kCount>
-bool is_one_of(const ir::OpDef* const (&ops)[kCount], const ir::OpDef& op) {
-  return std::ranges::find(ops, &op) != std::end(ops);
-}
 
 /// Returns the only element of the value; nullopt if it is not known, or there are several.
 std::optional<Dim> only_integer(const ir::Known& known) {
@@ -72,6 +61,25 @@ std::int64_t span_of(const Subscripts& operand, const Type& type, const Subscrip
     sizes.push_back(type.dims[axis].is_constant() ? type.dims[axis].value() : unknown);
   }
   return product_or_most(sizes);
+}
+
+/// Whether the product of all steps takes less time than that of each step.
+bool product_gains_over_time(const Module& module, const Node& node,
+                             const std::vector<bool>& varies) {
+  if (varies[0] == varies[1]) return false;
+  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
+  // Other types have no kernel that packs and blocks.
+  if (a.dtype != DType::f32 && a.dtype != DType::f64) return false;
+  const auto einsum = tensor::parse_einsum(node.attrs[0].text(), a.rank(), b.rank());
+  if (!einsum) return false;
+  const Subscripts &own = varies[0] ? einsum->a : einsum->b,
+                   &other = varies[0] ? einsum->b : einsum->a;
+  const Type& type = varies[0] ? a : b;
+  const std::int64_t rows = span_of(own, type, einsum->out, other, 1);
+  const std::int64_t depth = span_of(own, type, other, einsum->out, kMinDepth);
+  // The results of all steps are in memory at once.
+  const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
+  return rows < kManyRows && depth >= kMinDepth && width / depth <= kMaxWidening;
 }
 
 }  // namespace
@@ -142,30 +150,22 @@ Expected<Lifted> scanned_sequence(ir::Builder& builder, NodeId loop, std::size_t
   return Lifted{value, static_cast<int>(port.axis)};
 }
 
-bool may_gain_over_time(const ir::OpDef& op) {
-  return op.access == ir::Access::contract || is_one_of(kConvolutions, op) || is_one_of(kCalls, op);
-}
+bool may_gain_over_time(const ir::OpDef& op) { return op.batching != ir::Batching::no_gain; }
 
 bool gains_over_time(const Module& module, const Node& node, const std::vector<bool>& varies,
                      bool parallel_steps) {
   const std::int64_t results = known_elements(module.value(node.outputs[0]).type);
-  if (is_one_of(kConvolutions, *node.op)) return !parallel_steps && results <= kMaxOfConvolution;
-  if (is_one_of(kCalls, *node.op))
-    return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMaxOfCall;
-  if (node.op != &ops::contract_op || varies[0] == varies[1]) return false;
-  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
-  // Other types have no kernel that packs and blocks.
-  if (a.dtype != DType::f32 && a.dtype != DType::f64) return false;
-  const auto einsum = tensor::parse_einsum(node.attrs[0].text(), a.rank(), b.rank());
-  if (!einsum) return false;
-  const Subscripts &own = varies[0] ? einsum->a : einsum->b,
-                   &other = varies[0] ? einsum->b : einsum->a;
-  const Type& type = varies[0] ? a : b;
-  const std::int64_t rows = span_of(own, type, einsum->out, other, 1);
-  const std::int64_t depth = span_of(own, type, other, einsum->out, kMinDepth);
-  // The results of all steps are in memory at once.
-  const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
-  return rows < kManyRows && depth >= kMinDepth && width / depth <= kMaxWidening;
+  switch (node.op->batching) {
+    case ir::Batching::no_gain:
+      return false;
+    case ir::Batching::convolution:
+      return !parallel_steps && results <= kMaxOfConvolution;
+    case ir::Batching::call:
+      return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMaxOfCall;
+    case ir::Batching::product:
+      return product_gains_over_time(module, node, varies);
+  }
+  return false;
 }
 
 std::optional<std::vector<std::int64_t>> increments_of(const Module& module, NodeId loop) {

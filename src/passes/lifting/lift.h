@@ -7,18 +7,14 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ops/lift_rules.h"
 
 namespace scanloom::passes {
 
-/// The counterpart, outside the loop, of a value of its body: either one value for all steps, or a
-/// sequence whose elements along `axis` are the values of the steps, in some order.
-struct Lifted {
-  static constexpr int kSame = -1;
-
-  ir::ValueId value;  ///< invalid for an operand that is absent
-  int axis = kSame;
-  [[nodiscard]] bool is_sequence() const { return axis >= 0; }
-};
+using ir::Lifted;
+using ops::broadcasts_for_sure;
+using ops::repeated;
+using ops::with_steps_along;
 
 /// Distinguishes sizes that are known before a run begins from those that depend on data or steps.
 class KnownSizes {
@@ -32,26 +28,16 @@ class KnownSizes {
   std::set<ir::Dim> given_;  ///< unnamed sizes of the module's inputs
 };
 
-/// Whether the node's operator can be lifted without failing where no step fails, for any sizes.
-/// varies[i]: operand i will be a sequence; at least one will.
+/// Whether the node can be lifted, as its operator's rule says, without failing where no step
+/// fails, for any sizes. varies[i]: operand i will be a sequence; at least one will.
 bool can_lift(ir::Module& module, const KnownSizes& sizes, ir::NodeId node,
               const std::vector<bool>& varies);
-
-/// Whether every size of every operand of a pointwise node is that of the result or 1, so that it
-/// cannot fail. Precondition: all ranks are known.
-bool broadcasts_for_sure(const ir::Module& module, const ir::Node& node);
 
 /// Appends the nodes that compute the results of a node from its lifted operands. A result is
 /// invalid if nothing reads it. If several operands are sequences, their steps are in the same
 /// order. Precondition: can_lift. Errors: internal.
 Expected<std::vector<Lifted>> lift(ir::Builder& builder, ir::NodeId node,
                                    const std::vector<Lifted>& operands);
-
-/// Returns a value that is the same in all steps as a sequence as long as `like`: a view.
-Expected<Lifted> repeated(ir::Builder& builder, ir::ValueId value, const Lifted& like);
-
-/// Returns the sequence with its steps along another axis: a view.
-Expected<ir::ValueId> with_steps_along(ir::Builder& builder, const Lifted& sequence, int axis);
 
 /// Returns the type of a sequence whose elements have the type `element`.
 ir::Type sequence_type(const ir::Type& element, int axis, ir::Dim steps);

@@ -15,9 +15,9 @@
 #include <set>
 
 #include "base/checked.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
-#include "passes/lifting/lift_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite/outside.h"
 #include "passes/rewrite/ports.h"

@@ -7,16 +7,18 @@
 #include "opmath/contraction.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
-#include "passes/lifting/step_rules.h"
+#include "passes/lifting/flow_of_results.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
 namespace {
 
+using ir::across;
 using ir::Dim;
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
+using ir::StepSite;
 using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;
@@ -120,7 +122,7 @@ class Follower {
     if (node.op == &ir::loop_op) return visit_loop(id);
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
     if (any(node, Kind::last)) return across("it needs the final state of a loop over them");
-    if (is_recurrent_layer(node)) return visit_layer(id);
+    if (node.op->layer_states > 0) return visit_layer(id);
     return visit_along(node);
   }
 
@@ -132,7 +134,7 @@ class Follower {
       return !type.ranked || axis >= type.rank() ||
              !type.dims[static_cast<std::size_t>(axis)].is_constant();
     };
-    bool open = is_recurrent_layer(node) &&
+    bool open = node.op->layer_states > 0 &&
                 is_open(node.inputs[0], attr_of(node, "layout").integer() == 1 ? 1 : 0);
     if (node.op == &ir::loop_op)
       for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
@@ -362,7 +364,7 @@ class Follower {
     if (attr_of(node, "direction").text() != "forward") return across("it walks backwards");
     if (site.has(kLengths)) return across("its sequences have their own lengths");
     set(node.outputs[0], {Kind::along, time});
-    const std::size_t states = node.op == &ops::lstm_op ? 2 : 1;
+    const std::size_t states = node.op->layer_states;
     for (std::size_t i = 1 + states; i < node.outputs.size(); ++i)
       if (uses_[node.outputs[i].index] > 0) return across("it returns its gates");
     for (std::size_t i = 0; i < states; ++i) {
@@ -380,10 +382,6 @@ class Follower {
 };
 
 }  // namespace
-
-bool is_recurrent_layer(const Node& node) {
-  return node.op == &ops::lstm_op || node.op == &ops::gru_op || node.op == &ops::rnn_op;
-}
 
 Expected<StepAxes> follow_steps(const Module& module, Dim steps) {
   return Follower(module, steps).follow();

@@ -16,10 +16,10 @@
 #include <set>
 
 #include "base/checked.h"
+#include "opmath/einsum_text.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
 #include "passes/loops/sequences.h"
-#include "passes/nodes/einsum_text.h"
 #include "passes/pass.h"
 #include "passes/rewrite/ports.h"
 #include "passes/rewrite/rewriter.h"

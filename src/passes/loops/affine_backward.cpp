@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
-#include "passes/lifting/lift_rules.h"
 #include "passes/loops/affine_body.h"
 #include "passes/pass.h"
 #include "passes/rewrite/rewriter.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
-#include "passes/lifting/lift_rules.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {

@@ -19,7 +19,7 @@
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/analysis/over_time.h"
-#include "passes/lifting/step_rules.h"
+#include "passes/lifting/flow_of_results.h"
 #include "passes/pass.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -31,6 +31,7 @@ using ir::LoopPorts;
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
+using ir::StepFlow;
 using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;

@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/analysis/row_reads.h"
-#include "passes/lifting/lift_rules.h"
-#include "passes/lifting/step_rules.h"
+#include "passes/lifting/flow_of_results.h"
 #include "passes/loops/tail_rows.h"
 #include "passes/rewrite/ports.h"
 #include "passes/rewrite/rewriter.h"

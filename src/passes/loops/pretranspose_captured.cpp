@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "opmath/einsum_text.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
-#include "passes/nodes/einsum_text.h"
 #include "passes/pass.h"
 #include "passes/rewrite/outside.h"
 #include "passes/rewrite/ports.h"

@@ -5,8 +5,6 @@
 // its states as they are. For few rows the LSTM's kernel, which supports f32 and the usual
 // activations, is faster than a loop, which gains from products of many rows and from threads
 // (interchange_batch). It runs before the passes on bodies.
-#include <algorithm>
-
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent.h"
 #include "passes/loops/recurrent_cells.h"
@@ -369,8 +367,7 @@ Expected<Change> recurrent_to_loop(ir::Module& module) {
   const std::vector<std::uint32_t> uses = ir::count_uses(module);
   return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
     const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
-    if (node.op != &ops::gru_op && node.op != &ops::rnn_op && node.op != &ops::lstm_op)
-      return false;
+    if (node.op->layer_states == 0) return false;
     return LayerRewriter(rewriter, node, uses).rewrite();
   });
 }

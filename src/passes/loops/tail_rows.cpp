@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/body_kinds.h"
 #include "passes/analysis/loop_facts.h"
-#include "passes/lifting/lift_rules.h"
 #include "passes/rewrite/ports.h"
 #include "passes/rewrite/rewriter.h"
 

@@ -5,7 +5,6 @@
 
 #include "ir/op_def.h"
 #include "ir/walk.h"
-#include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/pass.h"
 #include "passes/rewrite/ports.h"
@@ -24,7 +23,7 @@ using ir::ValueId;
 /// A check must be able to fail the run even if nothing reads it. Other nodes that may fail are
 /// removed if nothing reads them: their results are not missed.
 bool must_run(const Node& node) {
-  return node.op == &ops::check_equal_op || node.op->effects == ir::Effects::state;
+  return node.op->must_run || node.op->effects == ir::Effects::state;
 }
 
 /// Returns how many slices a scanned port has, if sizes determine it.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/infer.h"
+#include "ir/op_def.h"
 #include "ir/run_node.h"
-#include "ops/ops.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -24,13 +24,6 @@ constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
 // How many elements one round may compute, in all and per element of the module's constants: both
 // the constants and the number of nodes that read them are unbounded.
 constexpr std::int64_t kRoundElements = std::int64_t{1} << 24, kRoundFactor = 8;
-
-/// Whether each element of the result is one of the inputs', so that the work is the size of the
-/// result.
-bool moves_elements(const ir::OpDef& op) {
-  return &op == &ops::concat_op || &op == &ops::gather_op || &op == &ops::pad_op ||
-         &op == &ops::split_op || &op == &ops::tile_op || &op == &ops::constant_of_shape_op;
-}
 
 /// Returns the values whose elements inference knows completely; sizes are known without data.
 Expected<std::vector<std::shared_ptr<const ir::Known>>> known_sizes(const Module& module) {
@@ -120,7 +113,7 @@ class Folder {
       largest = std::max(largest, constant->elements());
     }
     const bool linear = node.op->access == ir::Access::pointwise ||
-                        node.op->access == ir::Access::view || moves_elements(*node.op);
+                        node.op->access == ir::Access::view || node.op->linear_work;
     std::int64_t most =
         linear ? std::max(elements, kMaxElements) : std::min(kMaxElements, kMaxWork / largest);
     // Unpacking keeps the number of elements of the weights.

@@ -2,8 +2,8 @@
 // runs after canonicalise, which has joined consecutive transposes.
 #include <algorithm>
 
+#include "opmath/einsum_text.h"
 #include "ops/ops.h"
-#include "passes/nodes/einsum_text.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -41,7 +41,7 @@ Einsum with_letters(const Einsum& einsum, const ir::Type& a, const ir::Type& b) 
   Einsum named = einsum;
   std::uint8_t letter = 'a';
   for (const std::uint8_t label : einsum.out.view()) {
-    if (!is_ellipsis(label)) continue;
+    if (!tensor::is_ellipsis(label)) continue;
     if (!is_plain(einsum, label, a, b)) return einsum;
     letter = unused_letter(named, letter);
     for (Subscripts* part : {&named.a, &named.b, &named.out}) rename(*part, label, letter);

@@ -6,8 +6,8 @@
 // Bits change: the sums are different.
 #include <vector>
 
+#include "opmath/einsum_text.h"
 #include "ops/ops.h"
-#include "passes/nodes/einsum_text.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {

@@ -3,8 +3,6 @@
 // element, computes in f32 and rounds once. Constants are widened when a model is loaded.
 // Element-wise operators have machine code already. It runs before the passes that decompose
 // reductions, which skip f16 and bf16.
-#include <algorithm>
-
 #include "ops/ops.h"
 #include "passes/rewrite/rewriter.h"
 #include "tensor/half.h"
@@ -17,24 +15,10 @@ using ir::Node;
 using ir::Type;
 using ir::ValueId;
 
-/// Whether the node is a sum. min and max are exact as they are, and without elements their result
-/// depends on the type.
-bool is_sum(const Node& node) {
-  if (node.op != &ops::reduce_op) return false;
-  const std::string& kind = attr_of(node, "kind").text();
-  return kind != "max" && kind != "min";
-}
-
-bool is_wider_inside(const Node& node) {
-  constexpr const ir::OpDef* kOps[] = {&ops::contract_op, &ops::conv_op, &ops::conv_transpose_op,
-                                       &ops::softmax_op, &ops::log_softmax_op};
-  return std::ranges::find(kOps, node.op) != std::end(kOps) || is_sum(node);
-}
-
 Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
   Module& module = rewriter.module();
   const Node node = module.node(id);  // by value: adding nodes may move it
-  if (!is_wider_inside(node)) return false;
+  if (node.op->widens_halves == nullptr || !node.op->widens_halves(node.attrs)) return false;
   Type type = rewriter.type(node.outputs[0]);
   const DType half = type.dtype;
   if (!tensor::is_half(half)) return false;

@@ -61,51 +61,6 @@ Expected<void> drop_step_axes(Builder& builder, const Type& result, const StepsO
   return {};
 }
 
-// --- views
-
-/// Returns the axes that a node drops or adds; nullopt if no attribute names them.
-std::optional<Axes> changed_axes(const Node& node, int rank) {
-  const bool by_operand = node.inputs.size() > 1 && node.inputs[1].valid();
-  return by_operand ? std::nullopt : named_axes(node, rank);
-}
-
-std::optional<StepsOfNode> steps_of_squeeze(const Module& module, const Node& node, int axis) {
-  const Type& type = module.value(node.inputs[0]).type;
-  const auto axes = changed_axes(node, type.rank());
-  if (!axes) return std::nullopt;
-  int result = axis;
-  for (const std::int64_t dropped : *axes) {
-    if (size_along(type, static_cast<int>(dropped)) != Dim(1) || dropped == axis)
-      return std::nullopt;
-    if (dropped < axis) --result;
-  }
-  return StepsOfNode{{axis}, result};
-}
-
-std::optional<StepsOfNode> steps_of_unsqueeze(const Module& module, const Node& node, int axis) {
-  const int rank = module.value(node.outputs[0]).type.rank();
-  const auto axes = changed_axes(node, rank);
-  if (!axes) return std::nullopt;
-  int result = axis;
-  for (const std::int64_t added : *axes)
-    if (added <= result) ++result;
-  return StepsOfNode{{axis}, result};
-}
-
-std::optional<StepsOfNode> steps_of_transpose(const Module& module, const Node& node, int axis) {
-  const auto order = order_of(module, node);
-  if (!order) return std::nullopt;
-  return StepsOfNode{{axis}, static_cast<int>(std::ranges::find(*order, axis) - order->begin())};
-}
-
-/// Returns the axes of a step's element: those after the steps move down by one.
-Axes without_steps(Axes axes, int steps) {
-  std::erase(axes, steps);
-  for (std::int64_t& axis : axes)
-    if (axis > steps) --axis;
-  return axes;
-}
-
 }  // namespace
 
 std::optional<StepsOfNode> steps_of_node(const Module& module, const Node& node,
@@ -119,11 +74,11 @@ std::optional<StepsOfNode> steps_of_node(const Module& module, const Node& node,
     return std::nullopt;
   if (node.op->scalar != nullptr) return steps_of_pointwise(module, node, known, steps);
   if (known.empty() || known[0] == kSame) return std::nullopt;
-  std::optional<StepsOfNode> found;
-  if (node.op == &ops::squeeze_op) found = steps_of_squeeze(module, node, known[0]);
-  if (node.op == &ops::unsqueeze_op) found = steps_of_unsqueeze(module, node, known[0]);
-  if (node.op == &ops::transpose_op) found = steps_of_transpose(module, node, known[0]);
-  if (found) found->operands.resize(known.size(), kSame);
+  if (node.op->lowering.axis == nullptr) return std::nullopt;
+  const auto result = node.op->lowering.axis(module, node, known[0]);
+  if (!result) return std::nullopt;
+  StepsOfNode found{{known[0]}, *result};
+  found.operands.resize(known.size(), kSame);
   return found;
 }
 
@@ -136,14 +91,7 @@ Expected<ValueId> lower(Builder& builder, ir::NodeId id, const StepsOfNode& step
     SCANLOOM_CHECK_OK(drop_step_axes(builder, result, steps, operands));
     return builder.op(*node.op, std::move(operands), attrs_of(node));
   }
-  if (node.op == &ops::transpose_op) {
-    Axes order = without_steps(*order_of(builder.module(), node), steps.operands[0]);
-    return builder.op(*node.op, {operands[0]}, {{"perm", std::move(order)}});
-  }
-  const bool adds = node.op == &ops::unsqueeze_op;
-  const int rank = adds ? result.rank() : builder.module().value(node.inputs[0]).type.rank();
-  Axes axes = without_steps(*named_axes(node, rank), adds ? steps.result : steps.operands[0]);
-  return builder.op(*node.op, {operands[0]}, {{"axes", std::move(axes)}});
+  return node.op->lowering.lower(builder, node, operands[0], steps.operands[0], steps.result);
 }
 
 }  // namespace scanloom::passes

@@ -1,10 +1,6 @@
 #include "passes/rewrite/rewriter.h"
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
-
-#include "ops/ops.h"
 
 namespace scanloom::passes {
 
@@ -52,19 +48,6 @@ std::vector<ir::NamedAttr> attrs_of(const ir::Node& node) {
   return named;
 }
 
-std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank) {
-  const ir::Attr& attr = attr_of(node, "axes");
-  if (!attr.present()) return std::nullopt;
-  std::vector<std::int64_t> axes;
-  for (const std::int64_t axis : attr.integers()) {
-    const auto normal = tensor::normalise_axis(axis, rank);
-    if (!normal) return std::nullopt;
-    axes.push_back(*normal);
-  }
-  std::ranges::sort(axes);
-  return axes;
-}
-
 Expected<Change> sweep_reached(ir::Module& module,
                                const std::function<Expected<Change>(ir::RegionId)>& sweep) {
   Change change;
@@ -95,16 +78,6 @@ Change sweep_loops(ir::Module& module,
     map.apply(module.region(region).yields);
   }
   return change;
-}
-
-std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node) {
-  const ir::Type& type = module.value(node.inputs[0]).type;
-  if (!type.ranked) return std::nullopt;
-  const auto perm = static_cast<std::size_t>(ops::transpose_op.attr_index("perm"));
-  if (node.attrs[perm].present()) return node.attrs[perm].integers();
-  std::vector<std::int64_t> order(type.dims.size());
-  std::iota(order.rbegin(), order.rend(), 0);
-  return order;
 }
 
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {

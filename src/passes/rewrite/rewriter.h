@@ -12,6 +12,7 @@
 #include "ir/constants.h"
 #include "ir/node_attr.h"
 #include "ir/walk.h"
+#include "ops/lift_rules.h"
 #include "passes/pass.h"
 
 namespace scanloom::passes {
@@ -44,13 +45,10 @@ class Rewriter {
 using ir::attr_of;
 /// Returns the attributes that are present, to make another node of the operator.
 std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
-/// Returns the axes that the attribute `axes` names, in [0, rank), sorted; nullopt if it is absent
-/// or names axes outside.
-std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank);
 using ir::constant_of;
-/// Returns the order that a transpose gives the axes of its operand, each in [0, rank); nullopt if
-/// the operand's rank is not known, because then the order also checks it.
-std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);
+using ops::list_of;
+using ops::named_axes;
+using ops::order_of;
 /// Returns the node that makes the value if it is an `op` node, otherwise nullptr.
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);
 

@@ -27,7 +27,7 @@ std::set<Dim> walked_sizes(const Module& module) {
   };
   for (const NodeId id : module.region(module.top()).nodes) {
     const ir::Node& node = module.node(id);
-    if (is_recurrent_layer(node)) add(node.inputs[0], attr_of(node, "layout").integer());
+    if (node.op->layer_states > 0) add(node.inputs[0], attr_of(node, "layout").integer());
     if (node.op != &ir::loop_op) continue;
     for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
       add(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis);

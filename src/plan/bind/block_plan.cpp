@@ -16,7 +16,6 @@
 #include "opmath/contraction.h"
 #include "opmath/reduction.h"
 #include "ops/ops.h"
-#include "ops/shape/reshape_view.h"
 #include "plan/bind/parallel_steps.h"
 #include "plan/bind/projection.h"
 
@@ -153,7 +152,7 @@ class Finder {
         if (node.inputs[i].valid()) add(i, axis - rank + type(node.inputs[i]).rank());
     } else if (node.op == &ops::reduce_op && node.attrs[tensor::kReduceAxes].present()) {
       add(0, reduced_axis(node, type(node.inputs[0]).rank(), axis));
-    } else if (ops::keeps_order(*node.op) && axis == 0 && type(node.inputs[0]).rank() > 0) {
+    } else if (node.op->keeps_order && axis == 0 && type(node.inputs[0]).rank() > 0) {
       add(0, 0);
     }
     if (found.rows.empty()) return std::nullopt;
@@ -264,7 +263,7 @@ class Finder {
     ir::ValueId rows = factors[at];
     while (std::ranges::find(makers.read, rows, &RowsOf::value) == makers.read.end()) {
       const ir::NodeId view = module_.value(rows).producer;
-      if (!view.valid() || !ops::keeps_order(*module_.node(view).op)) return false;
+      if (!view.valid() || !module_.node(view).op->keeps_order) return false;
       rows = module_.node(view).inputs[0];
     }
     return true;

@@ -5,7 +5,6 @@
 #include <queue>
 #include <unordered_map>
 
-#include "ops/index/part_writes.h"
 #include "plan/bind/bound_view.h"
 
 namespace scanloom::plan {
@@ -117,7 +116,7 @@ class Finder {
       if (!order) order.emplace(module_, body_, inference_);
       if (!can_write_over(i, chain, *order)) continue;
       for (const NodeId id : chain)
-        if (ops::writes_part(module_.node(id).op))
+        if (module_.node(id).op->writes_part)
           found.values[i].push_back(module_.node(id).outputs[0]);
       any = true;
     }
@@ -147,7 +146,7 @@ class Finder {
       const NodeId id = module_.value(at).producer;
       if (!id.valid() || module_.node(id).parent != node_.regions[0]) return {};
       const Node& node = module_.node(id);
-      const bool part = ops::writes_part(node.op);
+      const bool part = node.op->writes_part;
       if ((!part && node.op->view == nullptr) || !type(at).is_tensor() || !type(at).is_static() ||
           inference_.makes_constants(node))
         return {};
@@ -167,7 +166,7 @@ class Finder {
     ir::ViewOf at{.offset = 0, .dims = dims, .strides = strides};
     for (const NodeId id : chain) {
       const Node& node = module_.node(id);
-      if (ops::writes_part(node.op)) continue;
+      if (node.op->writes_part) continue;
       const auto view = bound_view(node, inference_, at.dims, at.strides);
       if (!view) return false;
       at = {.offset = at.offset + view->offset, .dims = view->dims, .strides = view->strides};
@@ -193,7 +192,7 @@ class Finder {
                                     Order& order) const {
     std::vector<NodeId> writers;
     for (const NodeId id : chain)
-      if (ops::writes_part(module_.node(id).op)) writers.push_back(id);
+      if (module_.node(id).op->writes_part) writers.push_back(id);
     // By value that may alias the state: the number of writers before it.
     std::unordered_map<std::uint32_t, std::size_t> seen{{argument_of(i).index, 0}};
     std::vector<std::pair<std::size_t, std::size_t>> pairs;

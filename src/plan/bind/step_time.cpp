@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "opmath/pool_geometry.h"
-#include "ops/ops.h"
+#include "ir/op_def.h"
 #include "plan/cost.h"
 #include "plan/plan.h"
 #include "plan/step_work.h"
@@ -15,15 +14,6 @@ namespace {
 
 const Layout& layout_of_spot(const Binding& binding, const Spot& spot) {
   return binding.layouts[static_cast<std::size_t>(spot.layout)];
-}
-
-/// Returns the maximum number of elements of x in a window.
-double taps_of_pool(const ir::Node& node, const tensor::Shape& x) {
-  double taps = 1;
-  const auto kernel = node.attrs[static_cast<std::size_t>(tensor::PoolAttr::kernel)].integers();
-  for (int i = 0; i < std::min(x.rank() - 2, static_cast<int>(kernel.size())); ++i)
-    taps *= static_cast<double>(std::min(kernel[static_cast<std::size_t>(i)], x[i + 2]));
-  return taps;
 }
 
 }  // namespace
@@ -85,27 +75,18 @@ double call_nanoseconds(const Binding& binding, const BoundCall& call) {
 }
 
 double max_nanoseconds(const Binding& binding, const BoundCall& call) {
-  const auto elements = [&](std::size_t i) {
+  const double one = call_nanoseconds(binding, call);
+  if (call.is_copy) return one;
+  const ir::Node& node = binding.plan->module.node(call.node);
+  if (node.op->products == nullptr) return one;
+  const auto dims_of = [&](std::size_t i) -> const tensor::Shape* {
     const Spot& spot = binding.operands[call.first_operand + i];
-    return spot.present() ? static_cast<double>(layout_of_spot(binding, spot).dims.elements()) : 0;
+    return spot.present() ? &layout_of_spot(binding, spot).dims : nullptr;
   };
-  const auto size = [&](std::size_t i, int axis) {
-    const tensor::Shape& dims =
-        layout_of_spot(binding, binding.operands[call.first_operand + i]).dims;
-    return axis < dims.rank() ? static_cast<double>(std::max<std::int64_t>(dims[axis], 1)) : 1.0;
-  };
-  const ir::OpDef* const op = call.is_copy ? nullptr : binding.plan->module.node(call.node).op;
-  double products = 0;
-  if (op == &ops::conv_op || op == &ops::conv_transpose_op)
-    products = std::max(elements(0), elements(call.inputs)) * elements(1) / size(1, 0);
-  if (op == &ops::qlinear_conv_op) products = elements(call.inputs) * elements(3) / size(3, 0);
-  if (op == &ops::max_pool_op || op == &ops::average_pool_op || op == &ops::lp_pool_op)
-    products = elements(call.inputs) *
-               taps_of_pool(binding.plan->module.node(call.node),
-                            layout_of_spot(binding, binding.operands[call.first_operand]).dims);
-  if (op == &ops::lstm_op || op == &ops::gru_op || op == &ops::rnn_op)
-    products = elements(0) / size(0, 2) * (elements(1) + elements(2));
-  return call_nanoseconds(binding, call) + products * kNanosecondsPerProduct;
+  std::vector<const tensor::Shape*> inputs;
+  for (std::size_t i = 0; i < call.inputs; ++i) inputs.push_back(dims_of(i));
+  const ir::CostCtx cost{inputs, dims_of(call.inputs), node.attrs};
+  return one + node.op->products(cost) * kNanosecondsPerProduct;
 }
 
 }  // namespace scanloom::plan

@@ -5,9 +5,7 @@
 #include <utility>
 
 #include "ir/op_def.h"
-#include "ops/ops.h"
 #include "ops/pointwise.h"
-#include "ops/shape/reshape_view.h"
 
 namespace scanloom::plan {
 
@@ -113,7 +111,7 @@ std::optional<Refusal> BodyProgram::append_view(ir::NodeId id, ir::Reg input) {
   const ir::Node& node = module_.node(id);
   const tensor::Shape from = type(node.inputs[0]).shape(), to = type(node.outputs[0]).shape();
   if (input < 0 || from.elements() != to.elements() ||
-      (!ops::keeps_order(*node.op) && to.elements() != 1))
+      (!node.op->keeps_order && to.elements() != 1))
     return Refusal(module_.describe(id) + " reorders elements", id);
   registers_[node.outputs[0].index] = input;
   return std::nullopt;

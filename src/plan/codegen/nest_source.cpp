@@ -6,8 +6,8 @@
 #include "base/assert.h"
 #include "ir/scalar_ctx.h"
 #include "opmath/reduction.h"
-#include "ops/index/part_writes.h"
 #include "ops/indices.h"
+#include "ops/ops.h"
 
 namespace scanloom::plan {
 namespace {
@@ -272,8 +272,8 @@ std::vector<Nest> gather_nests(const CallView& call) {
 }
 
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to) {
-  return ops::writes_part(op) && from.present() && !from.is_object() && from.slot == to.slot &&
-         from.offset == to.offset && from.buffer == to.buffer;
+  return op != nullptr && op->writes_part && from.present() && !from.is_object() &&
+         from.slot == to.slot && from.offset == to.offset && from.buffer == to.buffer;
 }
 
 namespace {

@@ -1,19 +1,16 @@
-#include "passes/nodes/einsum_text.h"
+#include "opmath/einsum_text.h"
 
 #include <algorithm>
 
-namespace scanloom::passes {
+namespace scanloom::tensor {
 namespace {
-
-using tensor::Einsum;
-using tensor::Subscripts;
 
 /// Writes "..." if the ellipsis' axes are together and in order; returns false if they are not.
 bool append_subscripts(std::string& text, const Subscripts& subscripts) {
   int ellipsis = -1;  // the last of its axes seen; they count down to 0
   for (const std::uint8_t label : subscripts.view()) {
     if (is_ellipsis(label)) {
-      const int axis = label - tensor::kEllipsisLabel;
+      const int axis = label - kEllipsisLabel;
       if (ellipsis >= 0 && axis != ellipsis - 1) return false;
       if (ellipsis < 0) text += "...";
       ellipsis = axis;
@@ -52,10 +49,10 @@ void insert_label(Subscripts& subscripts, int axis, std::uint8_t label) {
   ++subscripts.count;
 }
 
-bool sizes_fit(const tensor::Type& a, const tensor::Type& b, const Einsum& einsum) {
-  std::vector<std::pair<std::uint8_t, tensor::Dim>> seen;
+bool sizes_fit(const Type& a, const Type& b, const Einsum& einsum) {
+  std::vector<std::pair<std::uint8_t, Dim>> seen;
   for (const std::size_t operand : {0, 1}) {
-    const std::vector<tensor::Dim>& dims = (operand == 0 ? a : b).dims;
+    const std::vector<Dim>& dims = (operand == 0 ? a : b).dims;
     const std::span<const std::uint8_t> labels = (operand == 0 ? einsum.a : einsum.b).view();
     for (std::size_t axis = 0; axis < labels.size(); ++axis) {
       const auto other = std::ranges::find(seen, labels[axis], &decltype(seen)::value_type::first);
@@ -63,12 +60,12 @@ bool sizes_fit(const tensor::Type& a, const tensor::Type& b, const Einsum& einsu
         seen.emplace_back(labels[axis], dims[axis]);
         continue;
       }
-      const bool broadcasts = is_ellipsis(labels[axis]) &&
-                              (other->second == tensor::Dim(1) || dims[axis] == tensor::Dim(1));
+      const bool broadcasts =
+          is_ellipsis(labels[axis]) && (other->second == Dim(1) || dims[axis] == Dim(1));
       if (other->second != dims[axis] && !broadcasts) return false;
     }
   }
   return true;
 }
 
-}  // namespace scanloom::passes
+}  // namespace scanloom::tensor
