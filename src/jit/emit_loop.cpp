@@ -1,5 +1,7 @@
 #include "jit/emit_loop.h"
 
+#include <utility>
+
 #include "jit/counting_loop.h"
 #include "jit/emit_stages.h"
 #include "jit/emit_step_lanes.h"

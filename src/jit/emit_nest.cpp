@@ -1,5 +1,7 @@
 #include "jit/emit_nest.h"
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
