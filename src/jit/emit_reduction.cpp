@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include "jit/counting_loop.h"
-#include "jit/emit_memory.h"
-#include "jit/emit_program.h"
 #include "jit/reduction_accumulators.h"
 #include "jit/reduction_forms.h"
+#include "jit/reduction_terms.h"
 #include "loopnest/access.h"
 
 namespace scanloom::jit {
 
-using loopnest::Access;
 using loopnest::Nest;
 using loopnest::Reduction;
 
@@ -36,6 +34,7 @@ class GroupEmitter {
                ReductionMode mode)
       : builder_(builder),
         site_(site),
+        terms_(builder, site),
         reductions_(std::move(reductions)),
         mode_(mode),
         accumulators_(builder, site.nest, site.target, site.width, reductions_, mode) {}
@@ -44,7 +43,7 @@ class GroupEmitter {
   std::vector<Value> emit() {
     std::vector<Value> index(site_.index.begin(), site_.index.end());
     const std::vector<Value> first =
-        accumulators_.start([&](std::size_t reduction) { return first_term(reduction); });
+        accumulators_.start([&](std::size_t reduction) { return terms_.first_term(reduction); });
     const std::vector<Value> last = axis(index, 0, first);
     std::vector<Value> results;
     for (std::size_t i = 0; i < reductions_.size(); ++i)
@@ -58,46 +57,6 @@ class GroupEmitter {
     return site_.nest.reductions[index];
   }
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-
-  Value first_term(std::size_t reduction_index) {
-    std::vector<Value> first(site_.index.begin(), site_.index.end());
-    first.resize(first.size() + reduction(reduction_index).sizes.size(), number(0));
-    return terms(reduction_index, loaded(reduction_index, first))[0];
-  }
-
-  // Elements
-
-  /// Loads the reads of a reduction at one element.
-  std::vector<Value> loaded(std::size_t reduction_index, std::span<const Value> index) {
-    std::vector<Value> inputs;
-    for (std::size_t i = 0; i < reduction(reduction_index).reads.size(); ++i)
-      inputs.push_back(load(reduction_index, i, index));
-    return inputs;
-  }
-
-  Value load(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
-    const Access& read = reduction(reduction_index).reads[i];
-    return load_lanes(builder_, read.dtype, address(reduction_index, i, index),
-                      {site_.target.parameters, lane_stride(read)}, site_.width);
-  }
-
-  Value address(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
-    return element_address(builder_, site_.target.parameters, reduction(reduction_index).reads[i],
-                           site_.bases[reduction_index][i], index);
-  }
-
-  [[nodiscard]] std::int64_t lane_stride(const Access& operand) const {
-    return site_.nest.sizes.empty() ? 0 : operand.strides[site_.nest.sizes.size() - 1];
-  }
-
-  std::vector<Value> terms(std::size_t reduction_index, const std::vector<Value>& inputs) {
-    const tensor::ScalarProgram& program = reduction(reduction_index).program;
-    const std::vector<Value> registers = emit_program(builder_, program, inputs, site_.width);
-    std::vector<Value> results;
-    for (const std::int32_t result : program.results)
-      results.push_back(registers[static_cast<std::size_t>(result)]);
-    return results;
-  }
 
   // Loops
 
@@ -134,7 +93,7 @@ class GroupEmitter {
 
   std::vector<Value> element(const std::vector<Value>& index, const std::vector<Value>& carried) {
     std::vector<std::vector<Value>> inputs;
-    for (const std::size_t i : reductions_) inputs.push_back(loaded(i, index));
+    for (const std::size_t i : reductions_) inputs.push_back(terms_.load(i, index));
     return combined(inputs, index.empty() ? nullptr : index.back(), carried);
   }
 
@@ -147,7 +106,7 @@ class GroupEmitter {
       for (std::size_t read = 0; read < reduction(i).reads.size(); ++read)
         columns.back().push_back(has_across(site_.nest, reduction(i)) &&
                                          is_across(site_.nest, reduction(i).reads[read])
-                                     ? transposed(i, read, index)
+                                     ? terms_.load_transposed(i, read, index)
                                      : std::vector<Value>{});
     }
     Value const first = index.back();
@@ -157,29 +116,14 @@ class GroupEmitter {
       for (std::size_t i = 0; i < reductions_.size(); ++i) {
         inputs.emplace_back();
         for (std::size_t read = 0; read < columns[i].size(); ++read)
-          inputs.back().push_back(columns[i][read].empty() ? load(reductions_[i], read, index)
-                                                           : columns[i][read][at]);
+          inputs.back().push_back(columns[i][read].empty()
+                                      ? terms_.load(reductions_[i], read, index)
+                                      : columns[i][read][at]);
       }
       carried = combined(inputs, index.back(), carried);
     }
     index.back() = first;
     return carried;
-  }
-
-  /// Loads the lanes of each of the next elements.
-  std::vector<Value> transposed(std::size_t reduction_index, std::size_t read_index,
-                                std::span<const Value> index) {
-    const Access& read = reduction(reduction_index).reads[read_index];
-    Value const bytes =
-        builder_.CreateMul(number_of(builder_, site_.target.parameters, lane_stride(read)),
-                           number(static_cast<std::int64_t>(dtype_bytes(read.dtype))));
-    Value const first = address(reduction_index, read_index, index);
-    std::vector<Value> rows;
-    for (unsigned lane = 0; lane < site_.width; ++lane)
-      rows.push_back(load_lanes(builder_, read.dtype,
-                                add_bytes(builder_, first, builder_.CreateMul(bytes, number(lane))),
-                                1, site_.width));
-    return transpose(builder_, std::move(rows));
   }
 
   // Combining
@@ -195,7 +139,7 @@ class GroupEmitter {
                          return same_terms(reduction(other), reduction(reductions_[i]));
                        });
       found[reductions_[i]] =
-          *same == reductions_[i] ? terms(reductions_[i], inputs[i]) : found[*same];
+          *same == reductions_[i] ? terms_.terms(reductions_[i], inputs[i]) : found[*same];
     }
     return accumulators_.combined(found, index, carried);
   }
@@ -280,6 +224,7 @@ class GroupEmitter {
 
   llvm::IRBuilder<>& builder_;
   const ReductionSite& site_;
+  ReductionTerms terms_;
   Reductions reductions_;
   ReductionMode mode_;
   ReductionAccumulators accumulators_;

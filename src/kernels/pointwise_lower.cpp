@@ -51,9 +51,17 @@ struct Step {
   std::array<Value, 3> args;
 };
 
-class Lowering {
+struct LoweredSteps {
+  std::vector<Step> steps;
+  std::vector<std::pair<Value, Value>> spreads;  // single values, and the columns they fill
+  int columns = 0;
+};
+
+/// Selects the functions that compute the program's instructions.
+class InstructionSelector {
  public:
-  Lowering(const PrepareCtx& ctx, PointwisePlan& plan) : ctx_(ctx), plan_(plan) {}
+  InstructionSelector(const PrepareCtx& ctx, PointwisePlan& plan, LoweredSteps& lowered)
+      : ctx_(ctx), plan_(plan), lowered_(lowered) {}
 
   std::optional<Refusal> run() {
     const tensor::ScalarProgram& program = *ctx_.program;
@@ -64,9 +72,7 @@ class Lowering {
       if (!value) return "an instruction is not defined for its element types";
       values_.push_back(*value);
     }
-    if (auto why = store_results()) return why;
-    place();
-    return std::nullopt;
+    return store_results();
   }
 
  private:
@@ -74,7 +80,7 @@ class Lowering {
   [[nodiscard]] const Value& value(std::int32_t reg) const {
     return values_[static_cast<std::size_t>(reg)];
   }
-  Value new_column(DType dtype) { return {Value::Kind::column, columns_++, dtype}; }
+  Value new_column(DType dtype) { return {Value::Kind::column, lowered_.columns++, dtype}; }
 
   Value constant(std::uint64_t bits, DType dtype) {
     plan_.constants.push_back(bits);
@@ -90,10 +96,10 @@ class Lowering {
   // Returns the value as a column. A single value is broadcast over its own column once per window.
   Value spread(const Value& v) {
     if (!is_single(v)) return v;
-    for (const auto& [from, to] : spreads_)
+    for (const auto& [from, to] : lowered_.spreads)
       if (from == v) return to;
-    spreads_.emplace_back(v, new_column(v.dtype));
-    return spreads_.back().second;
+    lowered_.spreads.emplace_back(v, new_column(v.dtype));
+    return lowered_.spreads.back().second;
   }
 
   Value emit(ElementFn fn, DType dtype, std::array<Value, 3> args) {
@@ -101,8 +107,8 @@ class Lowering {
       return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
     });
     if (folds) return fold(fn, dtype, args);
-    steps_.push_back({fn, new_column(dtype), args});
-    return steps_.back().out;
+    lowered_.steps.push_back({fn, new_column(dtype), args});
+    return lowered_.steps.back().out;
   }
 
   Value fold(ElementFn fn, DType dtype, const std::array<Value, 3>& args) {
@@ -217,46 +223,31 @@ class Lowering {
       const Value from = value(program.results[i]);
       const Value to{Value::Kind::output, static_cast<int>(i), from.dtype};
       if (from.dtype != ctx_.outputs[i].dtype) return "a result has another element type";
-      if (program.results.size() == 1 && !steps_.empty() && steps_.back().out == from) {
-        steps_.back().out = to;
+      if (program.results.size() == 1 && !lowered_.steps.empty() &&
+          lowered_.steps.back().out == from) {
+        lowered_.steps.back().out = to;
         return std::nullopt;
       }
       const ElementFn fn = copy_fn(static_cast<int>(dtype_bytes(from.dtype)));
       if (fn == nullptr) return "elements wider than 8 bytes";
-      steps_.push_back({fn, to, {spread(from)}});
+      lowered_.steps.push_back({fn, to, {spread(from)}});
     }
     return std::nullopt;
   }
 
-  // Assigns offsets to columns in turn: a step's result may reuse the bytes of a dead column.
-  void place_columns() {
-    std::vector<int> last_use(static_cast<std::size_t>(columns_), -1);
-    place_of_.assign(static_cast<std::size_t>(columns_), -1);
-    for (const auto& [from, to] : spreads_) place_of_[at(to)] = places_++;
-    for (std::size_t s = 0; s < steps_.size(); ++s)
-      for (const Value& arg : steps_[s].args)
-        if (arg.kind == Value::Kind::column) last_use[at(arg)] = static_cast<int>(s);
-    std::vector<int> unused;
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
-      const Value& out = steps_[s].out;
-      if (out.kind == Value::Kind::column) {
-        if (unused.empty()) unused.push_back(places_++);
-        place_of_[at(out)] = unused.back();
-        unused.pop_back();
-      }
-      for (const Value& arg : steps_[s].args) {
-        if (arg.kind != Value::Kind::column || last_use[at(arg)] != static_cast<int>(s)) continue;
-        last_use[at(arg)] = -1;
-        if (!is_spread(arg)) unused.push_back(place_of_[at(arg)]);
-      }
-    }
-  }
-  [[nodiscard]] bool is_spread(const Value& v) const {
-    return std::ranges::any_of(spreads_, [&](const auto& pair) { return pair.second == v; });
-  }
-  static std::size_t at(const Value& v) { return static_cast<std::size_t>(v.index); }
+  const PrepareCtx& ctx_;
+  PointwisePlan& plan_;
+  LoweredSteps& lowered_;
+  std::vector<Value> values_;  // by register
+};
 
-  void place() {
+/// Gives columns their offsets, and writes the steps to the plan.
+class ColumnPlacement {
+ public:
+  ColumnPlacement(const LoweredSteps& lowered, PointwisePlan& plan)
+      : lowered_(lowered), plan_(plan) {}
+
+  void run() {
     place_columns();
     plan_.first_column = static_cast<ValueId>(plan_.constants.size());
     int next = plan_.first_column + places_;
@@ -269,10 +260,10 @@ class Lowering {
         operand.value = operand.lie == Lie::strided ? operand.column : static_cast<ValueId>(next++);
     plan_.value_count = static_cast<ValueId>(next);
     plan_.column_bytes = kBlock * 8;
-    for (const auto& [from, to] : spreads_)
+    for (const auto& [from, to] : lowered_.spreads)
       plan_.spreads.push_back(
           {id(from), id(to), static_cast<std::uint8_t>(dtype_bytes(from.dtype))});
-    for (const Step& step : steps_) {
+    for (const Step& step : lowered_.steps) {
       const ValueId out = id(step.out);
       const auto arg = [&](std::size_t i) {
         return step.args[i].kind == Value::Kind::none ? out : id(step.args[i]);
@@ -280,6 +271,36 @@ class Lowering {
       plan_.steps.push_back({step.fn, out, arg(0), arg(1), arg(2)});
     }
   }
+
+ private:
+  // Assigns offsets to columns in turn: a step's result may reuse the bytes of a dead column.
+  void place_columns() {
+    std::vector<int> last_use(static_cast<std::size_t>(lowered_.columns), -1);
+    place_of_.assign(static_cast<std::size_t>(lowered_.columns), -1);
+    for (const auto& [from, to] : lowered_.spreads) place_of_[at(to)] = places_++;
+    for (std::size_t s = 0; s < lowered_.steps.size(); ++s)
+      for (const Value& arg : lowered_.steps[s].args)
+        if (arg.kind == Value::Kind::column) last_use[at(arg)] = static_cast<int>(s);
+    std::vector<int> unused;
+    for (std::size_t s = 0; s < lowered_.steps.size(); ++s) {
+      const Value& out = lowered_.steps[s].out;
+      if (out.kind == Value::Kind::column) {
+        if (unused.empty()) unused.push_back(places_++);
+        place_of_[at(out)] = unused.back();
+        unused.pop_back();
+      }
+      for (const Value& arg : lowered_.steps[s].args) {
+        if (arg.kind != Value::Kind::column || last_use[at(arg)] != static_cast<int>(s)) continue;
+        last_use[at(arg)] = -1;
+        if (!is_spread(arg)) unused.push_back(place_of_[at(arg)]);
+      }
+    }
+  }
+  [[nodiscard]] bool is_spread(const Value& v) const {
+    return std::ranges::any_of(lowered_.spreads,
+                               [&](const auto& pair) { return pair.second == v; });
+  }
+  static std::size_t at(const Value& v) { return static_cast<std::size_t>(v.index); }
 
   [[nodiscard]] ValueId id(const Value& v) const {
     switch (v.kind) {
@@ -297,13 +318,10 @@ class Lowering {
     return 0;
   }
 
-  const PrepareCtx& ctx_;
+  const LoweredSteps& lowered_;
   PointwisePlan& plan_;
-  std::vector<Value> values_;  // by register
-  std::vector<Step> steps_;
-  std::vector<std::pair<Value, Value>> spreads_;
   std::vector<int> place_of_;  // by column
-  int columns_ = 0, places_ = 0;
+  int places_ = 0;
 };
 
 std::optional<Refusal> why_not(const PrepareCtx& ctx) {
@@ -339,7 +357,10 @@ bool is_flat(const PointwisePlan& plan) {
 std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan) {
   if (auto why = why_not(ctx)) return why;
   lay_out(ctx, plan);
-  return Lowering(ctx, plan).run();
+  LoweredSteps lowered;
+  if (auto why = InstructionSelector(ctx, plan, lowered).run()) return why;
+  ColumnPlacement(lowered, plan).run();
+  return std::nullopt;
 }
 
 }  // namespace scanloom::kernels

@@ -1,15 +1,20 @@
-// A pass over a body: list.inc is the order, run.h is the one door.
+// A pass over a body: one function per file in passes/, whose head comment says what it does.
+// list.inc is the order, run.h is the one door.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "loopnest/part.h"
-#include "loopnest/passes/parametrize.h"
 
 namespace scanloom::loopnest {
+
+/// By slot that points to slices or rows: the least distance in elements between neighbours along
+/// axes outside the axis of the steps. Such strides grow with the number of steps.
+using StepExtents = std::map<std::int32_t, std::int64_t>;
 
 /// A body while passes change it.
 struct BodyParts {

@@ -62,9 +62,4 @@ Expected<std::vector<NestPassTiming>> run(BodyParts& body, Stage stage,
   return timings;
 }
 
-void run_inner(BodyParts& block, Stage stage) {
-  for (const NestPass& pass : kNestPasses)
-    if (pass.stage == stage) pass.run(block);
-}
-
 }  // namespace scanloom::loopnest

@@ -37,9 +37,6 @@ struct NestPassTiming {
 Expected<std::vector<NestPassTiming>> run(BodyParts& body, Stage stage,
                                           const NestRunOptions& options = {});
 
-/// Runs the passes of a stage over a block inside of a body, whose passes verify it later.
-void run_inner(BodyParts& block, Stage stage);
-
 /// Returns the body as it is at the moment, with its statements.
 BodySource source_of(const BodyParts& body);
 

@@ -15,31 +15,15 @@ using tensor::ScalarProgram;
 
 bool is_flag(const Access& access) { return access.dtype == DType::boolean; }
 
-class NestVerifier {
+/// The rules of slots, numbers and accesses.
+class OperandRules {
  public:
-  explicit NestVerifier(const BodySource& source) : source_(source) {}
+  explicit OperandRules(const BodySource& source) : source_(source) {}
 
-  Expected<void> run() {
-    where_ = "the body";
-    if (source_.parameters > kMaxParameters)
-      return broken("has {} parameters, but the limit is {}", source_.parameters, kMaxParameters);
-    for (const std::int64_t bytes : source_.locals)
-      if (bytes < 1) return broken("has a buffer of {} bytes, but needs at least 1", bytes);
-    for (const LocalState& state : source_.states) SCANLOOM_CHECK_OK(check_state(state));
-    for (const SlotMove& move : source_.moves) SCANLOOM_CHECK_OK(check_run_slot(move.slot));
-    for (const SlotSwap& swap : source_.swaps)
-      for (const std::int32_t slot : {swap.a, swap.b}) SCANLOOM_CHECK_OK(check_run_slot(slot));
-    if (source_.keep_going) SCANLOOM_CHECK_OK(check_flag(*source_.keep_going, "keep_going"));
-    return check_block(source_.statements, "", 0);
-  }
-
- private:
   template <class... Args>
   Error broken(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(Code::internal, "{} {}", where_, fmt::format(format, std::forward<Args>(args)...));
+    return fail(Code::internal, "{} {}", where, fmt::format(format, std::forward<Args>(args)...));
   }
-
-  // Slots, buffers and numbers.
 
   Expected<void> check_slot(std::int32_t slot) const {
     if (slot < 0 && local_index(slot) >= source_.locals.size())
@@ -50,17 +34,6 @@ class NestVerifier {
   Expected<void> check_run_slot(std::int32_t slot) const {
     if (slot < 0)
       return broken("moves buffer l{}, which has a fixed place: name a slot", local_index(slot));
-    return {};
-  }
-  Expected<void> check_state(const LocalState& state) const {
-    SCANLOOM_CHECK_OK(check_run_slot(state.slot));
-    for (const std::int32_t slot : {state.now, state.then}) {
-      if (slot >= 0) return broken("keeps a state in slot s{}: name one of its buffers", slot);
-      SCANLOOM_CHECK_OK(check_slot(slot));
-    }
-    const std::int64_t now = source_.locals[local_index(state.now)],
-                       then = source_.locals[local_index(state.then)];
-    if (now != then) return broken("keeps a state of {} bytes whose successor has {}", now, then);
     return {};
   }
   Expected<void> check_number(std::int64_t number) const {
@@ -132,70 +105,29 @@ class NestVerifier {
     return {};
   }
 
-  // Programs.
+  std::string where = "the body";  ///< what messages begin with
 
-  Expected<void> check_program(const ScalarProgram& program, std::size_t results) const {
-    std::size_t next = program.inputs.size();
-    for (const ScalarInstr& instr : program.instrs) {
-      for (int arg = 0; arg < tensor::scalar_op_arguments(instr.op); ++arg)
-        if (instr.args[arg] < 0 || static_cast<std::size_t>(instr.args[arg]) >= next)
-          return broken("computes %{} from %{}, which is not defined before", next,
-                        instr.args[arg]);
-      ++next;
-    }
-    for (const std::int32_t result : program.results)
-      if (result < 0 || static_cast<std::size_t>(result) >= next)
-        return broken("gives %{}, but its program defines {} registers", result, next);
-    if (program.results.size() != results)
-      return broken("has a program of {} results, but {} are taken", program.results.size(),
-                    results);
-    return {};
-  }
+ private:
+  const BodySource& source_;
+};
 
-  Expected<void> check_inputs(const ScalarProgram& program, const std::vector<Access>& reads,
-                              const std::vector<Reduction>& reductions) const {
-    if (program.inputs.size() != reads.size() + reductions.size())
-      return broken("has a program of {} inputs, with {} reads and {} reductions",
-                    program.inputs.size(), reads.size(), reductions.size());
-    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-      const DType given = i < reads.size() ? reads[i].dtype : reductions[i - reads.size()].dtype;
-      if (program.inputs[i] != given)
-        return broken("has %{} of {}, but its program takes {}", i, dtype_name(given),
-                      dtype_name(program.inputs[i]));
-    }
-    return {};
-  }
-
-  // Statements.
-
-  Expected<void> check_reduction(const Nest& nest, const Reduction& reduction) const {
-    SCANLOOM_CHECK_OK(check_sizes(reduction.sizes));
-    for (const Access& read : reduction.reads) {
-      if (!read.indices.empty())
-        return broken("has a reduction with a read by {} indices: reductions take none",
-                      read.indices.size());
-      SCANLOOM_CHECK_OK(check_access(read, axes_of(nest, reduction), "a read of a reduction"));
-    }
-    SCANLOOM_CHECK_OK(check_inputs(reduction.program, reduction.reads, {}));
-    const bool multiplies = reduction.kind == Reduction::Kind::multiply_add;
-    SCANLOOM_CHECK_OK(check_program(reduction.program, multiplies ? 2 : 1));
-    const bool finds_index =
-        reduction.kind == Reduction::Kind::argmax || reduction.kind == Reduction::Kind::argmin;
-    if (finds_index && (reduction.dtype != DType::i64 || reduction.sizes.size() != 1))
-      return broken("has an {} of {} over {} axes: it is an i64 over 1 axis",
-                    kind_name(reduction.kind), dtype_name(reduction.dtype), reduction.sizes.size());
-    return {};
-  }
+/// The rules of nests and their programs.
+class NestRules {
+ public:
+  explicit NestRules(const OperandRules& operands) : operands_(operands) {}
 
   Expected<void> check_nest(const Nest& nest) const {
-    SCANLOOM_CHECK_OK(check_sizes(nest.sizes));
+    SCANLOOM_CHECK_OK(operands_.check_sizes(nest.sizes));
     for (std::size_t i = 0; i < nest.reads.size(); ++i)
-      SCANLOOM_CHECK_OK(check_access(nest.reads[i], nest.sizes, fmt::format("read {}", i)));
+      SCANLOOM_CHECK_OK(
+          operands_.check_access(nest.reads[i], nest.sizes, fmt::format("read {}", i)));
     for (std::size_t i = 0; i < nest.writes.size(); ++i) {
-      SCANLOOM_CHECK_OK(check_access(nest.writes[i], nest.sizes, fmt::format("write {}", i)));
+      SCANLOOM_CHECK_OK(
+          operands_.check_access(nest.writes[i], nest.sizes, fmt::format("write {}", i)));
       if (!nest.writes[i].indices.empty() && nest.writes.size() > 1)
-        return broken("has {} writes of which one is by indices: that is the only one of a nest",
-                      nest.writes.size());
+        return operands_.broken(
+            "has {} writes of which one is by indices: that is the only one of a nest",
+            nest.writes.size());
     }
     for (const Reduction& reduction : nest.reductions)
       SCANLOOM_CHECK_OK(check_reduction(nest, reduction));
@@ -203,8 +135,9 @@ class NestVerifier {
     SCANLOOM_CHECK_OK(check_program(nest.program, nest.writes.size()));
     if (!nest.update.instrs.empty()) {
       if (nest.update.inputs.size() != 2)
-        return broken("has an update of {} inputs: it takes 2, the old and the new element",
-                      nest.update.inputs.size());
+        return operands_.broken(
+            "has an update of {} inputs: it takes 2, the old and the new element",
+            nest.update.inputs.size());
       SCANLOOM_CHECK_OK(check_program(nest.update, 1));
     }
     for (const std::int32_t call : nest.calls) SCANLOOM_CHECK_OK(check_call(call));
@@ -212,41 +145,137 @@ class NestVerifier {
   }
 
   Expected<void> check_call(std::int32_t call) const {
-    if (call < 0) return broken("names call {}, but 0 is the first", call);
+    if (call < 0) return operands_.broken("names call {}, but 0 is the first", call);
     return {};
   }
 
+ private:
+  Expected<void> check_reduction(const Nest& nest, const Reduction& reduction) const {
+    SCANLOOM_CHECK_OK(operands_.check_sizes(reduction.sizes));
+    for (const Access& read : reduction.reads) {
+      if (!read.indices.empty())
+        return operands_.broken("has a reduction with a read by {} indices: reductions take none",
+                                read.indices.size());
+      SCANLOOM_CHECK_OK(
+          operands_.check_access(read, axes_of(nest, reduction), "a read of a reduction"));
+    }
+    SCANLOOM_CHECK_OK(check_inputs(reduction.program, reduction.reads, {}));
+    const bool multiplies = reduction.kind == Reduction::Kind::multiply_add;
+    SCANLOOM_CHECK_OK(check_program(reduction.program, multiplies ? 2 : 1));
+    const bool finds_index =
+        reduction.kind == Reduction::Kind::argmax || reduction.kind == Reduction::Kind::argmin;
+    if (finds_index && (reduction.dtype != DType::i64 || reduction.sizes.size() != 1))
+      return operands_.broken("has an {} of {} over {} axes: it is an i64 over 1 axis",
+                              kind_name(reduction.kind), dtype_name(reduction.dtype),
+                              reduction.sizes.size());
+    return {};
+  }
+
+  Expected<void> check_program(const ScalarProgram& program, std::size_t results) const {
+    std::size_t next = program.inputs.size();
+    for (const ScalarInstr& instr : program.instrs) {
+      for (int arg = 0; arg < tensor::scalar_op_arguments(instr.op); ++arg)
+        if (instr.args[arg] < 0 || static_cast<std::size_t>(instr.args[arg]) >= next)
+          return operands_.broken("computes %{} from %{}, which is not defined before", next,
+                                  instr.args[arg]);
+      ++next;
+    }
+    for (const std::int32_t result : program.results)
+      if (result < 0 || static_cast<std::size_t>(result) >= next)
+        return operands_.broken("gives %{}, but its program defines {} registers", result, next);
+    if (program.results.size() != results)
+      return operands_.broken("has a program of {} results, but {} are taken",
+                              program.results.size(), results);
+    return {};
+  }
+
+  Expected<void> check_inputs(const ScalarProgram& program, const std::vector<Access>& reads,
+                              const std::vector<Reduction>& reductions) const {
+    if (program.inputs.size() != reads.size() + reductions.size())
+      return operands_.broken("has a program of {} inputs, with {} reads and {} reductions",
+                              program.inputs.size(), reads.size(), reductions.size());
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+      const DType given = i < reads.size() ? reads[i].dtype : reductions[i - reads.size()].dtype;
+      if (program.inputs[i] != given)
+        return operands_.broken("has %{} of {}, but its program takes {}", i, dtype_name(given),
+                                dtype_name(program.inputs[i]));
+    }
+    return {};
+  }
+
+  const OperandRules& operands_;
+};
+
+/// The rules of a body and its statements.
+class BodyVerifier {
+ public:
+  explicit BodyVerifier(const BodySource& source)
+      : source_(source), operands_(source), nests_(operands_) {}
+
+  Expected<void> run() {
+    if (source_.parameters > kMaxParameters)
+      return operands_.broken("has {} parameters, but the limit is {}", source_.parameters,
+                              kMaxParameters);
+    for (const std::int64_t bytes : source_.locals)
+      if (bytes < 1)
+        return operands_.broken("has a buffer of {} bytes, but needs at least 1", bytes);
+    for (const LocalState& state : source_.states) SCANLOOM_CHECK_OK(check_state(state));
+    for (const SlotMove& move : source_.moves)
+      SCANLOOM_CHECK_OK(operands_.check_run_slot(move.slot));
+    for (const SlotSwap& swap : source_.swaps)
+      for (const std::int32_t slot : {swap.a, swap.b})
+        SCANLOOM_CHECK_OK(operands_.check_run_slot(slot));
+    if (source_.keep_going)
+      SCANLOOM_CHECK_OK(operands_.check_flag(*source_.keep_going, "keep_going"));
+    return check_block(source_.statements, "", 0);
+  }
+
+ private:
+  Expected<void> check_state(const LocalState& state) const {
+    SCANLOOM_CHECK_OK(operands_.check_run_slot(state.slot));
+    for (const std::int32_t slot : {state.now, state.then}) {
+      if (slot >= 0)
+        return operands_.broken("keeps a state in slot s{}: name one of its buffers", slot);
+      SCANLOOM_CHECK_OK(operands_.check_slot(slot));
+    }
+    const std::int64_t now = source_.locals[local_index(state.now)],
+                       then = source_.locals[local_index(state.then)];
+    if (now != then)
+      return operands_.broken("keeps a state of {} bytes whose successor has {}", now, then);
+    return {};
+  }
   Expected<void> check_dynamic_slice(const Statement& statement) const {
     const DynamicSlice& slice = statement.slice;
-    SCANLOOM_CHECK_OK(check_access(slice.index, {}, "the index of a slice"));
-    SCANLOOM_CHECK_OK(check_selection(slice, slice.index.dtype));
-    SCANLOOM_CHECK_OK(check_call(statement.call));
+    SCANLOOM_CHECK_OK(operands_.check_access(slice.index, {}, "the index of a slice"));
+    SCANLOOM_CHECK_OK(operands_.check_selection(slice, slice.index.dtype));
+    SCANLOOM_CHECK_OK(nests_.check_call(statement.call));
     const std::vector<Access>& moved = slice.into ? statement.nest.writes : statement.nest.reads;
     if (moved.empty())
-      return broken("has {} {}, of which it moves the first", moved.size(),
-                    slice.into ? "writes" : "reads");
-    return check_nest(statement.nest);
+      return operands_.broken("has {} {}, of which it moves the first", moved.size(),
+                              slice.into ? "writes" : "reads");
+    return nests_.check_nest(statement.nest);
   }
 
   Expected<void> check_loop(const InnerLoop& loop) const {
-    SCANLOOM_CHECK_OK(check_count(loop.trips, loop.trip_count || !loop.is_counted() ? 0 : 1,
-                                  "a number of trips of"));
+    SCANLOOM_CHECK_OK(operands_.check_count(
+        loop.trips, loop.trip_count || !loop.is_counted() ? 0 : 1, "a number of trips of"));
     if (loop.trip_count) {
       if (loop.trip_count->dtype != DType::i64)
-        return broken("has a trip count of {}: it is an i64", dtype_name(loop.trip_count->dtype));
-      SCANLOOM_CHECK_OK(check_access(*loop.trip_count, {}, "a trip count"));
+        return operands_.broken("has a trip count of {}: it is an i64",
+                                dtype_name(loop.trip_count->dtype));
+      SCANLOOM_CHECK_OK(operands_.check_access(*loop.trip_count, {}, "a trip count"));
     }
-    SCANLOOM_CHECK_OK(check_count(loop.slices, -1, "a number of slices of"));
-    SCANLOOM_CHECK_OK(check_count(loop.weight, 0, "a weight of"));
-    if (loop.condition) SCANLOOM_CHECK_OK(check_flag(*loop.condition, "condition"));
-    if (loop.keep_going) SCANLOOM_CHECK_OK(check_flag(*loop.keep_going, "keep_going"));
+    SCANLOOM_CHECK_OK(operands_.check_count(loop.slices, -1, "a number of slices of"));
+    SCANLOOM_CHECK_OK(operands_.check_count(loop.weight, 0, "a weight of"));
+    if (loop.condition) SCANLOOM_CHECK_OK(operands_.check_flag(*loop.condition, "condition"));
+    if (loop.keep_going) SCANLOOM_CHECK_OK(operands_.check_flag(*loop.keep_going, "keep_going"));
     for (const auto* sets : {&loop.before, &loop.after, &loop.skipped})
-      for (const SlotSet& set : *sets) SCANLOOM_CHECK_OK(check_set(set));
-    for (const SlotMove& move : loop.moves) SCANLOOM_CHECK_OK(check_run_slot(move.slot));
+      for (const SlotSet& set : *sets) SCANLOOM_CHECK_OK(operands_.check_set(set));
+    for (const SlotMove& move : loop.moves) SCANLOOM_CHECK_OK(operands_.check_run_slot(move.slot));
     for (const InnerState& state : loop.states) {
-      SCANLOOM_CHECK_OK(check_run_slot(state.argument));
-      SCANLOOM_CHECK_OK(check_run_slot(state.next));
-      SCANLOOM_CHECK_OK(check_set(state.second));
+      SCANLOOM_CHECK_OK(operands_.check_run_slot(state.argument));
+      SCANLOOM_CHECK_OK(operands_.check_run_slot(state.next));
+      SCANLOOM_CHECK_OK(operands_.check_set(state.second));
     }
     return {};
   }
@@ -256,9 +285,9 @@ class NestVerifier {
     for (std::size_t i = 0; i < statements.size(); ++i) {
       const Statement& statement = statements[i];
       const std::string at = fmt::format("{}{}", path, i);
-      where_ = fmt::format("statement {} ({})", at, kind_name(statement.kind));
+      operands_.where = fmt::format("statement {} ({})", at, kind_name(statement.kind));
       if (depth > kMaxStatementDepth)
-        return broken("is nested {} blocks deep, but the limit is {}", depth, kMaxStatementDepth);
+        return operands_.broken("is nested {} blocks deep, but the limit is {}", depth, kMaxStatementDepth);
       SCANLOOM_CHECK_OK(check_statement(statement));
       SCANLOOM_CHECK_OK(check_block(statement.inner, at + ".", depth + 1));
       SCANLOOM_CHECK_OK(check_block(statement.otherwise, at + ".else.", depth + 1));
@@ -269,31 +298,32 @@ class NestVerifier {
   Expected<void> check_statement(const Statement& statement) const {
     switch (statement.kind) {
       case Statement::Kind::nest:
-        return check_nest(statement.nest);
+        return nests_.check_nest(statement.nest);
       case Statement::Kind::dynamic_slice:
         return check_dynamic_slice(statement);
       case Statement::Kind::call:
-        return check_call(statement.call);
+        return nests_.check_call(statement.call);
       case Statement::Kind::set:
-        return check_set(statement.set);
+        return operands_.check_set(statement.set);
       case Statement::Kind::branch:
-        return check_flag(statement.condition, "condition");
+        return operands_.check_flag(statement.condition, "condition");
       case Statement::Kind::loop:
         return check_loop(statement.loop);
       case Statement::Kind::charge:
         if (statement.nanoseconds < 0)
-          return broken("charges {} ns, but the least is 0", statement.nanoseconds);
+          return operands_.broken("charges {} ns, but the least is 0", statement.nanoseconds);
         return {};
     }
     return {};
   }
 
   const BodySource& source_;
-  std::string where_;  ///< what messages begin with
+  OperandRules operands_;
+  NestRules nests_;
 };
 
 }  // namespace
 
-Expected<void> verify(const BodySource& source) { return NestVerifier(source).run(); }
+Expected<void> verify(const BodySource& source) { return BodyVerifier(source).run(); }
 
 }  // namespace scanloom::loopnest

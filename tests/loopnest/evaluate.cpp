@@ -86,32 +86,43 @@ class Evaluator {
       locals_.emplace_back(static_cast<std::size_t>(bytes));
   }
 
-  void run(std::int64_t steps) {
+  std::int64_t run(std::int64_t steps) {
     for (const LocalState& state : source_.states) {
       std::vector<std::byte>& now = local(state.now);
       std::memcpy(now.data(), base(state.slot), now.size());
     }
-    for (std::int64_t step = 0; step < steps; ++step) {
+    std::int64_t step = 0;
+    bool goes_on = true;
+    for (; step < steps && goes_on; ++step) {
       run_block(source_.statements);
+      if (source_.keep_going) goes_on = flag(*source_.keep_going);
       for (const LocalState& state : source_.states) local(state.now) = local(state.then);
-      for (const SlotMove& move : source_.moves)
-        slots_[static_cast<std::size_t>(move.slot)] += move.bytes;
-      for (const SlotSwap& swap : source_.swaps)
-        std::swap(slots_[static_cast<std::size_t>(swap.a)],
-                  slots_[static_cast<std::size_t>(swap.b)]);
+      move(source_.moves);
+      for (const SlotSwap& swap : source_.swaps) std::swap(slot(swap.a), slot(swap.b));
     }
     for (const LocalState& state : source_.states) {
       const std::vector<std::byte>& now = local(state.now);
       std::memcpy(base(state.slot), now.data(), now.size());
     }
+    return goes_on ? step : -1 - step;
   }
 
  private:
   std::vector<std::byte>& local(std::int32_t slot) { return locals_[local_index(slot)]; }
 
-  std::byte* base(std::int32_t slot) {
-    return slot < 0 ? local(slot).data() : slots_[static_cast<std::size_t>(slot)];
+  std::byte*& slot(std::int32_t index) { return slots_[static_cast<std::size_t>(index)]; }
+
+  std::byte* base(std::int32_t index) { return index < 0 ? local(index).data() : slot(index); }
+
+  void set(const SlotSet& set) { slot(set.slot) = slot(set.from) + number(set.offset); }
+  void set(const std::vector<SlotSet>& sets) {
+    for (const SlotSet& each : sets) set(each);
   }
+  void move(const std::vector<SlotMove>& moves) {
+    for (const SlotMove& each : moves) slot(each.slot) += each.bytes;
+  }
+
+  bool flag(const Access& access) { return *address(access, {}) != std::byte{0}; }
 
   [[nodiscard]] std::int64_t number(std::int64_t given) const {
     return is_parameter(given) ? parameters_[parameter_index(given)] : given;
@@ -132,18 +143,20 @@ class Evaluator {
     return reg;
   }
 
+  /// Returns the element that an index of `dtype` stored there selects.
+  std::int64_t selected(const std::byte* from, DType dtype, std::int64_t size) const {
+    const auto read = load(from, dtype).low;
+    std::int64_t chosen = dtype == DType::i32 ? std::int64_t{static_cast<std::int32_t>(read)}
+                                              : static_cast<std::int64_t>(read);
+    if (chosen < 0) chosen += number(size);
+    EXPECT_TRUE(chosen >= 0 && chosen < number(size)) << "index " << chosen;
+    return chosen;
+  }
+
   std::byte* address(const Access& access, const Position& at) {
     std::byte* place = element(access, at);
-    for (const DynamicIndex& index : access.indices) {
-      const auto read = load(element(index, at), index.dtype).low;
-      std::int64_t chosen = index.dtype == DType::i32
-                                ? std::int64_t{static_cast<std::int32_t>(read)}
-                                : static_cast<std::int64_t>(read);
-      const std::int64_t size = number(index.size);
-      if (chosen < 0) chosen += size;
-      EXPECT_TRUE(chosen >= 0 && chosen < size) << "index " << chosen << " of " << size;
-      place += chosen * number(index.bytes);
-    }
+    for (const DynamicIndex& index : access.indices)
+      place += selected(element(index, at), index.dtype, index.size) * number(index.bytes);
     return place;
   }
 
@@ -228,16 +241,68 @@ class Evaluator {
     tensor::store_scalars(write.dtype, &value, place, 0, 1);
   }
 
-  void run_block(const std::vector<Statement>& statements) {
-    for (const Statement& statement : statements) {
-      if (statement.kind == Statement::Kind::nest) {
-        run_nest(statement.nest);
-      } else if (statement.kind == Statement::Kind::branch) {
-        const bool taken = *address(statement.condition, {}) != std::byte{0};
-        run_block(taken ? statement.inner : statement.otherwise);
-      } else {
-        ADD_FAILURE() << "the evaluator knows nests and branches alone";
+  /// Runs the nest with its operands moved, through slots that are forgotten afterwards.
+  void run_slice(const DynamicSlice& slice, Nest nest) {
+    const std::int64_t bytes =
+        selected(address(slice.index, {}), slice.index.dtype, slice.size) * number(slice.bytes);
+    const std::size_t own = slots_.size();
+    const auto move_operand = [&](Access& operand) {
+      slots_.push_back(base(operand.slot) + bytes);
+      operand.slot = static_cast<std::int32_t>(slots_.size() - 1);
+    };
+    if (slice.into) {
+      for (Access& write : nest.writes) move_operand(write);
+      for (std::size_t i = 1; i < nest.reads.size(); ++i) move_operand(nest.reads[i]);
+    } else {
+      move_operand(nest.reads[0]);
+    }
+    run_nest(nest);
+    slots_.resize(own);
+  }
+
+  void run_loop(const InnerLoop& loop, const std::vector<Statement>& statements) {
+    std::int64_t trips = number(loop.trips);
+    if (loop.trip_count)
+      trips = static_cast<std::int64_t>(load(address(*loop.trip_count, {}), DType::i64).low);
+    if (trips >= loop.endless && loop.slices != -1) trips = number(loop.slices);
+    if (trips < 1 || (loop.condition && !flag(*loop.condition))) return set(loop.skipped);
+    set(loop.before);
+    for (std::int64_t step = 0; step < trips; ++step) {
+      run_block(statements);
+      const bool goes_on = !loop.keep_going || flag(*loop.keep_going);
+      move(loop.moves);
+      for (const InnerState& state : loop.states) {
+        std::byte* const read = slot(state.argument);
+        slot(state.argument) = slot(state.next);
+        slot(state.next) = read;
+        if (step == 0) set(state.second);
       }
+      if (!goes_on) break;
+    }
+    set(loop.after);
+  }
+
+  void run_block(const std::vector<Statement>& statements) {
+    for (const Statement& statement : statements) run_statement(statement);
+  }
+
+  void run_statement(const Statement& statement) {
+    switch (statement.kind) {
+      case Statement::Kind::nest:
+        return run_nest(statement.nest);
+      case Statement::Kind::dynamic_slice:
+        return run_slice(statement.slice, statement.nest);
+      case Statement::Kind::call:
+        ADD_FAILURE() << "the evaluator knows no kernels";
+        return;
+      case Statement::Kind::set:
+        return set(statement.set);
+      case Statement::Kind::branch:
+        return run_block(flag(statement.condition) ? statement.inner : statement.otherwise);
+      case Statement::Kind::loop:
+        return run_loop(statement.loop, statement.inner);
+      case Statement::Kind::charge:
+        return;
     }
   }
 
@@ -249,9 +314,9 @@ class Evaluator {
 
 }  // namespace
 
-void evaluate(const BodySource& source, std::vector<std::byte*>& slots,
-              std::span<const std::int64_t> parameters, std::int64_t steps) {
-  Evaluator(source, slots, parameters).run(steps);
+std::int64_t evaluate(const BodySource& source, std::vector<std::byte*>& slots,
+                      std::span<const std::int64_t> parameters, std::int64_t steps) {
+  return Evaluator(source, slots, parameters).run(steps);
 }
 
 }  // namespace scanloom::loopnest::test

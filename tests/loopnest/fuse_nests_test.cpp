@@ -1,9 +1,7 @@
 // Which nests are fused, which are not, and which values are still written afterwards.
 #include <gtest/gtest.h>
 
-#include "loopnest/passes/fuse_nests.h"
-#include "loopnest/passes/inline_nests.h"
-#include "loopnest/passes/order_axes.h"
+#include "loopnest/axis_order.h"
 #include "tests/loopnest/nests.h"
 
 namespace scanloom::loopnest {
@@ -52,9 +50,8 @@ const Access kTemporary = f32_at(kLocal, 0, {1}), kOther = f32_at(kLocal, 64, {1
 const Access kNext = f32_at(kState, 0, {1});
 
 TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
-  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
-                                 binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
-                                is_local, {});
+  const auto parts = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                        binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)});
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_EQ(nest.reads, (std::vector{kX, kY}));
@@ -67,17 +64,16 @@ TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
 
 TEST(FuseNests, WhatIsReadAfterTheStatementsIsWritten) {
   const auto parts =
-      fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, is_local, {{kLocal, 0, 1}});
+      after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, {{kLocal, 0, 1}});
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].statement.nest.writes, (std::vector{kTemporary}));
-  EXPECT_TRUE(fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, is_local, {}).empty());
+  EXPECT_TRUE(after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary)}).empty());
 }
 
 TEST(FuseNests, OtherElementsOfAResultAreNotThereYet) {
   const Access shifted = f32_at(kLocal, 4, {1});
-  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
-                                 binary(ScalarOp::mul, {8}, shifted, kX, kNext)},
-                                is_local, {});
+  const auto parts = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                        binary(ScalarOp::mul, {8}, shifted, kX, kNext)});
   EXPECT_EQ(parts.size(), 2U);
 }
 
@@ -86,35 +82,31 @@ TEST(FuseNests, NestsOfManyOperandsAreNotJoined) {
   for (std::int64_t i = 0; i < 100; ++i)
     parts.push_back(binary(ScalarOp::add, {8}, kX, f32_at(kFeed, 64 + 32 * i, {1}),
                            f32_at(kState, 32 * i, {1})));
-  const auto fused = fuse_nests(std::move(parts), is_local, {});
+  const auto fused = after(fuse_nests, std::move(parts));
   EXPECT_GT(fused.size(), 2U);
   EXPECT_LT(fused.size(), 10U);
 }
 
 TEST(FuseNests, OtherSizesAreOtherLoops) {
-  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
-                                 binary(ScalarOp::mul, {4}, kTemporary, kX, kNext)},
-                                is_local, {});
+  const auto parts = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                        binary(ScalarOp::mul, {4}, kTemporary, kX, kNext)});
   EXPECT_EQ(parts.size(), 2U);
 }
 
 TEST(FuseNests, CallsThatNeitherDependsOnArePassed) {
-  const auto passed = fuse_nests(
-      {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
-       binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
-      is_local, {});
+  const auto passed = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                         call_that_writes({kLocal, 64, 96}),
+                                         binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)});
   EXPECT_EQ(passed.size(), 2U);
-  const auto kept = fuse_nests(
-      {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
-       binary(ScalarOp::mul, {8}, kTemporary, kOther, kNext)},
-      is_local, {});
+  const auto kept = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                       call_that_writes({kLocal, 64, 96}),
+                                       binary(ScalarOp::mul, {8}, kTemporary, kOther, kNext)});
   EXPECT_EQ(kept.size(), 3U);
 }
 
 TEST(FuseNests, ResultsOfReductionsAreTakenFromTheirAccumulators) {
-  const auto parts = fuse_nests({row_sums(8, 5, f32_at(kFeed, 0, {5, 1}), kTemporary),
-                                 binary(ScalarOp::add, {8}, kTemporary, kTemporary, kNext)},
-                                is_local, {});
+  const auto parts = after(fuse_nests, {row_sums(8, 5, f32_at(kFeed, 0, {5, 1}), kTemporary),
+                                        binary(ScalarOp::add, {8}, kTemporary, kTemporary, kNext)});
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_TRUE(nest.reads.empty());
@@ -125,9 +117,8 @@ TEST(FuseNests, ResultsOfReductionsAreTakenFromTheirAccumulators) {
 }
 
 TEST(FuseNests, AReductionReadsAllElementsOfWhatItReduces) {
-  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
-                                 row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)},
-                                is_local, {});
+  const auto parts = after(fuse_nests, {binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                        row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)});
   EXPECT_EQ(parts.size(), 2U);
 }
 
@@ -146,8 +137,8 @@ TEST(FuseNests, WhatReadersHaveTakenInIsComputedOnce) {
         nest.program.append({.op = ScalarOp::sqrt, .dtype = DType::f32, .args = {0, -1, -1}})};
     parts.push_back(part_of(std::move(nest), {}));
   }
-  inline_nests(parts, is_local, {});
-  parts = fuse_nests(std::move(parts), is_local, {});
+  parts = after(inline_nests, std::move(parts));
+  parts = after(fuse_nests, std::move(parts));
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].statement.nest.program.instrs.size(), static_cast<std::size_t>(kCount));
 }
@@ -155,7 +146,7 @@ TEST(FuseNests, WhatReadersHaveTakenInIsComputedOnce) {
 TEST(OrderAxes, JoinsWhatLiesInOneStride) {
   Part part = binary(ScalarOp::add, {2, 3, 4}, f32_at(kFeed, 0, {12, 4, 1}),
                      f32_at(kFeed, 48, {0, 0, 0}), f32_at(kState, 0, {12, 4, 1}));
-  order_axes(part.statement.nest);
+  choose_axis_order(part.statement.nest);
   EXPECT_EQ(part.statement.nest.sizes, (std::vector<std::int64_t>{24}));
   EXPECT_EQ(part.statement.nest.reads[1].strides, (std::vector<std::int64_t>{0}));
 }
@@ -166,7 +157,7 @@ TEST(OrderAxes, TakesVectorsWhereElementsAreNeighbours) {
   nest.sizes = {16, 16};
   nest.reductions[0].reads = {f32_at(kFeed, 0, {1, 100, 1600})};
   nest.writes = {f32_at(kState, 0, {1, 20})};
-  order_axes(nest);
+  choose_axis_order(nest);
   EXPECT_EQ(nest.writes[0].strides, (std::vector<std::int64_t>{20, 1}));
   EXPECT_EQ(nest.reductions[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
 }
@@ -184,22 +175,21 @@ Part indexed(Access a, Access b, Access to, std::int32_t call, bool into = false
 
 TEST(FuseNests, NestsThatMayFailJoinInTheirOrder) {
   const Part first = indexed(kX, kY, kTemporary, 2), second = indexed(kY, kX, kNext, 5);
-  auto parts = fuse_nests({first, second}, is_local, {});
+  auto parts = after(fuse_nests, {first, second});
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].statement.nest.calls, (std::vector{2, 5}));
   // Not across another one: of two faults the first one counts.
   const Part between =
       binary(ScalarOp::add, {4}, f32_at(kFeed, 128), f32_at(kFeed, 160), f32_at(kState, 256));
-  EXPECT_EQ(fuse_nests({first, between, second}, is_local, {}).size(), 2U);
-  EXPECT_EQ(fuse_nests({first, call_that_writes({kState, 256, 260}), second}, is_local, {}).size(),
-            3U);
+  EXPECT_EQ(after(fuse_nests, {first, between, second}).size(), 2U);
+  EXPECT_EQ(after(fuse_nests, {first, call_that_writes({kState, 256, 260}), second}).size(), 3U);
 }
 
 TEST(FuseNests, WhatMayFailIsKeptThoughNobodyReadsIt) {
-  const auto parts = fuse_nests({indexed(kX, kY, kTemporary, 2)}, is_local, {});
+  const auto parts = after(fuse_nests, {indexed(kX, kY, kTemporary, 2)});
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_TRUE(parts[0].statement.nest.writes.empty());
-  const auto put = fuse_nests({indexed(kX, kY, kTemporary, 2, true)}, is_local, {});
+  const auto put = after(fuse_nests, {indexed(kX, kY, kTemporary, 2, true)});
   ASSERT_EQ(put.size(), 1U);
   EXPECT_EQ(put[0].statement.nest.writes.size(), 1U) << "with its index";
 }
@@ -207,14 +197,14 @@ TEST(FuseNests, WhatMayFailIsKeptThoughNobodyReadsIt) {
 TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {
   const Part put = indexed(kX, kY, kTemporary, 2, true);
   const Part other = binary(ScalarOp::mul, {8}, kX, kY, kOther);
-  EXPECT_EQ(fuse_nests({other, put}, is_local, {{kLocal, 0, 128}}).size(), 2U);
-  EXPECT_EQ(fuse_nests({put, other}, is_local, {{kLocal, 0, 128}}).size(), 2U);
+  EXPECT_EQ(after(fuse_nests, {other, put}, {{kLocal, 0, 128}}).size(), 2U);
+  EXPECT_EQ(after(fuse_nests, {put, other}, {{kLocal, 0, 128}}).size(), 2U);
   Nest nest = put.statement.nest;
   nest.sizes = {32, 2};
   for (auto* operands : {&nest.reads, &nest.writes})
     for (Access& operand : *operands) operand.strides.push_back(1);
   const std::vector<std::int64_t> sizes = nest.sizes;
-  order_axes(nest);
+  choose_axis_order(nest);
   EXPECT_EQ(nest.sizes, sizes);
 }
 

@@ -1,5 +1,4 @@
 // Which element programs are inlined into their readers, and under which conditions.
-#include "loopnest/passes/inline_nests.h"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +42,7 @@ TEST(InlineNests, AReductionTakesTheProgramOfWhatItReads) {
   // The columns of what was computed row by row.
   std::vector<Part> parts{unary(ScalarOp::exp, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   const Reduction& reduction = parts[1].statement.nest.reductions[0];
   ASSERT_EQ(reduction.program.instrs.size(), 1U);
   EXPECT_EQ(reduction.program.instrs[0].op, ScalarOp::exp);
@@ -56,7 +55,7 @@ TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
     std::vector<Part> parts{unary(op, {4, 8}, kMatrix, kProduct),
                             sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1})),
                             unary(ScalarOp::tanh, {4, 8}, kProduct, f32_at(kState, 64, {8, 1}))};
-    inline_nests(parts, is_local, {});
+    parts = after(inline_nests, std::move(parts));
     const bool moved = op == ScalarOp::neg;
     EXPECT_EQ(parts[1].statement.nest.reductions[0].program.instrs.size(), moved ? 1U : 0U);
     EXPECT_EQ(parts[2].statement.nest.program.instrs.size(), moved ? 2U : 1U);
@@ -77,7 +76,7 @@ TEST(InlineNests, WhatIsReadTwiceIsComputedOnce) {
         nest.program.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}})};
     parts.push_back(part_of(std::move(nest), {}));
   }
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_EQ(parts.back().statement.nest.program.instrs.size(), 40U);
 }
 
@@ -86,7 +85,7 @@ TEST(InlineNests, NothingIsComputedForEachOfSeveralElements) {
   std::vector<Part> parts{
       unary(ScalarOp::neg, {8}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
       unary(ScalarOp::tanh, {4, 8}, f32_at(kLocal, 0, {0, 1}), f32_at(kState, 0, {8, 1}))};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_EQ(parts[1].statement.nest.program.instrs.size(), 1U);
 }
 
@@ -94,20 +93,20 @@ TEST(InlineNests, WhatIsOverwrittenBeforeItIsReadStays) {
   std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, f32_at(kState, 0, {8, 1}), kProduct),
                           unary(ScalarOp::exp, {4, 8}, kMatrix, f32_at(kState, 0, {8, 1})),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 512, {1}))};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_TRUE(parts[2].statement.nest.reductions[0].program.instrs.empty());
 }
 
 TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
   std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
-  inline_nests(parts, is_local, {{kLocal, 0, 4}});
+  parts = after(inline_nests, std::move(parts), {{kLocal, 0, 4}});
   EXPECT_TRUE(parts[1].statement.nest.reductions[0].program.instrs.empty());
   Part call;
   call.statement.kind = Statement::Kind::call;
   call.reads = {{kLocal, 0, 16}};
   parts.push_back(call);
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_TRUE(parts[1].statement.nest.reductions[0].program.instrs.empty());
 }
 
@@ -115,7 +114,7 @@ TEST(InlineNests, AReductionWithoutLanesTakesOnlyWhatIsCheap) {
   for (const ScalarOp op : {ScalarOp::neg, ScalarOp::exp}) {
     std::vector<Part> parts{unary(op, {32}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
                             sums(1, 32, f32_at(kLocal, 0, {1}), f32_at(kState, 0, {}))};
-    inline_nests(parts, is_local, {});
+    parts = after(inline_nests, std::move(parts));
     EXPECT_EQ(parts[1].statement.nest.reductions[0].program.instrs.empty(), op == ScalarOp::exp);
   }
 }
@@ -134,7 +133,7 @@ TEST(InlineNests, WhatIsPickedByIndexMovesToItsOnlyReader) {
   const Access picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
   std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),
                           unary(ScalarOp::exp, {8}, picked, f32_at(kState, 0))};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_EQ(nest.program.instrs.size(), 2U);
@@ -150,15 +149,15 @@ TEST(InlineNests, WhatIsPickedByIndexStaysWhereItMayFail) {
   // Before another one that may fail, for two readers, and where it is an index itself.
   std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),
                           gathered(table, kFeed + 2, f32_at(kState, 64), 4), reader};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_EQ(parts.size(), 3U);
   parts = {gathered(table, kFeed + 1, picked, 3), reader,
            unary(ScalarOp::tanh, {8}, picked, f32_at(kState, 64))};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_EQ(parts.size(), 3U);
   parts = {unary(ScalarOp::neg, {8}, table, picked),
            gathered(table, kLocal, f32_at(kState, 64), 4)};
-  inline_nests(parts, is_local, {});
+  parts = after(inline_nests, std::move(parts));
   EXPECT_EQ(parts[1].statement.nest.reads[0].indices[0].slot, kLocal);
   EXPECT_EQ(parts[1].statement.nest.program.instrs.size(), 1U);
 }

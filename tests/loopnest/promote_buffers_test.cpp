@@ -1,5 +1,4 @@
 // The buffers that a compiled body keeps in memory of its own.
-#include "loopnest/passes/promote_buffers.h"
 
 #include <gtest/gtest.h>
 
@@ -24,11 +23,20 @@ Part copy(Access from, Access to, std::int64_t count = 4) {
 const Access& read_of(const Part& part) { return part.statement.nest.reads[0]; }
 const Access& write_of(const Part& part) { return part.statement.nest.writes[0]; }
 
+/// Runs the pass over the parts of `source`.
+void promote(std::vector<Part>& parts, BodySource& source, std::vector<Use> read_later = {}) {
+  BodyParts body{.parts = std::move(parts), .source = std::move(source), .is_buffer = is_local};
+  body.read_later = std::move(read_later);
+  promote_buffers(body);
+  parts = std::move(body.parts);
+  source = std::move(body.source);
+}
+
 TEST(PromoteBuffers, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kArena, 64), f32_at(kThen, 0))};
   BodySource source;
-  promote_buffers(parts, is_local, {}, source);
+  promote(parts, source);
   EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
   EXPECT_EQ(write_of(parts[0]), f32_at(local_slot(0), 0));
   EXPECT_EQ(read_of(parts[1]), f32_at(local_slot(0), 0));
@@ -41,7 +49,7 @@ TEST(PromoteBuffers, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
   BodySource source;
-  promote_buffers(parts, is_local, {{kArena, 64, 65}}, source);
+  promote(parts, source, {{kArena, 64, 65}});
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
 }
@@ -54,7 +62,7 @@ TEST(PromoteBuffers, IndicesStayWhereKernelsReadThem) {
   nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
   parts[1] = part_of(nest, {});
   BodySource source;
-  promote_buffers(parts, is_local, {}, source);
+  promote(parts, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(write_of(parts[0]).slot, kArena);
 }
@@ -63,7 +71,7 @@ TEST(PromoteBuffers, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
   BodySource source;
   source.swaps = {{kNow, kThen}};
-  promote_buffers(parts, is_local, {}, source);
+  promote(parts, source);
   EXPECT_TRUE(source.swaps.empty());
   ASSERT_EQ(source.states.size(), 1U);
   EXPECT_EQ(source.states[0].slot, kNow);
@@ -78,7 +86,7 @@ TEST(PromoteBuffers, OfManySmallStatesTheFirstAreCopied) {
     parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
     source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
   }
-  promote_buffers(parts, is_local, {}, source);
+  promote(parts, source);
   EXPECT_EQ(source.states.size(), 64U);
   EXPECT_EQ(source.swaps.size(), 136U);
 }
@@ -92,7 +100,7 @@ TEST(PromoteBuffers, LargeStatesAndThoseThatCallsReadAreSwapped) {
     if (!large) parts.push_back(call);
     BodySource source;
     source.swaps = {{kNow, kThen}};
-    promote_buffers(parts, is_local, {}, source);
+    promote(parts, source);
     EXPECT_EQ(source.swaps.size(), 1U);
     EXPECT_TRUE(source.states.empty());
     EXPECT_EQ(read_of(parts[0]).slot, kNow);

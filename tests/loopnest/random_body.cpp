@@ -1,117 +1,40 @@
 #include "tests/loopnest/random_body.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
-#include <cstring>
-#include <functional>
-#include <numeric>
 #include <utility>
 
-#include "tensor/scalar_eval.h"
+#include "loopnest/run.h"
+#include "tests/loopnest/random_statement.h"
 
 namespace scanloom::loopnest::test {
 namespace {
 
-using tensor::ScalarOp;
-using tensor::ScalarProgram;
-using Sizes = std::vector<std::int64_t>;
+/// Inner loops and branches in each other.
+constexpr int kMaxDepth = 2;
+constexpr std::int64_t kMaxSlices = 20;
 
-constexpr DType kTypes[] = {DType::f32, DType::f32, DType::f64, DType::i32, DType::i64};
-constexpr std::int64_t kFeedElements = 96, kIndexed = 4;
-constexpr std::int32_t kArena = 0;
-
-std::int64_t product(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+/// Steps of counted loops, for each time that the statements run.
+std::int64_t steps_inside(const std::vector<Statement>& statements) {
+  std::int64_t steps = 0;
+  for (const Statement& statement : statements)
+    if (statement.kind == Statement::Kind::loop && statement.loop.is_counted())
+      steps += statement.loop.trips * (1 + steps_inside(statement.inner));
+  return steps;
 }
 
-Sizes row_major(const Sizes& sizes) {
-  Sizes strides(sizes.size(), 1);
-  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
-  return strides;
-}
-
-std::int64_t width(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
-
-/// A value that nests may read: as it was written, and all its elements from the offset on.
-struct Known {
-  Access written;
-  Sizes sizes;
-  std::int64_t elements = 0;
-};
-
-/// Makes choices, and element programs by them.
-class ProgramWriter {
- protected:
-  explicit ProgramWriter(std::uint64_t seed) : random_(seed) {}
-
-  // The generator's own arithmetic: distributions of the library differ from one to the next.
-  std::int64_t below(std::int64_t limit) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
-  }
-  bool chance(std::int64_t one_in) { return below(one_in) == 0; }
-
-  void finish(ScalarProgram& program, const std::vector<DType>& results) {
-    for (std::int64_t count = below(5); count > 0; --count) append_instruction(program);
-    for (const DType dtype : results) program.results.push_back(some(program, dtype));
-  }
-
- private:
-  std::int32_t any_of(const ScalarProgram& program, DType dtype) {
-    std::vector<std::int32_t> found;
-    const auto count = static_cast<std::int32_t>(program.inputs.size() + program.instrs.size());
-    for (std::int32_t i = 0; i < count; ++i)
-      if (program.register_dtype(i) == dtype) found.push_back(i);
-    if (!found.empty()) return found[static_cast<std::size_t>(below(std::ssize(found)))];
-    return -1;
-  }
-
-  /// Returns a register of that type, or casts another one if there is none.
-  std::int32_t some(ScalarProgram& program, DType dtype) {
-    const std::int32_t found = any_of(program, dtype);
-    if (found >= 0) return found;
-    const auto count = static_cast<std::int64_t>(program.inputs.size() + program.instrs.size());
-    if (count == 0)
-      return program.append({.op = ScalarOp::constant,
-                             .dtype = dtype,
-                             .bits = tensor::scalar_bits(std::int64_t{3}, dtype)});
-    return program.append({.op = ScalarOp::cast,
-                           .dtype = dtype,
-                           .args = {static_cast<std::int32_t>(below(count)), -1, -1}});
-  }
-
-  void append_instruction(ScalarProgram& program) {
-    constexpr ScalarOp kOps[] = {ScalarOp::add,   ScalarOp::sub,   ScalarOp::mul, ScalarOp::min,
-                                 ScalarOp::max,   ScalarOp::neg,   ScalarOp::abs, ScalarOp::less,
-                                 ScalarOp::equal, ScalarOp::select};
-    const DType dtype = kTypes[below(std::ssize(kTypes))];
-    const ScalarOp op =
-        is_floating_point(dtype) && chance(12) ? ScalarOp::tanh : kOps[below(std::ssize(kOps))];
-    tensor::ScalarInstr instr{.op = op, .dtype = dtype};
-    for (int i = 0; i < tensor::scalar_op_arguments(op); ++i)
-      instr.args[i] = some(program, op == ScalarOp::select && i == 0 ? DType::boolean : dtype);
-    program.append(instr);
-  }
-
- protected:
-  std::mt19937_64 random_;
-};
-
-class BodyWriter : ProgramWriter {
+class BodyWriter : StatementWriter {
  public:
-  explicit BodyWriter(std::uint64_t seed) : ProgramWriter(seed) {}
+  BodyWriter(std::uint64_t seed, bool inner_passes)
+      : StatementWriter(seed), inner_passes_(inner_passes) {}
 
   RandomBody make() {
-    add_memory(0);
-    for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean})
-      add_feed(dtype);
-    add_indices(DType::i32);
-    add_indices(DType::i64);
-    for (auto& shape : shapes_)
-      for (std::int64_t axes = below(4); axes > 0; --axes) shape.push_back(1 + below(6));
-    shapes_[0].push_back(chance(3) ? 19 : 8);
-    if (chance(2)) add_state();
-    for (std::int64_t nests = 2 + below(5); nests > 0; --nests) add_statement();
-    if (state_ >= 0) write_state();
-    add_row(nest_over(shape()));
+    if (chance(2)) add_outer_state();
+    for (std::int64_t count = 2 + below(5); count > 0; --count) add_statement();
+    if (outer_state_ >= 0) write_state(outer_state_ + 1, outer_sizes_);
+    if (chance(3)) made_.body.source.keep_going = add_flag(made_.body.read_later);
+    add_row();
     made_.body.is_buffer = [](std::int32_t slot) { return slot == kArena; };
     made_.body.extents[1] = 3;
     made_.memory[kArena].resize(static_cast<std::size_t>(arena_bytes_));
@@ -119,235 +42,191 @@ class BodyWriter : ProgramWriter {
   }
 
  private:
-  const Sizes& shape() { return shapes_[below(2)]; }
-
-  std::int32_t add_memory(std::int64_t bytes) {
-    made_.memory.emplace_back(static_cast<std::size_t>(bytes));
-    return static_cast<std::int32_t>(made_.memory.size() - 1);
-  }
-
-  void fill(std::int32_t slot, DType dtype, bool as_index) {
-    std::vector<std::byte>& bytes = made_.memory[static_cast<std::size_t>(slot)];
-    for (std::size_t at = 0; at < bytes.size(); at += dtype_bytes(dtype)) {
-      const std::int64_t number = as_index ? below(2 * kIndexed) - kIndexed : below(33) - 16;
-      std::uint64_t bits = tensor::scalar_bits(number, dtype);
-      if (!as_index && is_floating_point(dtype))
-        bits = tensor::scalar_bits(static_cast<double>(number) * 0.37, dtype);
-      if (dtype == DType::boolean) bits = static_cast<std::uint64_t>(below(2));
-      std::memcpy(&bytes[at], &bits, dtype_bytes(dtype));
+  void add_statement() {
+    switch (below(depth_ < kMaxDepth ? 14 : 12)) {
+      case 0:
+        return add_pieces();
+      case 1:
+      case 2:
+        return add_row();
+      case 3:
+        return add_scatter();
+      case 4:
+        return add_slice();
+      case 5:
+        return add_alias();
+      case 6:
+        return add_indices();
+      case 12:
+        return add_branch();
+      case 13:
+        return add_loop();
+      default:
+        return add_value();
     }
   }
 
-  void add_feed(DType dtype) {
-    const std::int32_t slot = add_memory(kFeedElements * width(dtype));
-    fill(slot, dtype, false);
-    known_.push_back({{slot, dtype, 0, {1}}, {kFeedElements}, kFeedElements});
-  }
+  // Branches and loops.
 
-  void add_indices(DType dtype) {
-    const std::int32_t slot = add_memory(kFeedElements * width(dtype));
-    fill(slot, dtype, true);
-    indices_.push_back({{slot, dtype, 0, {1}}, {kFeedElements}, kFeedElements});
-  }
-
-  void add_state() {
-    state_sizes_ = shapes_[1];
-    const std::int64_t elements = product(state_sizes_);
-    state_ = add_memory(elements * 4);
-    add_memory(elements * 4);
-    fill(state_, DType::f32, false);
-    made_.body.source.swaps.push_back({state_, state_ + 1});
-    made_.results.push_back({state_, DType::f32, true, static_cast<std::size_t>(elements * 4)});
-    known_.push_back({{state_, DType::f32, 0, row_major(state_sizes_)}, state_sizes_, elements});
-  }
-
-  // Accesses.
-
-  /// Strides over the axes that stay among so many elements; sets how far on they begin.
-  Sizes strides_within(const Sizes& sizes, std::int64_t elements, std::int64_t& first) {
-    for (int attempt = 0; attempt < 4; ++attempt) {
-      Sizes strides = row_major(sizes);
-      std::int64_t low = 0, high = 0;
-      if (chance(3)) std::ranges::shuffle(strides, random_);
-      for (std::size_t i = 0; i < strides.size(); ++i) {
-        if (chance(5)) strides[i] = 0;
-        if (chance(5)) strides[i] = -strides[i];
-        if (chance(8)) strides[i] *= 2;
-        (strides[i] < 0 ? low : high) += strides[i] * (sizes[i] - 1);
-      }
-      if (high - low >= elements) continue;
-      first = below(elements - (high - low)) - low;
-      return strides;
+  /// Returns the statements that `fill` adds, as the block's own. What they make is not known after
+  /// the block, which may not run.
+  template <class Fill>
+  std::vector<Statement> block_of(Part& block, Fill&& fill) {
+    BodyParts inside;
+    std::vector<Part>* const outer = std::exchange(parts_, &inside.parts);
+    const std::size_t known = known_.size(), indices = indices_.size();
+    ++depth_;
+    fill();
+    --depth_;
+    known_.resize(known);
+    indices_.resize(indices);
+    parts_ = outer;
+    run_inside(inside, Stage::shrink);
+    for (const Part& part : inside.parts) {
+      block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
+      block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
     }
-    first = below(elements);
-    return Sizes(sizes.size(), 0);
+    run_inside(inside, Stage::place);
+    std::vector<Statement> statements;
+    for (Part& part : inside.parts) statements.push_back(std::move(part.statement));
+    return statements;
   }
 
-  /// One of the last four values more often than others, so that nests read what others make.
-  const Known& any_known() {
-    const std::int64_t count = std::ssize(known_);
-    const std::int64_t at =
-        chance(3) ? below(count) : count - 1 - below(std::min<std::int64_t>(4, count));
-    return known_[static_cast<std::size_t>(at)];
+  void run_inside(BodyParts& inside, Stage stage) const {
+    if (!inner_passes_) return;
+    const auto done = run(inside, stage, {.verify_each = true});
+    EXPECT_TRUE(done) << done.error().text();
   }
 
-  Access read_over(const Sizes& sizes, bool may_be_indexed) {
-    const Known& known = any_known();
-    if (known.sizes == sizes && !chance(4)) return known.written;
-    Access read = known.written;
-    const bool is_indexed = may_be_indexed && known.elements >= 2 * kIndexed && chance(5);
-    std::int64_t first = 0;
-    read.strides = strides_within(sizes, known.elements - (is_indexed ? kIndexed - 1 : 0), first);
-    read.offset += first * width(read.dtype);
-    if (!is_indexed) return read;
-    const Known& chosen = indices_[static_cast<std::size_t>(below(2))];
-    DynamicIndex index{.slot = chosen.written.slot, .dtype = chosen.written.dtype};
-    index.strides = strides_within(sizes, chosen.elements, first);
-    index.offset = first * width(index.dtype);
-    index.size = kIndexed;
-    index.bytes = width(read.dtype);
-    read.indices.push_back(std::move(index));
-    return read;
-  }
-
-  // Nests.
-
-  Reduction reduction_over(const Sizes& sizes) {
-    Reduction reduction;
-    reduction.kind = static_cast<Reduction::Kind>(below(7));
-    DType dtype = kTypes[below(std::ssize(kTypes))];
-    reduction.sizes = {1 + below(chance(3) ? 20 : 5)};
-    Sizes axes = sizes;
-    const bool finds_index =
-        reduction.kind == Reduction::Kind::argmax || reduction.kind == Reduction::Kind::argmin;
-    if (!finds_index && chance(3)) reduction.sizes.push_back(1 + below(4));
-    axes.insert(axes.end(), reduction.sizes.begin(), reduction.sizes.end());
-    for (std::int64_t reads = 1 + below(2); reads > 0; --reads) {
-      reduction.reads.push_back(read_over(axes, false));
-      reduction.program.inputs.push_back(reduction.reads.back().dtype);
-    }
-    std::vector<DType> results(reduction.kind == Reduction::Kind::multiply_add ? 2 : 1, dtype);
-    finish(reduction.program, results);
-    reduction.dtype = finds_index ? DType::i64 : dtype;
-    reduction.takes_last = finds_index && chance(2);
-    return reduction;
-  }
-
-  /// A nest without its writes and results.
-  Nest nest_over(const Sizes& sizes) {
-    Nest nest{.sizes = sizes, .reads = {}, .reductions = {}, .program = {}, .writes = {}};
-    for (std::int64_t reads = 1 + below(3); reads > 0; --reads)
-      nest.reads.push_back(read_over(sizes, true));
-    if (chance(3)) nest.reductions.push_back(reduction_over(sizes));
-    for (const Access& read : nest.reads) nest.program.inputs.push_back(read.dtype);
-    for (const Reduction& each : nest.reductions) nest.program.inputs.push_back(each.dtype);
-    for (const Access& read : nest.reads)
-      if (!read.indices.empty()) nest.calls = {0};
-    return nest;
-  }
-
-  Access place_in_arena(DType dtype, const Sizes& sizes) {
-    arena_bytes_ = (arena_bytes_ + 63) / 64 * 64;
-    Access place{kArena, dtype, arena_bytes_, row_major(sizes)};
-    arena_bytes_ += product(sizes) * width(dtype);
-    return place;
-  }
-
-  void add_part(Nest nest) { made_.body.parts.push_back(part_of(std::move(nest), {})); }
-
-  void write_to(Nest& nest, Access place) {
-    finish(nest.program, {place.dtype});
-    nest.writes.push_back(std::move(place));
-  }
-
-  /// A row of a result, one in each step.
-  Access new_row(DType dtype, const Sizes& sizes) {
-    const std::int64_t bytes = product(sizes) * width(dtype);
-    const std::int32_t slot = add_memory(bytes * kRandomSteps);
-    made_.body.source.moves.push_back({slot, bytes});
-    made_.results.push_back({slot, dtype, false, static_cast<std::size_t>(bytes * kRandomSteps)});
-    return {slot, dtype, 0, row_major(sizes)};
-  }
-
-  void add_row(Nest nest) {
-    write_to(nest, new_row(kTypes[below(std::ssize(kTypes))], nest.sizes));
-    add_part(std::move(nest));
-  }
-
-  void add_value() {
-    Nest nest = nest_over(shape());
-    const Sizes sizes = nest.sizes;
-    const Access place = place_in_arena(kTypes[below(std::ssize(kTypes))], sizes);
-    write_to(nest, place);
-    add_part(std::move(nest));
-    known_.push_back({place, sizes, product(sizes)});
-  }
-
-  /// A value that two nests put together along the first axis.
-  void add_pieces() {
-    Sizes dims = shapes_[0];
-    const std::int64_t first = 1 + below(3), second = 1 + below(3);
-    dims[0] = first + second;
-    const Access whole = place_in_arena(kTypes[below(std::ssize(kTypes))], dims);
-    for (const bool is_second : {false, true}) {
-      Sizes sizes = dims;
-      sizes[0] = is_second ? second : first;
-      Nest nest = nest_over(sizes);
-      Access place = whole;
-      if (is_second) place.offset += first * whole.strides[0] * width(whole.dtype);
-      write_to(nest, place);
-      add_part(std::move(nest));
-    }
-    const auto pieces = made_.body.parts.end() - 2;
-    if (!pieces[0].may_fail() && !pieces[1].may_fail())
-      pieces[0].whole = pieces[1].whole =
-          Whole{whole.slot, whole.dtype, whole.offset, dims, whole.strides};
-    known_.push_back({whole, dims, product(dims)});
-  }
-
-  /// A row that one of two nests writes.
   void add_branch() {
     Part block;
     block.statement.kind = Statement::Kind::branch;
-    block.statement.condition = {5, DType::boolean, below(kFeedElements), {}};
+    block.statement.condition = {kBooleans, DType::boolean, below(kFeedElements), {}};
     block.reads.push_back(use_of(block.statement.condition, {}));
     const Sizes sizes = shape();
     const Access row = new_row(DType::f32, sizes);
-    for (auto* statements : {&block.statement.inner, &block.statement.otherwise}) {
-      Nest nest = nest_over(sizes);
-      write_to(nest, row);
-      Part part = part_of(std::move(nest), {});
-      block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
-      block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
-      statements->push_back(std::move(part.statement));
+    for (auto* statements : {&block.statement.inner, &block.statement.otherwise})
+      *statements = block_of(block, [&] {
+        if (chance(2)) add_statement();
+        Nest nest = nest_over(sizes);
+        write_to(nest, row);
+        add_part(std::move(nest));
+      });
+    parts_->push_back(std::move(block));
+  }
+
+  void add_loop() {
+    Part block;
+    block.statement.kind = Statement::Kind::loop;
+    InnerLoop& loop = block.statement.loop;
+    const bool is_counted = chance(2), has_state = chance(2);
+    const std::int64_t outer_steps =
+        std::exchange(loop_steps_, is_counted ? set_trips(loop) : set_control(block));
+    Part* const outer = std::exchange(loop_, &block);
+    Known after;
+    block.statement.inner = block_of(block, [&] {
+      if (has_state) after = add_state(block);
+      if (chance(2)) add_slices(block);
+      for (std::int64_t count = 1 + below(2); count > 0; --count) add_statement();
+      if (has_state) write_state(loop.states[0].next, after.sizes);
+      if (!is_counted && chance(2)) loop.keep_going = add_flag(block.reads);
+      add_row();
+    });
+    if (!is_counted) loop.weight = 1 + steps_inside(block.statement.inner);
+    loop_ = outer;
+    loop_steps_ = outer_steps;
+    parts_->push_back(std::move(block));
+    if (has_state) known_.push_back(std::move(after));
+  }
+
+  std::int64_t set_trips(InnerLoop& loop) {
+    loop.trips = chance(3) ? 17 + below(3) : 1 + below(4);
+    return loop.trips;
+  }
+
+  /// The number of steps is decided when the code runs. Returns the most that there may be.
+  std::int64_t set_control(Part& block) {
+    InnerLoop& loop = block.statement.loop;
+    loop.index = static_cast<std::int32_t>(made_.loops++);
+    if (chance(2)) loop.slices = kMaxSlices;
+    const std::int64_t kind = below(3);
+    if (kind == 0) loop.trips = 1 + below(4);
+    if (kind == 1) loop.trip_count = {kIntegers, DType::i64, 8 * below(kFeedElements), {}};
+    if (kind == 2) {
+      loop.trips = loop.endless = 9;
+      loop.slices = kMaxSlices;
     }
-    made_.body.parts.push_back(std::move(block));
+    if (chance(2)) loop.condition = {kBooleans, DType::boolean, below(kFeedElements), {}};
+    for (const auto* operand : {&loop.trip_count, &loop.condition})
+      if (*operand) block.reads.push_back(use_of(**operand, {}));
+    return kMaxSlices;
   }
 
-  void add_statement() {
-    const std::int64_t kind = below(8);
-    if (kind == 0) return add_branch();
-    if (kind == 1) return add_pieces();
-    if (kind == 2) return add_row(nest_over(shape()));
-    add_value();
+  /// Adds slices of a value, one for each step of the loop.
+  void add_slices(Part& block) {
+    const Sizes sizes = shape();
+    const DType dtype = any_dtype();
+    const std::int64_t bytes = product(sizes) * width(dtype);
+    const std::int32_t all = add_filled(dtype, product(sizes) * loop_steps_);
+    const std::int32_t slice = add_memory(0);
+    const bool is_reversed = chance(3);
+    InnerLoop& loop = block.statement.loop;
+    loop.before.push_back({slice, all, is_reversed ? bytes * (loop_steps_ - 1) : 0});
+    loop.moves.push_back({slice, is_reversed ? -bytes : bytes});
+    block.reads.push_back({all, 0, bytes * loop_steps_});
+    if (chance(2)) made_.body.extents[slice] = 2;
+    know({slice, dtype, 0, row_major(sizes)}, sizes);
   }
 
-  void write_state() {
-    Nest nest = nest_over(state_sizes_);
-    write_to(nest, {state_ + 1, DType::f32, 0, row_major(state_sizes_)});
+  /// Adds a state of the loop, which begins with some value. Returns the state after the loop.
+  Known add_state(Part& block) {
+    const Sizes sizes = shape();
+    const std::int64_t bytes = product(sizes) * 4;
+    Access initial = any_known().written;
+    const auto found = std::ranges::find(known_, initial, &Known::written);
+    if (initial.dtype != DType::f32 || found->elements * 4 < bytes)
+      initial = {add_filled(DType::f32, product(sizes)), DType::f32, 0, {}};
+    const std::int32_t argument = add_memory(0), next = add_memory(0), last = add_memory(0);
+    const std::int32_t first_buffer = add_memory(bytes), second_buffer = add_memory(bytes);
+    InnerLoop& loop = block.statement.loop;
+    loop.before.push_back({argument, initial.slot, initial.offset});
+    loop.before.push_back({next, first_buffer, 0});
+    loop.states.push_back({argument, next, {next, second_buffer, 0}});
+    loop.after.push_back({last, argument, 0});
+    loop.skipped.push_back({last, initial.slot, initial.offset});
+    block.reads.push_back({initial.slot, initial.offset, initial.offset + bytes});
+    block.writes.push_back(all_of(last));
+    know({argument, DType::f32, 0, row_major(sizes)}, sizes);
+    return {{last, DType::f32, 0, row_major(sizes)}, sizes, product(sizes)};
+  }
+
+  /// Writes the successor of a state.
+  void write_state(std::int32_t slot, const Sizes& sizes) {
+    Nest nest = nest_over(sizes);
+    write_to(nest, {slot, DType::f32, 0, row_major(sizes)});
     add_part(std::move(nest));
   }
 
-  RandomBody made_;
-  std::vector<Known> known_, indices_;
-  Sizes shapes_[2];
-  Sizes state_sizes_;
-  std::int32_t state_ = -1;
-  std::int64_t arena_bytes_ = 0;
+  void add_outer_state() {
+    outer_sizes_ = shapes_[1];
+    outer_state_ = add_filled(DType::f32, product(outer_sizes_));
+    add_memory(product(outer_sizes_) * 4);
+    made_.body.source.swaps.push_back({outer_state_, outer_state_ + 1});
+    made_.results.push_back(
+        {outer_state_, DType::f32, true, static_cast<std::size_t>(product(outer_sizes_) * 4)});
+    know({outer_state_, DType::f32, 0, row_major(outer_sizes_)}, outer_sizes_);
+  }
+
+  const bool inner_passes_;
+  int depth_ = 0;
+  Sizes outer_sizes_;
+  std::int32_t outer_state_ = -1;
 };
 
 }  // namespace
 
-RandomBody make_random_body(std::uint64_t seed) { return BodyWriter(seed).make(); }
+RandomBody make_random_body(std::uint64_t seed, bool inner_passes) {
+  return BodyWriter(seed, inner_passes).make();
+}
 
 }  // namespace scanloom::loopnest::test

@@ -1,10 +1,10 @@
-// Random bodies of the loop-nest IR: nests with broadcast, reversed, transposed
-// and indexed reads, reductions, pieces of a value, branches, states and rows.
+// Bodies of the loop-nest IR that are made at random: nests with broadcast, reversed, transposed
+// and indexed reads, reductions, writes by index, slices at an index, pieces of a value, branches,
+// inner loops, aliases, states and rows, of elements of all floating-point types and some integers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "loopnest/pass.h"
@@ -23,10 +23,13 @@ struct RandomBody {
   BodyParts body;
   std::vector<std::vector<std::byte>> memory;  ///< of each slot, before the first step
   std::vector<Result> results;
+  std::size_t loops = 0;  ///< inner loops that are not counted
 };
 
 inline constexpr std::int64_t kRandomSteps = 3;
 
-RandomBody make_random_body(std::uint64_t seed);
+/// `inner_passes`: whether blocks inside the body have been through the passes, as binding does it.
+/// The body is the same otherwise.
+RandomBody make_random_body(std::uint64_t seed, bool inner_passes);
 
 }  // namespace scanloom::loopnest::test

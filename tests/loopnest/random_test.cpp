@@ -2,9 +2,13 @@
 // plain evaluator and machine code give the same bits before the passes and after each.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/interface.h"
@@ -12,6 +16,7 @@
 #include "loopnest/print.h"
 #include "loopnest/run.h"
 #include "loopnest/verify.h"
+#include "tensor/scalar_eval.h"
 #include "tests/jit/compiler.h"
 #include "tests/loopnest/evaluate.h"
 #include "tests/loopnest/random_body.h"
@@ -25,63 +30,83 @@ constexpr std::uint64_t kBodies = 10;
 constexpr std::uint64_t kBodies = 40;
 #endif
 
-using Outcome = std::vector<std::vector<std::byte>>;
+/// The number of steps, as CompiledBodyFn returns it, and the results.
+struct Outcome {
+  std::int64_t steps = 0;
+  std::vector<std::vector<std::byte>> results;
+};
 
-/// The results after all steps, which `run` takes over the slots.
+/// Returns the outcome of the steps that `run` takes over the slots.
 template <class Run>
 Outcome outcome_of(const RandomBody& made, Run&& run) {
   std::vector<std::vector<std::byte>> memory = made.memory;
   std::vector<std::byte*> slots;
   for (std::vector<std::byte>& bytes : memory) slots.push_back(bytes.data());
   const std::vector<std::byte*> first = slots;
-  run(slots);
   Outcome outcome;
+  run(slots, outcome.steps);
   for (const Result& result : made.results) {
     const auto slot = static_cast<std::size_t>(result.slot);
     const std::byte* const from = result.is_state ? slots[slot] : first[slot];
-    outcome.emplace_back(from, from + result.bytes);
+    outcome.results.emplace_back(from, from + result.bytes);
   }
   return outcome;
 }
 
 Outcome evaluated(const RandomBody& made, const BodySource& source,
                   const std::vector<std::int64_t>& parameters) {
-  return outcome_of(made, [&](std::vector<std::byte*>& slots) {
-    evaluate(source, slots, parameters, kRandomSteps);
+  return outcome_of(made, [&](std::vector<std::byte*>& slots, std::int64_t& steps) {
+    steps = evaluate(source, slots, parameters, kRandomSteps);
   });
+}
+
+/// Grants few steps at a time, so that loops of several steps poll.
+bool grant_steps(jit::BodyFrame* frame, std::int64_t loop, std::int64_t /*steps*/,
+                 std::int64_t /*body_step*/) {
+  frame->steps_to_poll[loop] = 3;
+  return true;
 }
 
 Outcome run_compiled(const RandomBody& made, const BodySource& source,
                      const std::vector<std::int64_t>& parameters) {
-  return outcome_of(made, [&](std::vector<std::byte*>& slots) {
+  return outcome_of(made, [&](std::vector<std::byte*>& slots, std::int64_t& steps) {
     const auto code = jit::compiler()->compile_body(source);
     ASSERT_TRUE(code) << code.error().text();
+    std::vector<std::int64_t> steps_to_poll(made.loops, 2);
     jit::BodyFrame frame{slots.data(), nullptr, 0, parameters.data()};
-    EXPECT_EQ(code->run(&frame, 0, kRandomSteps), kRandomSteps);
+    frame.steps_to_poll = steps_to_poll.data();
+    frame.poll = grant_steps;
+    frame.max_counted = frame.max_endless = 1000;
+    steps = code->run(&frame, 0, kRandomSteps);
   });
 }
 
-/// Equal bits, where NaNs are alike: which of two becomes the result is not defined.
-template <class T>
-bool alike(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
-    T x, y;
-    std::memcpy(&x, &a[at], sizeof(T));
-    std::memcpy(&y, &b[at], sizeof(T));
-    if (std::memcmp(&x, &y, sizeof(T)) != 0 && !(std::isnan(x) && std::isnan(y))) return false;
-  }
+/// Whether the element is a NaN. Which of two becomes a result is not defined.
+bool is_nan(DType dtype, const std::byte* element) {
+  tensor::ScalarReg reg;
+  tensor::load_scalars(dtype, element, 0, &reg, 1);
+  if (dtype == DType::f16) return (reg.low & 0x7fff) > 0x7c00;
+  if (dtype == DType::bf16) return (reg.low & 0x7fff) > 0x7f80;
+  if (dtype == DType::f32)
+    return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(reg.low)));
+  return dtype == DType::f64 && std::isnan(std::bit_cast<double>(reg.low));
+}
+
+/// Equal bits, where NaNs are alike.
+bool alike(DType dtype, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  for (std::size_t at = 0; at < a.size(); at += dtype_bytes(dtype))
+    if (std::memcmp(&a[at], &b[at], dtype_bytes(dtype)) != 0 &&
+        !(is_nan(dtype, &a[at]) && is_nan(dtype, &b[at])))
+      return false;
   return true;
 }
 
 void expect_alike(const RandomBody& made, const Outcome& got, const Outcome& wanted,
                   const char* what) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const DType dtype = made.results[i].dtype;
-    const bool same = dtype == DType::f32   ? alike<float>(got[i], wanted[i])
-                      : dtype == DType::f64 ? alike<double>(got[i], wanted[i])
-                                            : got[i] == wanted[i];
-    EXPECT_TRUE(same) << what << ", result " << i << " in slot s" << made.results[i].slot;
-  }
+  EXPECT_EQ(got.steps, wanted.steps) << what;
+  for (std::size_t i = 0; i < wanted.results.size(); ++i)
+    EXPECT_TRUE(alike(made.results[i].dtype, got.results[i], wanted.results[i]))
+        << what << ", result " << i << " in slot s" << made.results[i].slot;
 }
 
 void check_text(const BodySource& source) {
@@ -109,21 +134,34 @@ void run_pass(const NestPass& pass, BodyParts& body) {
   ASSERT_TRUE(done) << done.error().text();
 }
 
+/// Runs all passes over the body, and compares the results after each of them.
+void check_passes(RandomBody made, const Outcome& wanted) {
+  BodySource source = source_of(made.body);
+  SCOPED_TRACE(print(source));
+  check_body(made, source, {}, wanted);
+  for (const NestPass& pass : all_nest_passes()) {
+    run_pass(pass, made.body);
+    BodySource after = source_of(made.body);
+    if (after == source) continue;
+    SCOPED_TRACE("after " + std::string(pass.name) + "\n" + print(after));
+    check_body(made, after, made.body.parameters, wanted);
+    source = std::move(after);
+  }
+}
+
 TEST(RandomNests, KeepTheirBitsFromPassToPass) {
-  for (std::uint64_t seed = 0; seed < kBodies && !::testing::Test::HasFailure(); ++seed) {
-    RandomBody made = make_random_body(seed);
-    BodySource source = source_of(made.body);
-    const Outcome wanted = evaluated(made, source, {});
-    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(source));
-    check_body(made, source, {}, wanted);
-    for (const NestPass& pass : all_nest_passes()) {
-      run_pass(pass, made.body);
-      BodySource after = source_of(made.body);
-      if (after == source) continue;
-      SCOPED_TRACE("after " + std::string(pass.name) + "\n" + print(after));
-      check_body(made, after, made.body.parameters, wanted);
-      source = std::move(after);
-    }
+  const char* const first = std::getenv("SCANLOOM_FUZZ_SEED");
+  const std::uint64_t begin = first == nullptr ? 0 : std::strtoull(first, nullptr, 10);
+  const char* const seconds = std::getenv("SCANLOOM_FUZZ_SECONDS");
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::seconds(seconds == nullptr ? 0 : std::atoll(seconds));
+  for (std::uint64_t seed = begin; !::testing::Test::HasFailure(); ++seed) {
+    if (seed - begin >= kBodies && std::chrono::steady_clock::now() >= deadline) break;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomBody made = make_random_body(seed, false);
+    const Outcome wanted = evaluated(made, source_of(made.body), {});
+    if (seed % 2 == 1) made = make_random_body(seed, true);
+    check_passes(std::move(made), wanted);
   }
 }
 

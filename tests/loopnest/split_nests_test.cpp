@@ -1,5 +1,4 @@
 // Which nests read the pieces of a value instead of the value.
-#include "loopnest/passes/split_nests.h"
 
 #include <gtest/gtest.h>
 
@@ -61,9 +60,8 @@ const std::vector<Part> kPieces{
     zeros({kColumns}, f32_at(kLocal, 64)),
     copied({kRows - 1, kColumns}, rows_at(kFeed, 0), rows_at(kLocal, 64 + kRowBytes))};
 
-std::vector<Part> split(std::vector<Part> parts, const std::vector<Use>& read_later = {}) {
-  split_nests(parts, is_local, read_later);
-  return parts;
+std::vector<Part> split(std::vector<Part> parts, std::vector<Use> read_later = {}) {
+  return after(split_nests, std::move(parts), std::move(read_later));
 }
 
 TEST(SplitNests, AReaderOfTwoPiecesBecomesTwo) {

@@ -1,5 +1,6 @@
-#include "loopnest/passes/fuse_nests.h"
-
+// Fuses nests over the same axes, so that there are fewer of them and fewer values in memory, also
+// across statements that neither depends on. Values that only the fused nest reads stay in its
+// registers. Writes to buffers that nothing reads, in the body or later, are dropped.
 #include <algorithm>
 
 #include "loopnest/cost.h"
@@ -142,23 +143,18 @@ void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
 
 }  // namespace
 
-std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
-                             const std::vector<Use>& read_later) {
-  for (Part& part : parts)
+void fuse_nests(BodyParts& body) {
+  for (Part& part : body.parts)
     if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.origins));
   // Producers that have been inlined would otherwise be computed again.
-  drop_unread(parts, is_buffer, read_later);
+  drop_unread(body.parts, body.is_buffer, body.read_later);
   std::vector<Part> fused;
-  for (Part& part : parts) {
+  for (Part& part : body.parts) {
     fused.push_back(std::move(part));
     join_last(fused);
   }
-  drop_unread(fused, is_buffer, read_later);
-  return fused;
-}
-
-void fuse_nests(BodyParts& body) {
-  body.parts = fuse_nests(std::move(body.parts), body.is_buffer, body.read_later);
+  drop_unread(fused, body.is_buffer, body.read_later);
+  body.parts = std::move(fused);
 }
 
 }  // namespace scanloom::loopnest

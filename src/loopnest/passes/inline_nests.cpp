@@ -1,5 +1,8 @@
-#include "loopnest/passes/inline_nests.h"
-
+// Inlines element programs into the reductions and nests that read their results: each read of a
+// nest's result becomes the nest's program, if the nest has no reductions and all readers are nests
+// that read every element once. Nothing is computed more often, except that programs of a few cheap
+// instructions may have several readers. Results that are no longer read stay; fuse_nests drops
+// them.
 #include <algorithm>
 #include <optional>
 
@@ -125,8 +128,8 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
 
 class Inliner {
  public:
-  Inliner(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later)
-      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later) {}
+  explicit Inliner(BodyParts& body)
+      : parts_(body.parts), is_buffer_(body.is_buffer), read_later_(body.read_later) {}
 
   void run() {
     for (std::size_t at = 0; at < parts_.size(); ++at)
@@ -236,11 +239,6 @@ class Inliner {
 
 }  // namespace
 
-void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                  const std::vector<Use>& read_later) {
-  Inliner(parts, is_buffer, read_later).run();
-}
-
-void inline_nests(BodyParts& body) { inline_nests(body.parts, body.is_buffer, body.read_later); }
+void inline_nests(BodyParts& body) { Inliner(body).run(); }
 
 }  // namespace scanloom::loopnest

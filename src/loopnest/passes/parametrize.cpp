@@ -1,5 +1,6 @@
-#include "loopnest/passes/parametrize.h"
-
+// Turns everything that differs between numbers of steps into parameters, which the run passes:
+// strides of at least the slot's extent, sizes of axes that an index selects from, and, of inner
+// loops with more than a few steps, the number of steps and where they begin.
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -18,21 +19,20 @@ class Parametrizer {
       : extents_(extents), parameters_(parameters) {}
 
   // kMaxStatementDepth bounds how deeply statements nest.
-  void parametrize(std::vector<Statement>& statements) {
-    for (Statement& statement : statements) {
-      for (Access& read : statement.nest.reads) parametrize_strides(read);
-      for (Access& write : statement.nest.writes) parametrize_strides(write);
-      for (Reduction& reduction : statement.nest.reductions)
-        for (Access& read : reduction.reads) parametrize_strides(read);
-      for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
-        for (Access& operand : *operands) parametrize_indices(operand);
-      if (statement.kind == Statement::Kind::dynamic_slice) parametrize_dynamic_slice(statement);
-      if (statement.kind == Statement::Kind::loop) parametrize_loop(statement.loop);
-      parametrize(statement.inner);
-      parametrize(statement.otherwise);
-    }
+  void parametrize(Statement& statement) {
+    for (Access& read : statement.nest.reads) parametrize_strides(read);
+    for (Access& write : statement.nest.writes) parametrize_strides(write);
+    for (Reduction& reduction : statement.nest.reductions)
+      for (Access& read : reduction.reads) parametrize_strides(read);
+    for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
+      for (Access& operand : *operands) parametrize_indices(operand);
+    if (statement.kind == Statement::Kind::dynamic_slice) parametrize_dynamic_slice(statement);
+    if (statement.kind == Statement::Kind::loop) parametrize_loop(statement.loop);
+    for (auto* block : {&statement.inner, &statement.otherwise})
+      for (Statement& inside : *block) parametrize(inside);
   }
 
+ private:
   template <class Operand>
   void parametrize_strides(Operand& operand) {
     const auto extent = extents_.find(operand.slot);
@@ -99,17 +99,9 @@ class Parametrizer {
 
 }  // namespace
 
-void parametrize(std::vector<Statement>& statements, const StepExtents& extents,
-                 std::vector<std::int64_t>& parameters) {
-  Parametrizer(extents, parameters).parametrize(statements);
-}
-
 void parametrize(BodyParts& body) {
-  std::vector<Statement> statements;
-  for (Part& part : body.parts) statements.push_back(std::move(part.statement));
-  parametrize(statements, body.extents, body.parameters);
-  for (std::size_t i = 0; i < body.parts.size(); ++i)
-    body.parts[i].statement = std::move(statements[i]);
+  Parametrizer parametrizer(body.extents, body.parameters);
+  for (Part& part : body.parts) parametrizer.parametrize(part.statement);
   body.source.parameters = body.parameters.size();
 }
 

@@ -1,5 +1,5 @@
-#include "loopnest/passes/promote_buffers.h"
-
+// Promotes what only nests touch from the run's memory to the code's own: values in buffers that
+// end with the step, and small states, which then need no slot swaps.
 #include <algorithm>
 
 #include "loopnest/cost.h"
@@ -34,9 +34,11 @@ std::vector<Use> indices_of(const Nest& nest) {
 
 class BufferPromoter {
  public:
-  BufferPromoter(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                 const std::vector<Use>& read_later, BodySource& source)
-      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later), source_(source) {}
+  explicit BufferPromoter(BodyParts& body)
+      : parts_(body.parts),
+        is_buffer_(body.is_buffer),
+        read_later_(body.read_later),
+        source_(body.source) {}
 
   void run() {
     keep_values();
@@ -150,13 +152,6 @@ class BufferPromoter {
 
 }  // namespace
 
-void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                     const std::vector<Use>& read_later, BodySource& source) {
-  BufferPromoter(parts, is_buffer, read_later, source).run();
-}
-
-void promote_buffers(BodyParts& body) {
-  promote_buffers(body.parts, body.is_buffer, body.read_later, body.source);
-}
+void promote_buffers(BodyParts& body) { BufferPromoter(body).run(); }
 
 }  // namespace scanloom::loopnest

@@ -1,12 +1,13 @@
-#include "loopnest/passes/split_nests.h"
-
+// Splits nests that read a value assembled from pieces (a concat or a pad), so that they read the
+// pieces instead. A nest becomes several, each of which reads one piece through every operand. The
+// assembled value is then no longer written. All readers of such a value are split if that is
+// possible and less work. Afterwards no part is a piece.
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
 
 #include "loopnest/pass.h"
-#include "loopnest/passes/inline_nests.h"
 #include "loopnest/program.h"
 #include "tensor/scalar_functions.h"
 #include "tensor/shape.h"
@@ -271,8 +272,8 @@ class Cutter {
 
 class Splitter {
  public:
-  Splitter(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later)
-      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later) {}
+  explicit Splitter(BodyParts& body)
+      : parts_(body.parts), is_buffer_(body.is_buffer), read_later_(body.read_later) {}
 
   void run() {
     std::vector<Whole> done;
@@ -358,18 +359,13 @@ class Splitter {
 
 }  // namespace
 
-void split_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                 const std::vector<Use>& read_later) {
-  Splitter(parts, is_buffer, read_later).run();
-}
-
 void split_nests(BodyParts& body) {
   const bool has_pieces =
       std::ranges::any_of(body.parts, [](const Part& part) { return part.whole.has_value(); });
   if (!has_pieces) return;
-  split_nests(body.parts, body.is_buffer, body.read_later);
+  Splitter(body).run();
   // The copies of a program that splitting makes have fewer readers each.
-  inline_nests(body.parts, body.is_buffer, body.read_later);
+  inline_nests(body);
 }
 
 }  // namespace scanloom::loopnest

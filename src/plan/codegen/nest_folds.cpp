@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "ir/scalar_ctx.h"
-#include "loopnest/passes/order_axes.h"
+#include "loopnest/axis_order.h"
 #include "opmath/contraction.h"
 #include "opmath/reduction.h"
 #include "ops/indices.h"
@@ -195,7 +195,7 @@ namespace {
 
 /// Whether the lanes of each operand of the product are contiguous, or all the same element.
 bool has_neighbouring_lanes(Nest nest) {
-  loopnest::order_axes(nest);
+  loopnest::choose_axis_order(nest);
   if (nest.sizes.empty()) return true;
   return std::ranges::all_of(nest.reductions[0].reads, [&](const Access& read) {
     const std::int64_t along = read.strides[nest.sizes.size() - 1];

@@ -1,7 +1,7 @@
 // How much memory the slices and rows of all steps of a loop span.
 #pragma once
 
-#include "loopnest/passes/parametrize.h"
+#include "loopnest/pass.h"
 #include "plan/binding.h"
 
 namespace scanloom::plan {
