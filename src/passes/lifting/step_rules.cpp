@@ -240,7 +240,7 @@ struct StepRule {
   bool any_operand = false;  ///< operands other than the first may have the steps
 };
 
-constexpr StepRule kPointwise{nullptr, pointwise, true};
+constexpr StepRule kStepPointwise{nullptr, pointwise, true};
 constexpr StepRule kStepRules[] = {
     {&ops::argmax_op, arg_min_max},
     {&ops::argmin_op, arg_min_max},
@@ -309,6 +309,16 @@ bool StepSite::along(std::size_t i) const {
   return has(i) && flow(i).kind == StepFlow::Kind::along;
 }
 
+StepFlow::Kind StepSite::kind(std::size_t i) const {
+  return has(i) ? flow(i).kind : StepFlow::Kind::same;
+}
+
+bool StepSite::any(StepFlow::Kind wanted) const {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (kind(i) == wanted) return true;
+  return false;
+}
+
 const StepFlow& StepSite::flow(std::size_t i) const { return flows[node.inputs[i].index]; }
 
 const Type& StepSite::type(std::size_t i) const { return module.value(node.inputs[i]).type; }
@@ -327,7 +337,7 @@ Error across(std::string reason) { return fail(Code::unsupported, "{}", reason);
 Expected<StepFlow> flow_of_results(const StepSite& s) {
   const bool reshapes = s.node.op == &ops::reshape_op || s.node.op == &ops::flatten_op;
   const StepRule* row = std::ranges::find(kStepRules, s.node.op, &StepRule::op);
-  if (row == std::end(kStepRules)) row = s.node.op->scalar != nullptr ? &kPointwise : nullptr;
+  if (row == std::end(kStepRules)) row = s.node.op->scalar != nullptr ? &kStepPointwise : nullptr;
   if (row == nullptr && !reshapes)
     return across(fmt::format("'{}' has no rule for streams", s.node.op->name));
   const bool any_operand = !reshapes && row->any_operand;

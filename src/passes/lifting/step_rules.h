@@ -21,7 +21,11 @@ struct StepSite {
 
   [[nodiscard]] bool has(std::size_t operand) const;
   [[nodiscard]] bool along(std::size_t operand) const;
-  /// Precondition of this function and the next ones: has(operand).
+  /// Returns `same` for an absent operand.
+  [[nodiscard]] StepFlow::Kind kind(std::size_t operand) const;
+  /// Whether any operand is of that kind.
+  [[nodiscard]] bool any(StepFlow::Kind wanted) const;
+  /// Precondition of this function and of axis() and type(): has(operand).
   [[nodiscard]] const StepFlow& flow(std::size_t operand) const;
   [[nodiscard]] int axis(std::size_t operand) const { return flow(operand).axis; }
   [[nodiscard]] const ir::Type& type(std::size_t operand) const;
@@ -37,6 +41,28 @@ Error across(std::string reason);
 /// Returns where the steps are in all results of the node. Error: unsupported, saying why it is not
 /// known. Precondition: the ranks of operands and results are known.
 Expected<StepFlow> flow_of_results(const StepSite& site);
+
+/// Returns the same for any node along the steps that is neither a loop nor a layer, including
+/// products that sum over the steps and picks of the last one. Error: as above, or unknown ranks.
+Expected<StepFlow> flow_along(const StepSite& site);
+
+/// Returns where the steps are in the results of a node that reads the sizes of a value along the
+/// steps, or values computed from these. Error: unsupported, it does anything else with them.
+Expected<StepFlow> flow_of_count(const StepSite& site);
+
+/// Where the steps are in the results of a node that carries values from step to step.
+struct CarriedFlow {
+  std::vector<StepFlow> results;  ///< of the first ones; the others do not depend on the steps
+  std::vector<CarriedSite> sites;
+};
+
+/// A loop along the steps. Error: unsupported, saying why its steps are not the stream's.
+Expected<CarriedFlow> flow_of_loop(const StepSite& site, ir::NodeId id);
+/// An LSTM, GRU or RNN layer. Error: unsupported, saying why its steps are not the stream's.
+Expected<CarriedFlow> flow_of_layer(const StepSite& site, ir::NodeId id);
+/// A node that reads a sum over the steps. What it adds to the sum is carried from piece to piece.
+/// Error: unsupported, it does anything else with the sum.
+Expected<CarriedFlow> flow_of_sum(const StepSite& site, ir::NodeId id);
 
 // Rules for operators that work on each element of a batch, or by indices. Each returns the axis of
 // the steps in the results.
