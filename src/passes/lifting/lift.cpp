@@ -147,7 +147,7 @@ struct LiftRule {
   LiftNode* lift;
 };
 
-constexpr LiftRule kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
+constexpr LiftRule kLiftPointwise{nullptr, can_lift_pointwise, lift_pointwise};
 // An operator that may fail can be lifted only if it fails exactly where a step fails.
 constexpr LiftRule kLiftRules[] = {
     {&ops::argmax_op, can_lift_arg_min_max, lift_arg_min_max},
@@ -181,7 +181,7 @@ constexpr LiftRule kLiftRules[] = {
 };
 
 const LiftRule* row_of(const Node& node) {
-  if (node.op->scalar != nullptr) return &kPointwise;
+  if (node.op->scalar != nullptr) return &kLiftPointwise;
   const LiftRule* row = std::ranges::find(kLiftRules, node.op, &LiftRule::op);
   return row != std::end(kLiftRules) ? row : nullptr;
 }
