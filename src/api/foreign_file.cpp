@@ -15,7 +15,7 @@ namespace scanloom {
 namespace {
 
 /// How much of a text is examined, and how much of a title or name is shown.
-constexpr std::size_t kSeen = 4096, kShown = 60;
+constexpr std::size_t kExaminedText = 4096, kShownText = 60;
 
 constexpr std::string_view kExport =
     "export the model with torch.onnx.export(model, inputs, 'model.onnx')";
@@ -62,14 +62,14 @@ bool has_at(std::string_view bytes, std::size_t at, std::string_view wanted) {
 
 /// The first bytes, with ASCII letters in lower case.
 std::string lower_beginning(std::string_view bytes) {
-  std::string text(bytes.substr(0, kSeen));
+  std::string text(bytes.substr(0, kExaminedText));
   std::ranges::transform(text, text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return text;
 }
 
-std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShown); }
+std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShownText); }
 
 /// The text between the first `open` and the next '<'.
 std::optional<std::string> text_after(std::string_view bytes, std::string_view lower,
@@ -85,7 +85,7 @@ std::optional<std::string> text_after(std::string_view bytes, std::string_view l
 /// Describes bytes that begin with '<' and are not an IR.
 std::string describe_markup(std::string_view bytes) {
   const std::size_t mark = bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  const std::size_t first = bytes.substr(0, kSeen).find_first_not_of(" \t\r\n", mark);
+  const std::size_t first = bytes.substr(0, kExaminedText).find_first_not_of(" \t\r\n", mark);
   if (first == std::string_view::npos || bytes[first] != '<') return {};
   const std::string lower = lower_beginning(bytes);
   const std::string_view text = std::string_view(lower).substr(first);

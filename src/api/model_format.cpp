@@ -12,7 +12,7 @@ namespace scanloom {
 namespace {
 
 /// How much of a file is examined, and how much of it a message shows.
-constexpr std::size_t kSeen = 512, kShown = 40;
+constexpr std::size_t kExaminedBytes = 512, kShownBytes = 40;
 
 /// An ONNX model must give its IR version, and begins with that field.
 constexpr char kOnnxVersionField = '\x08';
@@ -28,7 +28,7 @@ bool has_extension(const std::string& path, std::string_view wanted) {
 
 /// Whether the bytes are UTF-8 letters, signs and blanks only: an ONNX message never is.
 bool is_text(std::string_view bytes) {
-  std::string_view seen = bytes.substr(0, kSeen);
+  std::string_view seen = bytes.substr(0, kExaminedBytes);
   // The last character examined may be cut in two: leave it out.
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
   if (seen.size() < bytes.size() && continues(bytes[seen.size()])) {
@@ -44,7 +44,7 @@ bool is_text(std::string_view bytes) {
 
 std::string beginning(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
-  return shortened(to_valid_utf8(line.substr(0, kSeen)), kShown);
+  return shortened(to_valid_utf8(line.substr(0, kExaminedBytes)), kShownBytes);
 }
 
 /// Describes a text that is not a model, and what to do; may be empty.
@@ -86,7 +86,8 @@ Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path)
   if (openvino::is_openvino(bytes)) return ModelFormat::openvino;
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return invalid_model("{} is UTF-16 text; an OpenVINO IR is XML in UTF-8", what);
-  if (bytes.starts_with("version ") && bytes.substr(0, kSeen).find("git-lfs") != std::string::npos)
+  if (bytes.starts_with("version ") &&
+      bytes.substr(0, kExaminedBytes).find("git-lfs") != std::string::npos)
     return invalid_model(
         "{} is a Git LFS pointer of {} bytes, not the model itself: fetch it with 'git lfs pull'",
         what, bytes.size());

@@ -18,7 +18,7 @@ struct ScanWindow {
   Expr rows, slice;
 };
 
-/// Returns one window per tap of sequence i of the scan `place`, all equally long.
+/// Returns one window per tap of sequence i of the scan `location`, all equally long.
 Expected<std::vector<ScanWindow>> windows_of(std::size_t i, const Sequence& sequence,
                                              const std::string& location);
 
@@ -38,7 +38,7 @@ struct ScanState {
   [[nodiscard]] Expr next(std::size_t k, const Expr& output) const;
 };
 
-/// Returns the state of output i of the scan `place`.
+/// Returns the state of output i of the scan `location`.
 Expected<ScanState> scan_state(std::size_t i, const Initial& initial, const std::string& location);
 
 }  // namespace scanloom::expr

@@ -17,7 +17,7 @@ namespace {
 
 using tensor::ScalarOp;
 
-constexpr const char* kFlag = "scanloom.called";
+constexpr const char* kCallsFlag = "scanloom.called";
 
 constexpr std::size_t kOps = 64;
 static_assert(static_cast<std::size_t>(ScalarOp::pow) < kOps);  // one bit of each function
@@ -54,14 +54,14 @@ void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* con
           ++count[static_cast<std::size_t>(instr.op)] > loopnest::kMaxWrittenOut)
         called |= bit_of(instr.op);
   auto* const bits = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), called);
-  module.addModuleFlag(llvm::Module::Warning, kFlag, bits);
+  module.addModuleFlag(llvm::Module::Warning, kCallsFlag, bits);
 }
 
 bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op, const llvm::Type* argument) {
   if (std::ranges::find(kLong, op) != kLong.end() && fills_registers(isa_of(builder), argument))
     return true;
   const auto* const flag = llvm::mdconst::extract<llvm::ConstantInt>(
-      builder.GetInsertBlock()->getModule()->getModuleFlag(kFlag));
+      builder.GetInsertBlock()->getModule()->getModuleFlag(kCallsFlag));
   return (flag->getZExtValue() & bit_of(op)) != 0;
 }
 

@@ -11,14 +11,14 @@ using tensor::Status;
 template <class T>
 using AffineFn = void (*)(const tensor::AffineScan<T>&);
 
-struct State {
+struct AffineScanState {
   AffineFn<float> f32;
   AffineFn<double> f64;
   bool reverse;
 };
 
 Status run(const Call& call) noexcept {
-  const State& state = *static_cast<const State*>(call.prepared);
+  const AffineScanState& state = *static_cast<const AffineScanState*>(call.prepared);
   if (call.out(0).dtype == DType::f32)
     state.f32(tensor::affine_scan_of<float>(call, state.reverse));
   else
@@ -33,8 +33,8 @@ Prepared prepare(const PrepareCtx& ctx) {
     if (stride != 0 && stride != 1) return Prepared::no("steps that are not adjacent in memory");
   }
   const SimdTables& tables = simd_tables(ctx.isa);
-  return {.state = std::make_shared<State>(
-              State{tables.f32_affine, tables.f64_affine, ctx.attrs[0].integer() != 0})};
+  return {.state = std::make_shared<AffineScanState>(
+              AffineScanState{tables.f32_affine, tables.f64_affine, ctx.attrs[0].integer() != 0})};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/thread_pool.h"
+#include "kernels/line_axis.h"
 #include "kernels/simd.h"
 
 namespace scanloom::kernels {
@@ -17,18 +18,14 @@ using tensor::Status;
 
 enum Attribute : std::size_t { kAxis, kKeepdims, kSelectLast };
 
-constexpr std::int64_t kThreadElements = 256 * 1024, kMaxChunks = 64;
-
-struct Axis {
-  std::int64_t size = 1, x = 0, y = 0;
-};
+constexpr std::int64_t kMaxChunks = 64;
 
 struct ArgSearchSchedule {
-  std::array<Axis, tensor::kMaxRank> kept{};  ///< without the axis of the lanes
+  std::array<LineAxis, tensor::kMaxRank> kept{};  ///< without the axis of the lanes
   std::size_t kept_axes = 0;
   std::int64_t kept_count = 1;
-  Axis lane;      ///< along which adjacent lines lie
-  Axis searched;  ///< y is unused
+  LineAxis lane;      ///< along which adjacent lines lie
+  LineAxis searched;  ///< y is unused
   bool greatest = true, last = false;
   void (*lines)(const ArgSearchSchedule&, const Call&, std::int64_t index) = nullptr;
   const SimdTables* tables = nullptr;
@@ -54,7 +51,7 @@ void lines(const ArgSearchSchedule& plan, const Call& call, std::int64_t index) 
                       .greatest = plan.greatest,
                       .last = plan.last};
   for (std::size_t i = plan.kept_axes; i-- > 0;) {
-    const Axis& axis = plan.kept[i];
+    const LineAxis& axis = plan.kept[i];
     search.x += index % axis.size * axis.x;
     search.y += index % axis.size * axis.y;
     index /= axis.size;
@@ -62,11 +59,11 @@ void lines(const ArgSearchSchedule& plan, const Call& call, std::int64_t index) 
   search_of<T>(plan.tables->arg_search)(search);
 }
 
-void add_axis(ArgSearchSchedule& plan, const Axis& axis) {
+void add_axis(ArgSearchSchedule& plan, const LineAxis& axis) {
   if (axis.size == 1) return;
   plan.kept_count *= axis.size;
   if (plan.kept_axes > 0) {
-    Axis& outer = plan.kept[plan.kept_axes - 1];
+    LineAxis& outer = plan.kept[plan.kept_axes - 1];
     if (outer.x == axis.x * axis.size && outer.y == axis.y * axis.size) {
       outer = {outer.size * axis.size, axis.x, axis.y};
       return;
@@ -140,7 +137,7 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
 Status run_arg_search(const Call& call) noexcept {
   const ArgSearchSchedule& plan = *static_cast<const ArgSearchSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.searched.size;
-  const bool shared = call.max_threads > 1 && elements > kThreadElements;
+  const bool shared = call.max_threads > 1 && elements > kMinThreadedElements;
   const std::int64_t chunks = shared ? std::min(plan.kept_count, kMaxChunks) : 1;
   const auto run = [&](std::int64_t chunk) {
     const std::int64_t end = plan.kept_count * (chunk + 1) / chunks;

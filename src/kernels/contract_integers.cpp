@@ -26,7 +26,7 @@ constexpr std::int64_t kRowsToPair = 4;
 // A B that changes per call may always take this many elements for its pairs.
 constexpr std::int64_t kSmallPairs = 64 * 1024;
 // Upper bound on the shares of the outer axes.
-constexpr std::int64_t kSlots = 16;
+constexpr std::int64_t kMaxStripSlots = 16;
 
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
@@ -221,7 +221,7 @@ bool pairs_take_little(const IntegerPlan& plan) {
 std::int64_t slots_of(const ContractSchedule<std::int32_t>& wide) {
   const std::int64_t each = wide.m * wide.n * wide.k * wide.depth_count;
   const bool shares = each < kMinThreadWork && each * wide.outer_count > kMinThreadWork;
-  return shares ? std::min(wide.outer_count, kSlots) : 1;
+  return shares ? std::min(wide.outer_count, kMaxStripSlots) : 1;
 }
 
 /// Bytes for what is packed per call: B and rows of A, or B alone.

@@ -24,14 +24,14 @@ constexpr std::int64_t kOutside = -1;
 /// The tables are built at binding, where no limit of a run counts them.
 constexpr std::int64_t kMaxSources = std::int64_t{1} << 22;
 
-struct Axis {
+struct PadAxis {
   std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
   std::int64_t x = 0, y = 0;         ///< strides in elements
   std::int64_t begin = 0, end = 0;   ///< the indices of the result that map one to one to x
 };
 
 struct PadSchedule {
-  std::vector<Axis> axes;  ///< at least one
+  std::vector<PadAxis> axes;  ///< at least one
   std::int64_t rows = 1;
 };
 
@@ -46,7 +46,7 @@ std::int64_t source_of(std::int64_t position, std::int64_t size, std::string_vie
 }
 
 template <class T>
-void pad_row(const Axis& axis, const T* x, T value, T* y) {
+void pad_row(const PadAxis& axis, const T* x, T value, T* y) {
   const auto single = [&](std::int64_t i) {
     const std::int64_t from = axis.source[static_cast<std::size_t>(i)];
     y[i * axis.y] = from == kOutside ? value : x[from * axis.x];
@@ -61,7 +61,7 @@ void pad_row(const Axis& axis, const T* x, T value, T* y) {
 }
 
 template <class T>
-void fill_row(const Axis& axis, T value, T* y) {
+void fill_row(const PadAxis& axis, T value, T* y) {
   for (std::size_t i = 0; i < axis.source.size(); ++i)
     y[static_cast<std::int64_t>(i) * axis.y] = value;
 }
@@ -72,12 +72,12 @@ Status run(const Call& call) noexcept {
   const T* x = call.in(kX).data<const T>();
   T* y = call.out(0).data<T>();
   const T value = call.has(kValue) ? *call.in(kValue).data<const T>() : T{};
-  const Axis& last = plan.axes.back();
+  const PadAxis& last = plan.axes.back();
   for (std::int64_t row = 0; row < plan.rows; ++row) {
     std::int64_t rest = row, from = 0, to = 0;
     bool outside = false;
     for (std::size_t i = plan.axes.size() - 1; i-- > 0;) {
-      const Axis& axis = plan.axes[i];
+      const PadAxis& axis = plan.axes[i];
       const auto size = static_cast<std::int64_t>(axis.source.size());
       const std::int64_t source = axis.source[static_cast<std::size_t>(rest % size)];
       outside |= source == kOutside;
@@ -113,8 +113,8 @@ std::vector<std::int64_t> begins_of(const PrepareCtx& ctx, bool has_axes) {
   return begins;
 }
 
-Axis axis_of(std::int64_t size, std::int64_t result, std::int64_t begin, std::string_view mode) {
-  Axis axis;
+PadAxis axis_of(std::int64_t size, std::int64_t result, std::int64_t begin, std::string_view mode) {
+  PadAxis axis;
   for (std::int64_t i = 0; i < result; ++i) axis.source.push_back(source_of(i - begin, size, mode));
   axis.begin = std::clamp<std::int64_t>(begin, 0, result);
   axis.end = std::clamp<std::int64_t>(begin + size, axis.begin, result);

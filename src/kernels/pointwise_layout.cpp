@@ -14,12 +14,12 @@ using tensor::Shape;
 /// Rows shorter than this are not windows of their own.
 constexpr std::int64_t kShortRow = 64;
 
-struct Axis {
+struct LayoutAxis {
   std::int64_t dim = 1;
   std::vector<std::int64_t> strides;  // in bytes, per operand
 };
 
-bool joins(const Axis& outer, const Axis& inner) {
+bool joins(const LayoutAxis& outer, const LayoutAxis& inner) {
   for (std::size_t i = 0; i < outer.strides.size(); ++i)
     if (outer.strides[i] != inner.strides[i] * inner.dim) return false;
   return true;
@@ -32,8 +32,9 @@ Shape strides_within(const Operand& operand, const Operand& result) {
 }
 
 /// Returns the axes of all operands, joined, in the order of the first result's memory layout.
-std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Operand& result) {
-  std::vector<Axis> axes;
+std::vector<LayoutAxis> axes_of(const std::vector<const Operand*>& operands,
+                                const Operand& result) {
+  std::vector<LayoutAxis> axes;
   for (int i = 0; i < result.rank; ++i)
     if (result.dims[i] != 1) axes.push_back({result.dims[i], {}});
   for (const Operand* operand : operands) {
@@ -44,11 +45,11 @@ std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Ope
       if (result.dims[i] != 1) axes[at++].strides.push_back(strides[i] * bytes);
   }
   const std::size_t first_result = operands.size() - 1;
-  std::ranges::stable_sort(axes, [first_result](const Axis& a, const Axis& b) {
+  std::ranges::stable_sort(axes, [first_result](const LayoutAxis& a, const LayoutAxis& b) {
     return std::abs(a.strides[first_result]) > std::abs(b.strides[first_result]);
   });
-  std::vector<Axis> kept;
-  for (Axis& axis : axes) {
+  std::vector<LayoutAxis> kept;
+  for (LayoutAxis& axis : axes) {
     if (!kept.empty() && joins(kept.back(), axis)) axis.dim *= kept.back().dim, kept.pop_back();
     kept.push_back(std::move(axis));
   }
@@ -76,7 +77,7 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
   const std::size_t inputs = operands.size();
   // The first result goes last among the inputs and results: axes_of sorts by the last operand.
   for (std::size_t i = ctx.outputs.size(); i-- > 0;) operands.push_back(&ctx.outputs[i]);
-  const std::vector<Axis> axes = axes_of(operands, ctx.outputs[0]);
+  const std::vector<LayoutAxis> axes = axes_of(operands, ctx.outputs[0]);
   plan.empty = ctx.outputs[0].elements() == 0;
   plan.rank = static_cast<int>(axes.size());
   plan.window =

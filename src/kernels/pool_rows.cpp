@@ -30,7 +30,7 @@ constexpr std::int64_t kMaxTaps = 64, kMaxRows = 64, kMaxStride = 8, kMaxExtent 
 // Upper bounds on the bytes of a kept row, and on the number of rows kept.
 constexpr std::int64_t kRowBytes = 16 * 1024, kKeptBytes = 256 * 1024;
 // Rings of rows: the number of threads that may work at once.
-constexpr std::int64_t kSlots = 16;
+constexpr std::int64_t kMaxPoolSlots = 16;
 constexpr std::int64_t kMinLines = 16;
 
 template <class T>
@@ -312,12 +312,13 @@ void choose_sizes(const PrepareCtx& ctx, PoolRowsSchedule<T>& plan) {
     plan.taps[static_cast<std::size_t>(k)] =
         k * axis.dilation % axis.stride * plan.phase + k * axis.dilation / axis.stride;
   // There are enough planes for threads to share, unless they are few and large.
-  plan.part = plan.planes >= kSlots ? plan.lines
-                                    : std::clamp(kThreadWork / plan.block,
-                                                 std::min(kMinLines, plan.lines), plan.lines);
+  plan.part =
+      plan.planes >= kMaxPoolSlots
+          ? plan.lines
+          : std::clamp(kThreadWork / plan.block, std::min(kMinLines, plan.lines), plan.lines);
   plan.parts = (plan.lines + plan.part - 1) / plan.part;
   const bool shares = plan.planes * plan.lines * axis.out > kThreadWork;
-  plan.slots = shares ? std::min(plan.tasks(), kSlots) : 1;
+  plan.slots = shares ? std::min(plan.tasks(), kMaxPoolSlots) : 1;
 }
 
 template <class T>

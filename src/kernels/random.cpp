@@ -9,13 +9,13 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-struct State {
+struct RandomState {
   RandomFn<float> f32;
   RandomFn<double> f64;
 };
 
 Status fill(const Call& call, const PhiloxBlocks& blocks) noexcept {
-  const State& state = *static_cast<const State*>(call.prepared);
+  const RandomState& state = *static_cast<const RandomState*>(call.prepared);
   const tensor::Operand& y = call.out(0);
   if (y.dtype == DType::f32)
     state.f32(blocks, y.data<float>(), y.elements());
@@ -34,9 +34,9 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (!ctx.outputs[0].contiguous) return Prepared::no("numbers that are not adjacent in memory");
   const SimdTables& tables = simd_tables(ctx.isa);
   const bool uniform = ctx.attrs[0].text() == "uniform";
-  const State state{uniform ? tables.f32_uniform : tables.f32_normal,
-                    uniform ? tables.f64_uniform : tables.f64_normal};
-  return {.state = std::make_shared<State>(state), .run = has_key ? run_by_key : nullptr};
+  const RandomState state{uniform ? tables.f32_uniform : tables.f32_normal,
+                          uniform ? tables.f64_uniform : tables.f64_normal};
+  return {.state = std::make_shared<RandomState>(state), .run = has_key ? run_by_key : nullptr};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/thread_pool.h"
 #include "kernels/element_fns.h"
 #include "kernels/kernel.h"
+#include "kernels/line_axis.h"
 #include "kernels/simd.h"
 #include "opmath/reduction.h"
 #include "tensor/scalar_arith.h"
@@ -34,11 +35,6 @@ using Finish = Reduction::Finish;
 constexpr std::int64_t kLanes = 16;
 /// Elements of each result that are transposed at a time; the least number for which that pays.
 constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
-constexpr std::int64_t kThreadElements = 256 * 1024;
-
-struct Axis {
-  std::int64_t size = 1, x = 0, y = 0;
-};
 
 template <class T>
 struct Axes {
@@ -53,9 +49,9 @@ using BlockFn = void (*)(const ReduceSchedule&, const std::byte* x, std::byte* y
                          std::int64_t lanes);
 
 struct ReduceSchedule {
-  Axis lane;           ///< the kept axis along which results are computed together
-  Axes<Axis> kept;     ///< the others
-  Axes<Axis> reduced;  ///< joined, outermost first; at least one
+  LineAxis lane;           ///< the kept axis along which results are computed together
+  Axes<LineAxis> kept;     ///< the others
+  Axes<LineAxis> reduced;  ///< joined, outermost first; at least one
   std::int64_t kept_count = 1, reduced_count = 1;
   std::int64_t bytes = 4;
   Finish finish = Finish::none;
@@ -124,14 +120,14 @@ W finish(const ReduceSchedule& plan, W sum) {
 
 /// Calls f(first element) for each row of reduced elements, in row-major order.
 template <class T, class F>
-void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
+void for_each_row(const Axes<LineAxis>& reduced, const T* x, F&& f) {
   std::array<std::int64_t, tensor::kMaxRank> index{};
   const std::size_t outer = reduced.count - 1;
   while (true) {
     f(x);
     std::size_t axis = outer;
     for (; axis > 0; --axis) {
-      const Axis& at = reduced.list[axis - 1];
+      const LineAxis& at = reduced.list[axis - 1];
       x += at.x;
       if (++index[axis - 1] < at.size) break;
       x -= at.x * at.size;
@@ -150,7 +146,7 @@ void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) 
   std::array<W, kLanes> sums;
   for (std::int64_t j = 0; j < count; ++j)
     sums[static_cast<std::size_t>(j)] = start<kFold, W>(W(tensor::widen(x[j * step])));
-  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   for_each_row(plan.reduced, x, [&](const T* row) {
     for (std::int64_t i = 0; i < inner.size; ++i, row += inner.x)
       for (std::int64_t j = 0; j < count; ++j) {
@@ -181,7 +177,7 @@ void take_min_max(ElementFn greater_or_less, float* rows, std::int64_t count, fl
 /// which the lanes are adjacent.
 template <Fold kFold>
 void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
-  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   alignas(64) std::array<float, kTransposed * kLanes> columns;
   alignas(64) std::array<float, kLanes> sums;
   for (std::int64_t j = 0; j < kLanes; ++j)
@@ -212,7 +208,7 @@ void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
 template <class T, Fold kFold>
 void single(const ReduceSchedule& plan, const T* x, T* y) {
   using W = Wide<T>;
-  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   if constexpr (kFold == Fold::max || kFold == Fold::min) {
     if (inner.x == 1 && inner.size >= 2 * kLanes) {
       std::array<W, kLanes> sums;
@@ -240,7 +236,7 @@ void block(const ReduceSchedule& plan, const std::byte* x_bytes, std::byte* y_by
   T* y = reinterpret_cast<T*>(y_bytes);
   if (lanes == 1) return single<T, kFold>(plan, x, y);
   if constexpr (std::same_as<T, float>) {
-    const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+    const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
     if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kMinTransposed)
       return reduce_transposed<kFold>(plan, x, y);
   }
@@ -287,7 +283,7 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
 void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index) {
   std::int64_t x_at = 0, y_at = 0;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
-    const Axis& axis = plan.kept.list[i];
+    const LineAxis& axis = plan.kept.list[i];
     x_at += index % axis.size * axis.x;
     y_at += index % axis.size * axis.y;
     index /= axis.size;
@@ -302,7 +298,7 @@ void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index)
 Status run(const Call& call) noexcept {
   const ReduceSchedule& plan = *static_cast<const ReduceSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
-  if (call.max_threads > 1 && plan.kept_count > 1 && elements > kThreadElements) {
+  if (call.max_threads > 1 && plan.kept_count > 1 && elements > kMinThreadedElements) {
     parallel_for(plan.kept_count, call.max_threads,
                  [&](std::int64_t index) { run_lanes(plan, call, index); });
     return Status::ok;
@@ -311,10 +307,10 @@ Status run(const Call& call) noexcept {
   return Status::ok;
 }
 
-void join(Axes<Axis>& axes, const Axis& axis) {
+void join(Axes<LineAxis>& axes, const LineAxis& axis) {
   if (axis.size == 1) return;
   if (axes.count > 0) {
-    Axis& outer = axes.list[axes.count - 1];
+    LineAxis& outer = axes.list[axes.count - 1];
     if (outer.x == axis.x * axis.size && outer.y == axis.y * axis.size) {
       outer = {outer.size * axis.size, axis.x, axis.y};
       return;
@@ -343,7 +339,7 @@ ReduceSchedule plan_of(const PrepareCtx& ctx) {
   // Lanes: the axis with adjacent elements, otherwise the longest.
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < plan.kept.count; ++i) {
-    const Axis& axis = plan.kept.list[i];
+    const LineAxis& axis = plan.kept.list[i];
     if (axis.size == 0) plan.kept_count = 0;
     if (!best || axis.x == 1 ||
         (plan.kept.list[*best].x != 1 && axis.size > plan.kept.list[*best].size))

@@ -5,12 +5,12 @@
 namespace scanloom::tensor {
 namespace {
 
-struct DTypeRow {
+struct OpenvinoRow {
   DType dtype;
   OpenvinoDtype words;
 };
 
-constexpr DTypeRow kRows[] = {
+constexpr OpenvinoRow kOpenvinoRows[] = {
     {DType::f32, {"f32", "FP32"}},
     {DType::f16, {"f16", "FP16"}},
     {DType::f64, {"f64", "FP64"}},
@@ -41,13 +41,13 @@ constexpr DTypeRow kRows[] = {
 }  // namespace
 
 const OpenvinoDtype* openvino_dtype(DType dtype) {
-  for (const DTypeRow& row : kRows)
+  for (const OpenvinoRow& row : kOpenvinoRows)
     if (row.dtype == dtype) return &row.words;
   return nullptr;
 }
 
 std::optional<DType> dtype_from_openvino(std::string_view word) {
-  for (const DTypeRow& row : kRows)
+  for (const OpenvinoRow& row : kOpenvinoRows)
     if (equal_ignoring_case(word, row.words.attribute) ||
         equal_ignoring_case(word, row.words.precision))
       return row.dtype;

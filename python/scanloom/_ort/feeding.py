@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import array_from_dlpack
 from .._errors import Error, InvalidArgument
-from .options import texts
+from .option_values import texts
 from .values import OrtValue, value_of
 
 Feeds = Mapping[str, Any]

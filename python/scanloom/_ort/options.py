@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import enum
-import math
-import operator
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Union
+from typing import Any, Union
 
 from .. import _native
 from .._arguments import named_arguments
-from .._arrays import has_utf8
-from .._errors import Cancelled, InvalidArgument, NotFound, Unsupported
-from .peer import ExecutionMode, ExecutionOrder
+from .._errors import Cancelled, InvalidArgument, Unsupported
 from .._suggest import did_you_mean
-
-Progress = Callable[[str, int, int], object]
+from .option_attributes import Options
+from .option_values import bytes_or_none, integer, positive_seconds, state_pairs, texts
+from .peer import ExecutionMode, ExecutionOrder
+from .progress import Progress, is_on_main_thread, progress_callback
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -54,59 +50,7 @@ _RUN_IGNORED: dict[str, Any] = {
 _EXECUTIONS = ("automatic", "stepped", "interpreted", "compiled")
 
 
-class _Options:
-    """Base of the options. Some attributes have an effect; others can only be set and read."""
-
-    _known: frozenset[str]
-    _defaults: dict[str, Any]  # of the attributes without an effect
-    _kind: str
-
-    def __init__(self) -> None:
-        self._entries: dict[str, str] = {}
-        self._notes: list[str] = []
-        for name, value in self._defaults.items():
-            setattr(self, name, value)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name.startswith("_") or name in self._known or name in self._defaults):
-            self._refuse(name)
-        object.__setattr__(self, name, value)
-
-    if not TYPE_CHECKING:  # a type checker would accept any attribute
-
-        def __getattr__(self, name: str) -> Any:
-            self._refuse(name)
-
-    def _refuse(self, name: str) -> NoReturn:
-        """Raises AttributeError for an unknown attribute, and suggests a known one."""
-        offered = [each for each in {*dir(type(self)), *self._known, *self._defaults} if each[0] != "_"]
-        meant = did_you_mean(name, sorted(offered)) if name[0] != "_" else ""
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{meant}", name=name, obj=self)
-
-    def _add_entry(self, key: str, value: str) -> None:
-        key, value = texts("a configuration entry", [key, value])
-        self._entries[key] = value
-
-    def _get_entry(self, key: str) -> str:
-        if key not in self._entries:
-            raise NotFound(f"the {self._kind} options have no entry '{key}'")
-        return self._entries[key]
-
-    def ignored(self) -> list[str]:
-        """One sentence for each changed setting that has no effect."""
-        changed = [
-            f"the {self._kind} option {name} = {getattr(self, name)!r} has no meaning here"
-            for name, value in self._defaults.items()
-            if getattr(self, name) != value
-        ]
-        entries = [
-            f"the {self._kind} option '{key}' = '{value}' has no meaning here"
-            for key, value in self._entries.items()
-        ]
-        return changed + entries + self._notes
-
-
-class SessionOptions(_Options):
+class SessionOptions(Options):
     """How a model is loaded.
 
     threads (also intra_op_num_threads): the maximum number of threads per run; 0: all cores
@@ -228,7 +172,7 @@ class SessionOptions(_Options):
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
         """Fixes the size of the dimension with this name; feeds of another size are refused."""
-        self._sizes[name] = _integer(f"the size of dimension '{name}'", size, 0)
+        self._sizes[name] = integer(f"the size of dimension '{name}'", size, 0)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
         """Accepted for compatibility with onnxruntime; sizes are taken from the feeds."""
@@ -290,21 +234,21 @@ class SessionOptions(_Options):
                 f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}{meant}"
             )
         return _native.SessionOptions(
-            _integer("threads", self.threads, 0, 4096),
+            integer("threads", self.threads, 0, 4096),
             self.execution,
             bool(self.optimize),
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
             bool(self.strict),
-            _integer("seed", effective_seed(self.seed), 0, 2**63 - 1),
+            integer("seed", effective_seed(self.seed), 0, 2**63 - 1),
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
             bool(self.low_latency),
-            _bytes("weights", self.weights),
+            bytes_or_none("weights", self.weights),
         )
 
 
-class RunOptions(_Options):
+class RunOptions(Options):
     """Limits and progress reports of a run.
 
     deadline: in seconds; None: no deadline.
@@ -411,12 +355,12 @@ class RunOptions(_Options):
                 ("call options.reset() to use them again, or create new ones",),
             )
         return _native.RunSettings(
-            0.0 if self.deadline is None else _seconds("deadline", self.deadline),
-            -1 if self.max_steps is None else _integer("max_steps", self.max_steps, 0),
-            0 if self.max_memory is None else _integer("max_memory", self.max_memory, 1),
+            0.0 if self.deadline is None else positive_seconds("deadline", self.deadline),
+            -1 if self.max_steps is None else integer("max_steps", self.max_steps, 0),
+            0 if self.max_memory is None else integer("max_memory", self.max_memory, 1),
             self._flag,
-            _callback(self.progress),
-            _on_main_thread(),
+            progress_callback(self.progress),
+            is_on_main_thread(),
         )
 
 
@@ -425,33 +369,10 @@ def run_settings(
 ) -> _native.RunSettings:
     """Converts run options to the library's form. `cancel` applies if there are no options."""
     if options is None:
-        return _native.RunSettings(0.0, -1, 0, cancel, None, _on_main_thread())
+        return _native.RunSettings(0.0, -1, 0, cancel, None, is_on_main_thread())
     if not isinstance(options, RunOptions):
         raise InvalidArgument(f"run_options is a {type(options)}, not scanloom.RunOptions")
     return options.native()
-
-
-def texts(name: str, values: Any) -> list[str]:
-    """Returns the values as a list of str. Raises InvalidArgument."""
-    if isinstance(values, str):
-        raise InvalidArgument(f"{name} is the string {values!r}", (f"write [{values!r}]",))
-    try:
-        listed = list(values)
-    except TypeError:
-        raise InvalidArgument(f"{name} is {values!r}, but must be a list of strings") from None
-    for value in listed:
-        if not isinstance(value, str):
-            raise InvalidArgument(f"{name} holds {value!r}, but must hold only strings")
-        if not has_utf8(value):
-            raise InvalidArgument(f"{name} holds {value!r}, which cannot be encoded as UTF-8")
-    return listed
-
-
-def state_pairs(states: Any) -> list[tuple[str, str]]:
-    """Returns the items of a mapping from str to str. Raises InvalidArgument."""
-    if not isinstance(states, Mapping):
-        raise InvalidArgument(f"states is {states!r}, but must be a dictionary {{input: output}}")
-    return list(zip(texts("states", states.keys()), texts("states", states.values())))
 
 
 _default_seed = 0
@@ -462,62 +383,9 @@ def set_seed(seed: int) -> None:
 
     Raises InvalidArgument unless it is an integer in [0, 2**63)."""
     global _default_seed
-    _default_seed = _integer("seed", seed, 0)
+    _default_seed = integer("seed", seed, 0)
 
 
 def effective_seed(seed: Union[int, None]) -> int:
     """Returns the seed, or the one of set_seed if it is None."""
     return _default_seed if seed is None else seed
-
-
-def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
-    """Returns the value as an int. Raises InvalidArgument if it is not one or out of range."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InvalidArgument(f"{name} is {value!r}, but must be an integer") from None
-    if not least <= number <= most:
-        raise InvalidArgument(f"{name} is {number}, but must be {least} to {most}")
-    return number
-
-
-def _bytes(name: str, value: Any) -> Union[bytes, None]:
-    if value is None or isinstance(value, bytes):
-        return value
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    raise InvalidArgument(f"{name} is a {type(value)}, but must be bytes")
-
-
-def _seconds(name: str, value: Any) -> float:
-    try:
-        seconds = float(value)
-    except (OverflowError, TypeError, ValueError):
-        seconds = math.nan
-    if not (seconds > 0 and math.isfinite(seconds)):
-        raise InvalidArgument(f"{name} is {value!r} s, but must be positive and finite")
-    return seconds
-
-
-def _on_main_thread() -> bool:
-    return threading.get_ident() == threading.main_thread().ident
-
-
-def _callback(progress: Union[Progress, bool, None]) -> Union[Progress, None]:
-    if progress is True:
-        return _draw_bar if sys.stderr.isatty() else None
-    if progress is None or progress is False:
-        return None
-    if not callable(progress):
-        raise InvalidArgument(f"progress is {progress!r}, but must be callable, True or None")
-    return progress
-
-
-def _draw_bar(node: str, step: int, steps: int) -> None:
-    if steps > 0:
-        filled = min(30, 30 * step // steps)
-        text = f"[{'#' * filled}{'.' * (30 - filled)}] {100 * step // steps:3d} % {node}"
-    else:
-        text = f"{step} steps {node}"
-    sys.stderr.write(f"\r\x1b[K{text}")
-    sys.stderr.flush()

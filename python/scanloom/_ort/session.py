@@ -14,7 +14,8 @@ from .binding import IOBinding
 from .._errors import Error, InvalidArgument, ModelWarning
 from .feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
 from .loading import Source, Variants, loading_notes, merge_options, write_optimized
-from .options import RunOptions, SessionOptions, effective_seed, run_settings, state_pairs
+from .option_values import state_pairs
+from .options import RunOptions, SessionOptions, effective_seed, run_settings
 from .peer import OrtMemoryInfo, provider_names, warns
 from .pickling import ModelFile, copied_session, restore_session
 from .profile import Profiler

@@ -10,7 +10,8 @@ import numpy as np
 from .. import _native
 from .._errors import InvalidArgument
 from .feeding import Feeds, GivenSizes, feeds_of, names_of
-from .options import RunOptions, run_settings, texts
+from .option_values import texts
+from .options import RunOptions, run_settings
 from .pickling import restore_stream
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from .._errors import Error, InvalidArgument
 from .._ort.options import SessionOptions, run_settings
 from .config import config
 from .types import fitted
-from .variable import TensorVariable, _tags, above
+from .above import above
+from .variable import TensorVariable, _tags
 
 _MISSING = object()
 _busy = False

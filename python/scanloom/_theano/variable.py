@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -13,11 +13,13 @@ from .._arguments import (
     axes_of, axis_number, axis_numbers, axis_of, name_or_none, one_of, whole,
     yes_or_no,
 )  # fmt: skip
-from .config import config
 from .._errors import InvalidArgument, InvalidType
 from .._missing import VARIABLE, lacking
+from .above import above
+from .elements import elements_of
 from .indexing import items_of
-from .types import as_array, dtype_name
+from .operators import Operators
+from .types import dtype_name
 from .unpack import refuse_misread
 
 _Axis = Union[None, int, tuple[int, ...], list[int]]
@@ -31,28 +33,6 @@ class Tag:
 
 # By expression, because several Python objects may represent the same one.
 _tags: "weakref.WeakValueDictionary[_native.Expr, Tag]" = weakref.WeakValueDictionary()
-
-
-class Above:
-    """Functions behind methods of variables, from modules that themselves use variables.
-
-    methods.py sets them, and scanloom._theano imports it, so every variable has them.
-    """
-
-    watch: Union[Callable[[TensorVariable], None], None] = None  # called with each new variable
-    choose: Callable[..., TensorVariable]
-    compress: Callable[..., TensorVariable]
-    deep_copy: Callable[..., TensorVariable]
-    diagonal: Callable[..., TensorVariable]
-    evaluated: Callable[..., Any]
-    numpy_function: Callable[..., Any]
-    numpy_ufunc: Callable[..., Any]
-    repeat: Callable[..., TensorVariable]
-    round: Callable[..., TensorVariable]
-    take: Callable[..., TensorVariable]
-
-
-above = Above()
 
 
 class TensorType:
@@ -109,7 +89,7 @@ class TensorType:
         return f"TensorType({self.dtype}, {kind})"
 
 
-class TensorVariable:
+class TensorVariable(Operators):
     """A symbolic tensor: a value that is yet to be computed.
 
     == and != compare identity (see T.eq for elements); < <= > >= compare elements. A boolean
@@ -262,88 +242,7 @@ class TensorVariable:
         """Computes the value as an array, given the values of its inputs."""
         return above.evaluated(self, inputs_to_values)
 
-    # Operators: the other operand may be a number, an array or a variable.
-
-    def __add__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.add, self, other)
-
-    def __radd__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.add, other, self)
-
-    def __sub__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.sub, self, other)
-
-    def __rsub__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.sub, other, self)
-
-    def __mul__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.mul, self, other)
-
-    def __rmul__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.mul, other, self)
-
-    def __truediv__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.div, self, other)
-
-    def __rtruediv__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.div, other, self)
-
-    def __floordiv__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.floor_divide, self, other)
-
-    def __rfloordiv__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.floor_divide, other, self)
-
-    def __mod__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.remainder, self, other)
-
-    def __rmod__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.remainder, other, self)
-
-    def __pow__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.pow, self, other)
-
-    def __rpow__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.pow, other, self)
-
-    def __matmul__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.matmul, self, other)
-
-    def __rmatmul__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.matmul, other, self)
-
-    def __and__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_and, self, other)
-
-    def __rand__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_and, other, self)
-
-    def __or__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_or, self, other)
-
-    def __ror__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_or, other, self)
-
-    def __xor__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_xor, self, other)
-
-    def __rxor__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.bit_xor, other, self)
-
-    def __divmod__(self, other: Any) -> tuple["TensorVariable", "TensorVariable"]:
-        return self // other, self % other
-
-    def __lt__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.lt, self, other)
-
-    def __le__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.le, self, other)
-
-    def __gt__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.gt, self, other)
-
-    def __ge__(self, other: Any) -> "TensorVariable":
-        return _binary(_native.ge, self, other)
+    # Operators of one operand, and indexing.
 
     def __neg__(self) -> "TensorVariable":
         return TensorVariable(_native.neg(self._expr))
@@ -670,6 +569,9 @@ def _binary(function: Any, a: Any, b: Any) -> TensorVariable:
     return TensorVariable(function(expr_of(a), expr_of(b)))
 
 
+above.binary = _binary
+
+
 def expr_of(value: Any) -> _native.Expr:
     """Converts an operand; a Python number adapts its dtype to the other operand."""
     if isinstance(value, TensorVariable):
@@ -713,7 +615,7 @@ def constant(
         raise InvalidType(
             f"{x} is already a variable; a constant is made from an array or a number"
         )
-    array = _elements(x)
+    array = elements_of(x)
     if dtype is not None:
         array = array.astype(dtype_name(dtype))
     if ndim is not None:
@@ -721,26 +623,6 @@ def constant(
     made = TensorConstant(array)
     made.name = name
     return made
-
-
-def _elements(x: Any) -> np.ndarray[Any, Any]:
-    if type(x) is int:
-        for dtype in (np.int8, np.int16, np.int32, np.int64):
-            if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
-                return np.asarray(x, dtype)
-        size = "large" if x > 0 else "small"
-        raise InvalidArgument(
-            f"{x} is too {size} for int64, which goes from -2**63 to 2**63 - 1",
-            ("write float(...) for a float64" + (", numpy.uint64(...) for a uint64" if 0 < x < 2**64 else ""),),
-        )
-    if type(x) is float:
-        with np.errstate(over="ignore"):
-            narrow = np.float32(x)
-        return np.asarray(narrow if float(narrow) == x or x != x else x)
-    array = as_array(x, "a variable")
-    if array.size == 0 and isinstance(x, (list, tuple)):
-        return array.astype(config.floatX)
-    return array
 
 
 def as_tensor_variable(

@@ -1,10 +1,6 @@
 """Rows of the last steps: equal to numpy's for any number of steps, and kept without the others."""
 
-import json
-import pathlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -14,6 +10,7 @@ import pytest
 import scanloom
 import scanloom as theano
 import scanloom.tensor as T
+from memory_use import UNITS, growth, measured, predicted
 
 EXECUTIONS = ["automatic", "stepped", "compiled", "interpreted"]
 
@@ -317,36 +314,6 @@ def test_streams_find_the_stack():
         np.testing.assert_allclose(got, want[last - 1], rtol=1e-5)
 
 
-# What a process prints: by how many bytes its most memory grows in a run of n steps, and what was
-# predicted.
-MEASURE = """
-import json, pathlib, sys
-import numpy as np
-sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
-import test_last_rows as cases
-
-def resident(which):
-    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
-
-run, explain = cases.FLAT[sys.argv[2]]()
-run(300)
-run(200)
-run(100_000)  # the compiler's library, for so many steps
-pathlib.Path("/proc/self/clear_refs").write_text("5")
-before = resident("VmRSS")
-kept = run(100_000)
-print(json.dumps([resident("VmHWM") - before, cases.predicted(explain())]))
-"""
-UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
-
-
-def predicted(text):
-    """The most that explain() names, in bytes."""
-    found = re.findall(r"^memory (?:at least )?([0-9.e+]+) (\w?)B for a run", text, re.M)
-    return max(float(number) * UNITS[unit] for number, unit in found)
-
-
 def flat_function(read, of_state=True, ends=False):
     n, start = T.lscalar("n"), T.dvector("start")
 
@@ -385,15 +352,18 @@ FLAT = {
 }
 
 
+def measure(name):
+    """By how many bytes the process grows in a run, and what was predicted."""
+    run, explain = FLAT[name]()
+    run(300)
+    run(200)
+    run(100_000)  # the compiler's library, for so many steps
+    return growth(lambda: run(100_000)), predicted(explain())
+
+
 @pytest.mark.parametrize("name", FLAT)
 def test_memory_does_not_grow_with_the_steps(name):
-    if not pathlib.Path("/proc/self/clear_refs").exists():
-        pytest.skip("this system does not tell the most memory of a process")
-    answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
-        capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
-    grown, said = json.loads(answer.stdout)
+    grown, said = measured(__file__, name, timeout=300)
     assert grown < 20e6  # all rows are 400 or 800 MB
     assert said < 5e6
 

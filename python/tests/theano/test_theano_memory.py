@@ -1,49 +1,14 @@
 """Memory of loops and their gradients: what a run takes at most is what explain() says beforehand, and
 budgets are kept; and few steps of large states are compiled, or budgets would cost more time."""
 
-import json
-import pathlib
-import re
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import scanloom as theano
 import scanloom.tensor as T
+from memory_use import growth, measured, predicted
 
 LARGE, SMALL = 100_000, 10  # elements of a state
-
-# What a process prints: by how many bytes its most memory grows in a run, and what was predicted.
-MEASURE = """
-import json, pathlib, sys
-import numpy as np
-sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
-import test_theano_memory as cases
-
-def resident(which):
-    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
-
-f = cases.CASES[sys.argv[2]]()
-large = np.full(cases.LARGE, 0.5)
-for size in (cases.SMALL, 2 * cases.SMALL):  # versions for several sizes
-    f(np.full(size, 0.5))
-# The compiler's library, for so many steps.
-cases.loop(lambda rows, x: rows[-1], steps=1_000_000)(np.full(cases.SMALL, 0.5))
-pathlib.Path("/proc/self/clear_refs").write_text("5")
-before = resident("VmRSS")
-kept = f(large)
-print(json.dumps([resident("VmHWM") - before, cases.predicted(f)]))
-"""
-UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
-
-
-def predicted(f):
-    """The most that explain() names, in bytes."""
-    found = re.findall(r"^memory ([0-9.e+]+) (\w?)B for a run", f.explain(), re.M)
-    return max(float(number) * UNITS[unit] for number, unit in found)
 
 
 def loop(pick, checkpoint=None, steps=300):
@@ -64,15 +29,20 @@ CASES = {
 }
 
 
+def measure(name):
+    """By how many bytes the process grows in a run, and what was predicted."""
+    f = CASES[name]()
+    large = np.full(LARGE, 0.5)
+    for size in (SMALL, 2 * SMALL):  # versions for several sizes
+        f(np.full(size, 0.5))
+    # The compiler's library, for so many steps.
+    loop(lambda rows, x: rows[-1], steps=1_000_000)(np.full(SMALL, 0.5))
+    return growth(lambda: f(large)), predicted(f.explain())
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_takes_what_was_predicted(name):
-    if not pathlib.Path("/proc/self/clear_refs").exists():
-        pytest.skip("this system does not tell the most memory of a process")
-    answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    grown, said = json.loads(answer.stdout)
+    grown, said = measured(__file__, name)
     assert said > 50e6
     assert abs(grown - said) <= 0.1 * said, (grown, said)
 
@@ -80,7 +50,7 @@ def test_a_run_takes_what_was_predicted(name):
 def test_the_last_row_takes_little():
     f = loop(lambda rows, x: rows[-1])
     f(np.full(LARGE, 0.5))
-    assert predicted(f) < 5 * 8 * LARGE
+    assert predicted(f.explain()) < 5 * 8 * LARGE
 
 
 @pytest.mark.parametrize("budget", [20_000, 100_000, 1_000_000])
@@ -93,7 +63,7 @@ def test_a_budget_is_kept(budget):
     )  # fmt: skip
     f = theano.function([x], T.grad(rows[-1].sum(), x))
     found = f(np.full(16, 0.3))
-    assert predicted(f) <= budget
+    assert predicted(f.explain()) <= budget
     h, slope = 0.3, 1.0
     for _ in range(100_000):
         slope *= 1.001 * np.cos(h)

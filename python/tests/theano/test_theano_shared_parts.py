@@ -1,10 +1,6 @@
 """Updates of shared variables that write to parts of them: the values that numpy gives, all or none,
 and memory that does not grow with the variable."""
 
-import json
-import pathlib
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -12,6 +8,7 @@ import pytest
 
 import scanloom as theano
 import scanloom.tensor as T
+from memory_use import growth, measured
 
 ROWS, WIDTH = 7, 3
 
@@ -310,35 +307,6 @@ def test_a_saved_function_writes_parts(tmp_path):
     np.testing.assert_array_equal(table.get_value(), numbers(ROWS, WIDTH))
 
 
-# What a process prints: by how many bytes its most memory grows in calls that update a part.
-MEASURE = """
-import json, pathlib, sys
-import numpy as np
-sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
-import test_theano_shared_parts as cases
-import scanloom as theano, scanloom.tensor as T
-
-def resident(which):
-    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
-
-pick = cases.SMALL_PARTS[sys.argv[2]]
-table = theano.shared(np.ones((400_000, 50)), "table")
-i = T.lvector("i")
-subset = pick(table, i)
-f = theano.function(
-    [i], (subset * 2).sum(), updates=[(table, T.inc_subtensor(subset, 1.0))], on_unused_input="ignore"
-)
-at = np.arange(0, 400_000, 20_000)
-pathlib.Path("/proc/self/clear_refs").write_text("5")
-before = resident("VmRSS")
-for _ in range(4):
-    f(at)
-grown = resident("VmHWM") - before
-want = np.ones((400_000, 50))
-np.add.at(want.reshape(-1), pick(np.arange(want.size).reshape(want.shape), at), 4.0)
-print(json.dumps([grown, np.array_equal(table.get_value(), want)]))
-"""
 SMALL_PARTS = {
     "rows": lambda t, i: t[i],
     "one row": lambda t, i: t[i[3]],
@@ -350,14 +318,30 @@ SMALL_PARTS = {
 }
 
 
+def measure(name):
+    """By how many bytes the process grows in a few calls, and whether the table is right then."""
+    pick = SMALL_PARTS[name]
+    table = theano.shared(np.ones((400_000, 50)), "table")
+    i = T.lvector("i")
+    subset = pick(table, i)
+    f = theano.function(
+        [i], (subset * 2).sum(), updates=[(table, T.inc_subtensor(subset, 1.0))],
+        on_unused_input="ignore",
+    )  # fmt: skip
+    at = np.arange(0, 400_000, 20_000)
+
+    def calls():
+        for _ in range(4):
+            f(at)
+
+    grown = growth(calls)
+    want = np.ones((400_000, 50))
+    np.add.at(want.reshape(-1), pick(np.arange(want.size).reshape(want.shape), at), 4.0)
+    return grown, np.array_equal(table.get_value(), want)
+
+
 @pytest.mark.parametrize("name", SMALL_PARTS)
 def test_a_call_takes_memory_for_the_parts_alone(name):
-    if not pathlib.Path("/proc/self/clear_refs").exists():
-        pytest.skip("this system does not tell the most memory of a process")
-    answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    grown, right = json.loads(answer.stdout)
+    grown, right = measured(__file__, name)
     assert right
     assert grown < 40e6  # the table takes 160

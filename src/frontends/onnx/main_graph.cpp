@@ -1,9 +1,10 @@
-// The parts of Importer for the main graph: unknown operators, inputs, outputs.
+#include "frontends/onnx/main_graph.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "frontends/onnx/importer.h"
+#include "frontends/onnx/converter.h"
 #include "frontends/onnx/types.h"
 
 namespace scanloom::onnx {
@@ -18,10 +19,9 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 
 }  // namespace
 
-/// Examines every graph reachable from the main graph, through bodies and functions.
-void Importer::report_unknown_operators() {
+void report_unknown_operators(const ImportState& state) {
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> unknown;
-  std::vector<bool> seen(reading_.model.graphs.size());
+  std::vector<bool> seen(state.reading.model.graphs.size());
   std::vector<GraphIndex> pending = {0};
   const auto reach = [&](GraphIndex graph) {
     if (!seen[graph]) pending.push_back(graph);
@@ -29,11 +29,11 @@ void Importer::report_unknown_operators() {
   };
   seen[0] = true;
   while (!pending.empty()) {
-    const GraphProto& graph = reading_.model.graphs[pending.back()];
+    const GraphProto& graph = state.reading.model.graphs[pending.back()];
     pending.pop_back();
     for (const NodeProto& node : graph.nodes) {
       const std::string_view domain = normal_domain(node.domain);
-      if (const FunctionProto* const function = functions_.find(node)) {
+      if (const FunctionProto* const function = state.functions.find(node)) {
         reach(function->body);
         for (const AttributeProto& value : function->defaults)
           if (std::ranges::find(node.attributes, value.name, &AttributeProto::name) ==
@@ -51,55 +51,54 @@ void Importer::report_unknown_operators() {
   for (const auto& [key, count] : unknown)
     names += fmt::format("{}{}{}{} ({})", names.empty() ? "" : ", ", key.first,
                          key.first.empty() ? "" : ".", key.second, counted(count, "node", "nodes"));
-  reading_.diagnostics.error(fail(Code::unsupported, "onnx: {} cannot be read: {}",
-                                  counted(unknown.size(), "operator", "operators"), names));
+  state.reading.diagnostics.error(fail(Code::unsupported, "onnx: {} cannot be read: {}",
+                                       counted(unknown.size(), "operator", "operators"), names));
 }
 
-void Importer::enter_main() {
-  report_unknown_operators();
+BodyRequest request_main(const ImportState& state) {
   BodyRequest request;
-  request.builder = std::make_shared<ir::Builder>(reading_.module, reading_.module.top());
+  request.builder = std::make_shared<ir::Builder>(state.reading.module, state.reading.module.top());
   request.root = std::make_shared<Root>();
-  request.root->opsets = reading_.model.opsets;
-  push(std::move(request), {});
-  GraphFrame& frame = *stack_.back();
-  enter_inputs(frame, reading_.model.graphs[0], reading_.facts[0]);
+  request.root->opsets = state.reading.model.opsets;
+  return request;
 }
 
-void Importer::enter_inputs(GraphFrame& frame, const GraphProto& graph, const GraphFacts& facts) {
+void enter_inputs(const ImportState& state, GraphFrame& frame) {
+  const GraphProto& graph = state.reading.model.graphs[0];
+  const GraphFacts& facts = state.reading.facts[0];
   const std::set<NameId> initialised = facts.initialised();
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NameId name = facts.inputs[i];
     const std::string location = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
     if (!name.valid()) {
-      fail_at(frame, location, invalid_model("it has no name"));
+      fail_at(state, frame, location, invalid_model("it has no name"));
       continue;
     }
-    if (initialised.contains(name) && !is_fed_default(frame, name)) continue;
+    if (initialised.contains(name) && !is_fed_default(state, frame, name)) continue;
     if (frame.clashing.contains(name.index)) continue;
-    Expected<Type> type = make_type(graph.inputs[i].type, reading_.module.dims);
+    Expected<Type> type = make_type(graph.inputs[i].type, state.reading.module.dims);
     if (!type) {
-      fail_at(frame, location, std::move(type).error());
+      fail_at(state, frame, location, std::move(type).error());
       frame.scope.bind(name, Binding::poison());
       continue;
     }
-    frame.scope.bind(
-        name, Binding::of(reading_.module.add_argument(reading_.module.top(), *std::move(type),
-                                                       std::string(graph.inputs[i].name))));
+    frame.scope.bind(name, Binding::of(state.reading.module.add_argument(
+                               state.reading.module.top(), *std::move(type),
+                               std::string(graph.inputs[i].name))));
   }
 }
 
-void Importer::leave_main(GraphFrame& frame) {
-  std::vector<Binding> outputs = graph_outputs(frame);
-  const GraphProto& graph = reading_.model.graphs[0];
+void leave_main(const ImportState& state, GraphFrame& frame) {
+  std::vector<Binding> outputs = graph_outputs(state, frame);
+  const GraphProto& graph = state.reading.model.graphs[0];
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].poisoned) continue;
     frame.builder->set_location({});
     const ir::ValueId value = outputs[i].materialise(*frame.builder);
-    reading_.module.region(reading_.module.top()).yields.push_back(value);
-    reading_.module.output_names.emplace_back(graph.outputs[i].name);
-    Expected<Type> declared = make_type(graph.outputs[i].type, reading_.module.dims);
-    reading_.module.declared_outputs.push_back(declared ? *std::move(declared) : Type());
+    state.reading.module.region(state.reading.module.top()).yields.push_back(value);
+    state.reading.module.output_names.emplace_back(graph.outputs[i].name);
+    Expected<Type> declared = make_type(graph.outputs[i].type, state.reading.module.dims);
+    state.reading.module.declared_outputs.push_back(declared ? *std::move(declared) : Type());
   }
 }
 

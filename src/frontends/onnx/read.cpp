@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
-constexpr std::int64_t kNewestOpset = 27;
+constexpr std::int64_t kNewestOpset = 27;  // list.inc says what is missing of 28
 constexpr std::int64_t kNewestMlOpset = 5;
 /// How far beyond the newest known version a file may be, to allow for coming releases of ONNX.
 /// Most operators stay the same in them, and new operators and attributes are errors anyway.

@@ -29,16 +29,13 @@ struct Bounds {
 };
 
 // Whether a bound can only mean the end of the axis.
-bool is_open_end(Dim end) {
-  return end.is_constant() && (end.value() == std::numeric_limits<std::int32_t>::max() ||
-                               end.value() > std::int64_t{1} << 40);
-}
+bool is_end_of_axis(Dim end) { return end.is_constant() && is_open_end(end.value()); }
 
 // cut_axis for forward steps along an axis whose size is not a number. nullopt: the sign of a bound
 // is not known.
 std::optional<Dim> clamped(ir::InferCtx& ctx, Dim bound, Dim size) {
   tensor::DimTable& dims = ctx.dims();
-  if (is_open_end(bound) || bound == size) return size;
+  if (is_end_of_axis(bound) || bound == size) return size;
   if (bound == Dim(0)) return bound;
   if (bound.is_constant() && bound.value() < 0) return dims.max(dims.add(size, bound), 0);
   if (!is_never_negative(ctx, bound)) return std::nullopt;
@@ -48,8 +45,8 @@ std::optional<Dim> clamped(ir::InferCtx& ctx, Dim bound, Dim size) {
 Dim symbolic_size(ir::InferCtx& ctx, Dim size, const Bounds& bounds) {
   tensor::DimTable& dims = ctx.dims();
   if (bounds.step < 0) {
-    const bool whole = bounds.start == Dim(-1) && bounds.end.is_constant() &&
-                       bounds.end.value() < -(std::int64_t{1} << 40);
+    const bool whole =
+        bounds.start == Dim(-1) && bounds.end.is_constant() && is_open_front(bounds.end.value());
     if (!whole || bounds.step < -std::numeric_limits<std::int32_t>::max()) return dims.fresh();
     return dims.floor_div(dims.add(size, -bounds.step - 1), -bounds.step);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -17,6 +18,15 @@ namespace scanloom::ops {
 struct Cut {
   std::int64_t first = 0, step = 1, count = 0;
 };
+
+/// Whether the end of a forward slice can only mean "to the last element or beyond".
+[[nodiscard]] constexpr bool is_open_end(std::int64_t end) {
+  return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40;
+}
+/// Whether the end of a backward slice can only mean "to the first element or before".
+[[nodiscard]] constexpr bool is_open_front(std::int64_t end) {
+  return end < -(std::int64_t{1} << 40);
+}
 
 /// Negative bounds count from the end; then both are clamped to what the step can reach. ONNX
 /// differs from Python in one point: a start before the first element means the first, backwards

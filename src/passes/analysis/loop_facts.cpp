@@ -41,12 +41,18 @@ bool is_one_element(const Type& type) {
 
 }  // namespace
 
-std::optional<bool> known_boolean(const Module& module, ValueId value) {
+std::optional<std::int64_t> known_integer(const Module& module, ValueId value) {
   const tensor::Tensor* constant = constant_of(module, value);
   if (constant == nullptr || constant->elements() != 1) return std::nullopt;
   const auto values = to_integers(*constant);
   if (!values) return std::nullopt;
-  return (*values)[0] != 0;
+  return (*values)[0];
+}
+
+std::optional<bool> known_boolean(const Module& module, ValueId value) {
+  const auto number = known_integer(module, value);
+  if (!number) return std::nullopt;
+  return *number != 0;
 }
 
 std::optional<std::int64_t> known_trip_count(const Module& module, const Node& loop) {

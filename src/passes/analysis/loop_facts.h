@@ -9,6 +9,8 @@
 
 namespace scanloom::passes {
 
+/// Returns the only element of a constant of integers; nullopt for other values.
+std::optional<std::int64_t> known_integer(const ir::Module& module, ir::ValueId value);
 /// Returns the truth value of a constant of one element; nullopt for other values.
 std::optional<bool> known_boolean(const ir::Module& module, ir::ValueId value);
 /// Returns the constant trip count, at least 0. nullopt: there is none, or it is so large that it

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/index/slice_cuts.h"
 #include "ops/ops.h"
+#include "passes/analysis/loop_facts.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -13,23 +15,17 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
+using ops::is_open_end;
+using ops::is_open_front;
 
 constexpr std::size_t kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;
 
 /// The only element of a constant operand; `missing` where the operand is absent.
-std::optional<std::int64_t> single(const Module& module, const Node& node, std::size_t operand,
-                                   std::optional<std::int64_t> missing) {
+std::optional<std::int64_t> integer_operand(const Module& module, const Node& node,
+                                            std::size_t operand,
+                                            std::optional<std::int64_t> missing) {
   if (operand >= node.inputs.size() || !node.inputs[operand].valid()) return missing;
-  const tensor::Tensor* constant = constant_of(module, node.inputs[operand]);
-  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
-  const auto values = to_integers(*constant);
-  if (!values) return std::nullopt;
-  return (*values)[0];
-}
-
-/// Whether a bound can only mean "to the last row or beyond", as in ops/index/slice.cpp.
-bool is_open_end(std::int64_t end) {
-  return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40;
+  return known_integer(module, node.inputs[operand]);
 }
 
 /// Whether the node reads along the axis of the rows; `axis` is the one that it names.
@@ -53,7 +49,7 @@ bool counts_rows(const Module& module, ValueId value, ValueId stack, std::int64_
   if (!from || !sizes.is_static()) return false;
   const std::int64_t count = sizes.shape().elements();
   if (pick == nullptr) return count == 1 && *from == axis;
-  const auto at = single(module, *pick, 1, {});
+  const auto at = integer_operand(module, *pick, 1, {});
   return at && *at >= -count && *at < count && *from + (*at < 0 ? *at + count : *at) == axis;
 }
 
@@ -62,9 +58,10 @@ bool is_last_row(const Module& module, ValueId index, ValueId stack, std::int64_
   const ir::Type& type = module.value(index).type;
   if (!type.is_static() || type.rank() > 1 || type.shape().elements() != 1) return false;
   if (const Node* sub = made_by(module, index, ops::sub_op))
-    return single(module, *sub, 1, {}) == 1 && counts_rows(module, sub->inputs[0], stack, axis);
+    return integer_operand(module, *sub, 1, {}) == 1 &&
+           counts_rows(module, sub->inputs[0], stack, axis);
   const Node* const add = made_by(module, index, ops::add_op);
-  return add != nullptr && single(module, *add, 1, {}) == -1 &&
+  return add != nullptr && integer_operand(module, *add, 1, {}) == -1 &&
          counts_rows(module, add->inputs[0], stack, axis);
 }
 
@@ -93,9 +90,6 @@ std::optional<RowRead> gathered(const Module& module, const Node& node, std::int
   return read;
 }
 
-/// Whether a bound can only mean "to the first row or before", for negative steps.
-bool is_open_front(std::int64_t end) { return end < -(std::int64_t{1} << 40); }
-
 /// Returns the rows between the bounds of a slice if the number of rows is not known.
 std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::int64_t step) {
   RowRead read{.backward = step < 0};
@@ -119,7 +113,7 @@ std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::
 /// Returns the rows of a slice that takes at least one, as ops/index/slice.cpp cuts them.
 std::optional<RowRead> sliced(const Module& module, const Node& node, std::int64_t start,
                               std::int64_t end, std::optional<std::int64_t> rows) {
-  const auto step = single(module, node, kSteps, 1);
+  const auto step = integer_operand(module, node, kSteps, 1);
   if (!step || *step == 0 || *step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
   if (!rows) return sliced_of_any(start, end, *step);
   const bool forward = *step > 0;
@@ -169,8 +163,9 @@ std::optional<RowRead> row_read(const Module& module, const Node& reader, ValueI
                ? gathered(module, reader, axis, rows)
                : std::nullopt;
   if (reader.op != &ops::slice_op) return std::nullopt;
-  const auto start = single(module, reader, kStarts, {}), end = single(module, reader, kEnds, {});
-  const auto along = single(module, reader, kAxes, 0);
+  const auto start = integer_operand(module, reader, kStarts, {}),
+             end = integer_operand(module, reader, kEnds, {});
+  const auto along = integer_operand(module, reader, kAxes, 0);
   if (!start || !end || !along || !is_row_axis(module, stack, *along, axis)) return std::nullopt;
   return sliced(module, reader, *start, *end, rows);
 }

@@ -32,7 +32,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// What happens to a node of the body.
-enum class Fate : std::uint8_t {
+enum class BatchFate : std::uint8_t {
   stays,
   copied,  ///< a moved node reads it; the rest of the body may read it too
   moves,
@@ -73,12 +73,12 @@ class Batcher {
     const auto found = course_.find(value);
     return found != course_.end() ? found->second : kMore;
   }
-  [[nodiscard]] Fate fate(NodeId id) const {
+  [[nodiscard]] BatchFate fate(NodeId id) const {
     const auto found = fates_.find(id);
-    return found != fates_.end() ? found->second : Fate::stays;
+    return found != fates_.end() ? found->second : BatchFate::stays;
   }
-  [[nodiscard]] Fate fate_of(ValueId value) const {
-    if (!value.valid() || !module_.value(value).producer.valid()) return Fate::stays;
+  [[nodiscard]] BatchFate fate_of(ValueId value) const {
+    if (!value.valid() || !module_.value(value).producer.valid()) return BatchFate::stays;
     return fate(module_.value(value).producer);
   }
 
@@ -141,7 +141,7 @@ class Batcher {
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
       if (node.outputs.empty() || course(node.outputs[0]) < 0) continue;
-      if (may_gain_over_time(*node.op) || goes_along(node)) fates_[id] = Fate::moves;
+      if (may_gain_over_time(*node.op) || goes_along(node)) fates_[id] = BatchFate::moves;
     }
     return !fates_.empty();
   }
@@ -154,7 +154,7 @@ class Batcher {
     for (const ValueId output : node.outputs)
       elements = saturating_sum(elements, known_elements(module_.value(output).type));
     for (const ValueId input : node.inputs) {
-      if (fate_of(input) != Fate::moves) continue;
+      if (fate_of(input) != BatchFate::moves) continue;
       if (reads_.at(input) > 1 || elements > known_elements(module_.value(input).type))
         return false;
       any = true;
@@ -165,10 +165,10 @@ class Batcher {
   void mark_operands() {
     const std::vector<NodeId>& body = nodes();
     for (auto id = body.rbegin(); id != body.rend(); ++id) {
-      if (fate(*id) == Fate::stays) continue;
+      if (fate(*id) == BatchFate::stays) continue;
       for (const ValueId input : module_.node(*id).inputs) {
         const NodeId producer = input.valid() ? module_.value(input).producer : NodeId();
-        if (producer.valid()) fates_.try_emplace(producer, Fate::copied);
+        if (producer.valid()) fates_.try_emplace(producer, BatchFate::copied);
       }
     }
   }
@@ -187,7 +187,7 @@ class Batcher {
 
   Expected<void> build(Outside& outside) {
     for (const NodeId id : nodes()) {
-      if (fate(id) == Fate::stays) continue;
+      if (fate(id) == BatchFate::stays) continue;
       for (const ValueId input : module_.node(id).inputs)
         if (input.valid() && !outside.has(input)) SCANLOOM_CHECK_OK(enter(outside, input));
       const int own = course(module_.node(id).outputs[0]);
@@ -218,7 +218,7 @@ class Batcher {
   /// Whether the stacked rows are the results of a moved node, in its order.
   [[nodiscard]] bool is_whole_result(std::size_t stacked) const {
     const ir::StackedPort& port = ports().stacked[stacked];
-    if (fate_of(row(stacked)) != Fate::moves || !port.insert) return false;
+    if (fate_of(row(stacked)) != BatchFate::moves || !port.insert) return false;
     return courses_[static_cast<std::size_t>(course(row(stacked)))].backward == port.reverse;
   }
 
@@ -236,7 +236,7 @@ class Batcher {
   /// Scans the values that the rest of the body reads, and removes the nodes that made them.
   void scan(const Outside& outside) {
     std::erase_if(module_.region(body_).nodes, [&](NodeId id) {
-      if (fate(id) != Fate::moves) return false;
+      if (fate(id) != BatchFate::moves) return false;
       for (const ValueId input : module_.node(id).inputs) --reads_[input];
       moved_.push_back(id);
       return true;
@@ -277,7 +277,7 @@ class Batcher {
                                ///< step
   std::map<ValueId, int> course_;
   std::map<ValueId, int> reads_;
-  std::map<NodeId, Fate> fates_;
+  std::map<NodeId, BatchFate> fates_;
   std::vector<NodeId> moved_;
   std::map<std::size_t, ValueId> results_;  ///< by stacked port
 };

@@ -21,7 +21,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// What happens to a node of the body.
-enum class Fate : std::uint8_t {
+enum class HoistFate : std::uint8_t {
   stays,
   invariant,  ///< could move, but need not: a view or a constant that no moved node reads
   copied,     ///< a view or a constant that a moved node reads
@@ -39,7 +39,7 @@ ValueId substituted(const Substitution& map, ValueId id) {
 
 class Hoister {
  public:
-  Hoister(Module& module, NodeId loop, std::vector<Fate>& fates)
+  Hoister(Module& module, NodeId loop, std::vector<HoistFate>& fates)
       : module_(module), loop_(loop), body_(module.node(loop).regions[0]), fates_(fates) {}
 
   Change run() {
@@ -52,13 +52,13 @@ class Hoister {
 
  private:
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return module_.region(body_).nodes; }
-  [[nodiscard]] Fate& fate(NodeId id) { return fates_[id.index]; }
+  [[nodiscard]] HoistFate& fate(NodeId id) { return fates_[id.index]; }
 
   [[nodiscard]] bool is_invariant(ValueId id) {
     if (!id.valid()) return true;
     const ir::Value& value = module_.value(id);
     if (!value.producer.valid()) return value.index < module_.node(loop_).loop->captured;
-    return fate(value.producer) != Fate::stays;
+    return fate(value.producer) != HoistFate::stays;
   }
 
   /// Whether the sizes of all results follow from those of the operands.
@@ -90,8 +90,8 @@ class Hoister {
       const bool all = pure && std::ranges::all_of(
                                    node.inputs, [&](ValueId input) { return is_invariant(input); });
       const bool free = node.op == &ir::constant_op || node.op->access == ir::Access::view;
-      fate(id) = !all ? Fate::stays : free ? Fate::invariant : Fate::moves;
-      any |= fate(id) == Fate::moves;
+      fate(id) = !all ? HoistFate::stays : free ? HoistFate::invariant : HoistFate::moves;
+      any |= fate(id) == HoistFate::moves;
     }
     return any;
   }
@@ -99,10 +99,11 @@ class Hoister {
   void mark_operands() {
     const std::vector<NodeId>& body = nodes();
     for (auto id = body.rbegin(); id != body.rend(); ++id) {
-      if (fate(*id) != Fate::moves && fate(*id) != Fate::copied) continue;
+      if (fate(*id) != HoistFate::moves && fate(*id) != HoistFate::copied) continue;
       for (const ValueId input : module_.node(*id).inputs) {
         const NodeId producer = input.valid() ? module_.value(input).producer : NodeId();
-        if (producer.valid() && fate(producer) == Fate::invariant) fate(producer) = Fate::copied;
+        if (producer.valid() && fate(producer) == HoistFate::invariant)
+          fate(producer) = HoistFate::copied;
       }
     }
   }
@@ -118,7 +119,7 @@ class Hoister {
           module_.node(loop_).inputs[module_.node(loop_).loop->first_captured_input() + i];
     std::vector<ValueId> results;
     for (const NodeId id : nodes()) {
-      if (fate(id) != Fate::moves && fate(id) != Fate::copied) continue;
+      if (fate(id) != HoistFate::moves && fate(id) != HoistFate::copied) continue;
       const Node node = module_.node(id);  // by value: adding nodes may move it
       std::vector<ValueId> inputs = node.inputs;
       for (ValueId& input : inputs) input = substituted(outside, input);
@@ -130,7 +131,7 @@ class Hoister {
         const ValueId made = module_.node(copy).outputs[i];
         module_.value(made).name = module_.value(node.outputs[i]).name;
         outside[node.outputs[i]] = made;
-        if (fate(id) == Fate::moves) results.push_back(made);
+        if (fate(id) == HoistFate::moves) results.push_back(made);
       }
     }
     std::vector<NodeId>& list = module_.region(parent).nodes;
@@ -143,9 +144,10 @@ class Hoister {
   void capture(const std::vector<ValueId>& outer) {
     std::vector<ValueId> inner;
     for (const NodeId id : nodes())
-      if (fate(id) == Fate::moves)
+      if (fate(id) == HoistFate::moves)
         inner.insert(inner.end(), module_.node(id).outputs.begin(), module_.node(id).outputs.end());
-    std::erase_if(module_.region(body_).nodes, [&](NodeId id) { return fate(id) == Fate::moves; });
+    std::erase_if(module_.region(body_).nodes,
+                  [&](NodeId id) { return fate(id) == HoistFate::moves; });
     const std::vector<bool> read = reads(inner);
     std::vector<ValueId> captured, replaced;
     for (std::size_t i = 0; i < inner.size(); ++i) {
@@ -175,7 +177,7 @@ class Hoister {
   Module& module_;
   const NodeId loop_;
   const ir::RegionId body_;
-  std::vector<Fate>& fates_;
+  std::vector<HoistFate>& fates_;
 };
 
 }  // namespace
@@ -183,7 +185,7 @@ class Hoister {
 // Inner loops first: work that leaves one may leave the next.
 Expected<Change> hoist_invariant(ir::Module& module) {
   Change change;
-  std::vector<Fate> fates;
+  std::vector<HoistFate> fates;
   for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
     if (module.node(id).op != &ir::loop_op) continue;
     fates.resize(module.node_count());

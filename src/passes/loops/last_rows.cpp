@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
-#include "passes/analysis/row_reads.h"
-#include "passes/lifting/flow_of_results.h"
+#include "passes/lifting/lift_rules.h"
+#include "passes/loops/kept_rows.h"
 #include "passes/loops/tail_rows.h"
 #include "passes/rewrite/ports.h"
 #include "passes/rewrite/rewriter.h"
@@ -22,37 +20,7 @@ namespace {
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
-using ir::Type;
 using ir::ValueId;
-
-/// The limit for the bytes of kept rows: the loop may take fewer steps than there are rows.
-constexpr std::int64_t kMaxBytesOfRing = std::int64_t{1} << 26;
-/// If the number of steps is known, smaller stacks cost less than carrying rows.
-constexpr std::int64_t kMinBytes = 64 * 1024;
-/// The limit for rows whose sizes are not known when loading.
-constexpr std::int64_t kMaxOpenRows = 256;
-
-/// How many nodes may compute with the rows of a stack before some of them are picked.
-constexpr std::size_t kMaxNodes = 32;
-
-/// A node that picks rows of a stack, or of the values that nodes compute from each of its rows.
-struct Reader {
-  NodeId node;
-  RowRead rows;
-  bool of_stack = true;
-};
-
-/// The last `count` rows of a stack, and everything that reads it.
-struct KeptRows {
-  std::size_t stacked = 0;
-  std::int64_t count = 0;
-  std::vector<Reader> readers;
-  std::vector<NodeId> sizes;  ///< nodes that read the sizes of the stack, such as the number of
-                              ///< rows
-  std::vector<NodeId> along;  ///< nodes that read all rows of the stack and make equally many
-  std::vector<std::pair<ValueId, int>> made;  ///< values with equally many rows, and the axis of
-                                              ///< these
-};
 
 /// Whether the value is computed from sizes of other values: a stream cuts those into pieces.
 bool counts_elements(const Module& module, ValueId value) {
@@ -77,25 +45,6 @@ bool is_counted_by_sizes(const Module& module, const Node& loop) {
   return !loop.loop->scanned.empty();
 }
 
-/// Returns how many of the last steps have made what is read; nullopt if that is not known.
-std::optional<std::int64_t> steps_back(const RowRead& read, bool reverse,
-                                       std::optional<std::int64_t> rows) {
-  if (reverse) return read.first >= 0 ? std::optional(read.last + 1) : std::nullopt;
-  if (rows) return *rows - read.first;
-  return read.first < 0 && read.first > -kMaxBytesOfRing ? std::optional(-read.first)
-                                                         : std::nullopt;
-}
-
-/// Whether carrying rows of that type takes less memory than the stack.
-bool gains(const Type& row, std::int64_t count, std::optional<std::int64_t> rows) {
-  if (!row.is_static()) return count <= kMaxOpenRows && (!rows || count <= *rows / 2);
-  const auto elements = row.shape().checked_elements();
-  if (!elements) return false;
-  const std::int64_t bytes = *elements * static_cast<std::int64_t>(dtype_bytes(row.dtype));
-  if (count > kMaxBytesOfRing / std::max<std::int64_t>(bytes, 1)) return false;
-  return !rows || (count <= *rows / 2 && *rows >= kMinBytes / std::max<std::int64_t>(bytes, 1));
-}
-
 /// The loops of one region.
 class Keeper {
  public:
@@ -104,12 +53,8 @@ class Keeper {
       : module_(module),
         region_(region),
         counted_(counted),
-        uses_(uses),
         map_(map),
-        readers_(module, region) {
-    const std::vector<NodeId>& nodes = module.region(region).nodes;
-    for (std::size_t i = 0; i < nodes.size(); ++i) positions_[nodes[i].index] = i;
-  }
+        finder_(module, region, uses) {}
 
   [[nodiscard]] bool finds_any() const {
     return std::ranges::any_of(module_.region(region_).nodes, [&](NodeId id) {
@@ -139,122 +84,8 @@ class Keeper {
     const Node& node = module_.node(loop);
     if (counted_ == Counted::by_values && is_counted_by_sizes(module_, node)) return all;
     for (std::size_t i = 0; i < node.loop->stacked.size(); ++i)
-      if (auto kept = kept_rows(loop, i)) all.push_back(*std::move(kept));
+      if (auto kept = finder_.find(loop, i)) all.push_back(*std::move(kept));
     return all;
-  }
-
-  /// nullopt: other rows of the stack are read, or the stack is cheaper.
-  [[nodiscard]] std::optional<KeptRows> kept_rows(NodeId loop, std::size_t stacked) const {
-    const Node& node = module_.node(loop);
-    if (!rows_fit(node, stacked)) return std::nullopt;
-    const std::optional<std::int64_t> rows = known_steps(module_, node);
-    if (rows == 0) return std::nullopt;
-    auto kept = readers_of(node, stacked, rows);
-    if (!kept || (kept->readers.empty() && kept->sizes.empty())) return std::nullopt;
-    // A row that is read only for its sizes must not make a loop of independent steps carry it.
-    if (kept->readers.empty() && !is_carried(node, stacked)) return std::nullopt;
-    const bool is_last_alone = kept->count == 1 && surely_steps(module_, node);
-    if (!is_last_alone && !gains(row_type(node, stacked), kept->count, rows)) return std::nullopt;
-    if (!is_carried(node, stacked) &&
-        !TailRows(module_, region_, loop, stacked, kept->count).can_be_carried())
-      return std::nullopt;
-    return kept;
-  }
-
-  /// Follows the rows of a stack to where some of them are picked, in the order of the nodes.
-  [[nodiscard]] std::optional<KeptRows> readers_of(const Node& loop, std::size_t stacked,
-                                                   std::optional<std::int64_t> rows) const {
-    const ir::StackedPort& port = loop.loop->stacked[stacked];
-    const ValueId stack = loop.outputs[loop.loop->carried + stacked];
-    KeptRows kept{
-        .stacked = stacked, .count = 0, .readers = {}, .sizes = {}, .along = {}, .made = {}};
-    std::map<ValueId, int> axes;
-    std::map<std::size_t, NodeId> pending;
-    const auto follow = [&](ValueId value, int axis) {
-      axes[value] = axis;
-      const auto readers = readers_.of(value);
-      for (const NodeId id : readers.value_or(std::vector<NodeId>()))
-        pending.emplace(positions_.at(id.index), id);
-      return readers.has_value();
-    };
-    if (!follow(stack, static_cast<int>(port.axis))) return std::nullopt;
-    for (std::size_t visited = 0; !pending.empty(); ++visited) {
-      const NodeId id = pending.begin()->second;
-      pending.erase(pending.begin());
-      const Node& node = module_.node(id);
-      if (node.inputs[0] == stack && (node.op == &ops::dim_op || node.op == &ops::shape_op)) {
-        kept.count = std::max<std::int64_t>(kept.count, 1);
-        kept.sizes.push_back(id);
-        continue;
-      }
-      const auto first = axes.find(node.inputs[0]);
-      const auto read = first != axes.end()
-                            ? row_read(module_, node, first->first, first->second, rows)
-                            : std::nullopt;
-      if (const auto back = read ? steps_back(*read, port.reverse, rows) : std::nullopt) {
-        kept.count = std::max(kept.count, *back);
-        kept.readers.push_back({id, *read, first->first == stack});
-        continue;
-      }
-      const auto axis = visited < kMaxNodes ? axis_behind(node, axes, stack) : std::nullopt;
-      if (!axis) return std::nullopt;
-      if (std::ranges::find(node.inputs, stack) != node.inputs.end()) kept.along.push_back(id);
-      for (const ValueId output : node.outputs) {
-        kept.made.emplace_back(output, *axis);
-        if (!follow(output, *axis)) return std::nullopt;
-      }
-    }
-    return kept;
-  }
-
-  /// Returns the axis of the rows in the results of a node that makes each from the same rows of
-  /// its operands. nullopt: it does not, or it reads the number of rows.
-  [[nodiscard]] std::optional<int> axis_behind(const Node& node, const std::map<ValueId, int>& axes,
-                                               ValueId stack) const {
-    const auto is_ranked = [&](ValueId value) {
-      const Type* const type = value.valid() ? &module_.value(value).type : nullptr;
-      return type == nullptr || (type->is_tensor() && type->ranked);
-    };
-    if (!std::ranges::all_of(node.inputs, is_ranked) ||
-        !std::ranges::all_of(node.outputs, is_ranked) || !node.regions.empty() ||
-        node.op == &ops::reshape_op || node.op == &ops::flatten_op || node.op == &ops::expand_op)
-      return std::nullopt;
-    flows_.resize(std::max(flows_.size(), module_.value_count()));
-    for (const auto& [value, axis] : axes)
-      flows_[value.index] = {.kind = StepFlow::Kind::along, .axis = axis};
-    const auto stack_axis = static_cast<std::size_t>(axes.at(stack));
-    const auto flow = flow_of_results(
-        {module_, node, flows_, uses_, module_.dims, module_.value(stack).type.dims[stack_axis]});
-    for (const auto& [value, axis] : axes) flows_[value.index] = {};
-    if (!flow || flow->kind != StepFlow::Kind::along || flow->each != ir::Dim(1))
-      return std::nullopt;
-    return flow->axis;
-  }
-
-  [[nodiscard]] const Type& row_type(const Node& loop, std::size_t stacked) const {
-    return module_.value(row_of(loop, stacked)).type;
-  }
-  [[nodiscard]] ValueId row_of(const Node& loop, std::size_t stacked) const {
-    return module_.region(loop.regions[0]).yields[loop.loop->first_stacked_yield() + stacked];
-  }
-
-  /// Whether the sizes of rows are known (sizes_are_sure), and each step makes one row.
-  [[nodiscard]] bool rows_fit(const Node& loop, std::size_t stacked) const {
-    const ir::StackedPort& port = loop.loop->stacked[stacked];
-    const Type& row = row_type(loop, stacked);
-    if (!row.is_tensor() || row.dtype == DType::string || !sizes_are_sure(module_, row) ||
-        row.rank() >= tensor::kMaxRank)
-      return false;
-    return port.insert ||
-           (port.axis < row.rank() && row.dims[static_cast<std::size_t>(port.axis)] == ir::Dim(1));
-  }
-
-  /// Whether the loop carries the row of the last step anyway.
-  [[nodiscard]] bool is_carried(const Node& loop, std::size_t stacked) const {
-    const std::vector<ValueId>& yields = module_.region(loop.regions[0]).yields;
-    const auto first = yields.begin() + loop.loop->first_carried_yield();
-    return std::find(first, first + loop.loop->carried, row_of(loop, stacked)) !=
-           first + loop.loop->carried;
   }
 
   /// The region's list ends before the loop, and later after it.
@@ -279,12 +110,11 @@ class Keeper {
     const std::optional<std::int64_t> rows = known_steps(module_, module_.node(loop));
     const std::int64_t least = rows.value_or(surely_steps(module_, module_.node(loop)) ? 1 : 0);
     const ir::StackedPort port = module_.node(loop).loop->stacked[kept.stacked];
-    for (const Reader& reader : kept.readers) {
+    for (const RowReader& reader : kept.readers) {
       index_by_constant(reader.node);
-      const std::int64_t back = *steps_back(reader.rows, port.reverse, rows);
       const bool is_there =
-          reader.of_stack && back <= least && reader.rows.first == reader.rows.last;
-      if (is_there && reread_one(reader.node, port, tail.row(back))) continue;
+          reader.of_stack && reader.back <= least && reader.rows.first == reader.rows.last;
+      if (is_there && reread_one(reader.node, port, tail.row(reader.back))) continue;
       if (reader.of_stack) {
         SCANLOOM_TRY(module_.node(reader.node).inputs[0], tail.together());
       }
@@ -338,7 +168,7 @@ class Keeper {
   }
 
   /// Renumbers a read of `rows` rows, of which only those from `first` on remain.
-  void renumber(const Reader& reader, std::int64_t rows, std::int64_t first) {
+  void renumber(const RowReader& reader, std::int64_t rows, std::int64_t first) {
     ir::Builder after_loop(module_, region_);
     after_loop.set_location(module_.node(reader.node).location);
     const std::vector<ValueId> inputs = module_.node(reader.node).inputs;
@@ -369,12 +199,9 @@ class Keeper {
   Module& module_;
   const ir::RegionId region_;
   const Counted counted_;
-  const std::vector<std::uint32_t>& uses_;
   ir::ValueMap& map_;
-  const Readers readers_;
-  std::unordered_map<std::uint32_t, std::size_t> positions_;  ///< of the nodes in the region
-  mutable std::vector<StepFlow> flows_;  ///< by ValueId; between uses, none is along the rows
-  std::vector<NodeId> replaced_;         ///< nodes of which nothing is left
+  const KeptRowsFinder finder_;
+  std::vector<NodeId> replaced_;  ///< nodes of which nothing is left
   Change change_;
 };
 

@@ -35,170 +35,101 @@ ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
 }
 
-/// One layer.
-class LayerRewriter {
- public:
-  LayerRewriter(Rewriter& rewriter, const Node& node, const std::vector<std::uint32_t>& uses)
-      : uses_(uses),
-        rewriter_(rewriter),
-        node_(node),
-        write_(rewriter.build()),
-        x_(rewriter.type(node.inputs[kX])),
-        computed_in_(x_.dtype == DType::f64 ? DType::f64 : DType::f32),
-        hidden_(attr_of(node, "hidden_size").integer()),
-        batch_first_(attr_of(node, "layout").integer() != 0) {}
+bool is_read(ValueId value, const std::vector<std::uint32_t>& uses) {
+  return value.index < uses.size() && uses[value.index] > 0;
+}
 
-  Expected<bool> rewrite() {
-    if (!can_be_written()) return false;
-    const std::string& direction = attr_of(node_, "direction").text();
-    std::vector<ValueId> states;
-    std::vector<std::vector<ValueId>> lasts(count_of_states());  // [state][direction]
-    const std::int64_t count = direction == "bidirectional" ? 2 : 1;
-    SCANLOOM_TRY(activations_, ops::read_activations(attr_of(node_, "activations"),
-                                                     static_cast<int>(count), usual_activations()));
-    if (operand(node_, kLengths).valid()) {
-      SCANLOOM_TRY(lengths_, checked_lengths());
-    }
-    for (std::int64_t d = 0; d < count; ++d) {
-      SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
-      states.push_back(made.states);
-      for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
-    }
-    // [steps, directions, batch, hidden] and [directions, batch, hidden]. If the batch comes first,
-    // the directions are joined before the steps, which copies whole sequences.
-    SCANLOOM_TRY(ValueId all, joined(states, 1));
-    if (batch_first_) {
-      SCANLOOM_TRY(all, write_.op(ops::transpose_op, {all},
-                                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}));
-    }
-    rewriter_.replace(node_.outputs[kStates], all);
-    for (std::size_t i = 0; i < lasts.size(); ++i) {
-      SCANLOOM_TRY(const ValueId last, joined(lasts[i], batch_first_ ? 1 : 0));
-      rewriter_.replace(node_.outputs[kLast + i], last);
-    }
-    return true;
-  }
+/// A layer, and what its attributes and types say.
+struct RecurrentLayer {
+  Rewriter& rewriter;
+  const Node& node;
+  const Type x;
+  const DType computed_in;
+  const std::int64_t hidden;
+  const bool batch_first;
 
- private:
-  struct Results {
-    ValueId states;
-    std::vector<ValueId> lasts;  ///< of h, and of c
-  };
+  RecurrentLayer(Rewriter& at, const Node& layer)
+      : rewriter(at),
+        node(layer),
+        x(at.type(layer.inputs[kX])),
+        computed_in(x.dtype == DType::f64 ? DType::f64 : DType::f32),
+        hidden(attr_of(layer, "hidden_size").integer()),
+        batch_first(attr_of(layer, "layout").integer() != 0) {}
 
-  [[nodiscard]] bool is_lstm() const { return node_.op == &ops::lstm_op; }
+  [[nodiscard]] bool is_lstm() const { return node.op == &ops::lstm_op; }
   [[nodiscard]] std::size_t count_of_states() const { return is_lstm() ? 2 : 1; }
 
   [[nodiscard]] std::span<const ops::ActivationKind> usual_activations() const {
     if (is_lstm()) return ops::kLstmActivations;
-    if (node_.op == &ops::rnn_op) return ops::kRnnActivations;
+    if (node.op == &ops::rnn_op) return ops::kRnnActivations;
     return ops::kGruActivations;
   }
 
   [[nodiscard]] double clip() const {
-    const tensor::Attr& attr = attr_of(node_, "clip");
+    const tensor::Attr& attr = attr_of(node, "clip");
     return attr.present() ? attr.real() : 0;
   }
 
-  [[nodiscard]] bool can_be_written() const {
-    if (!is_floating_point(x_.dtype) || dtype_bytes(x_.dtype) < 2 || !x_.ranked) return false;
+  [[nodiscard]] bool has(std::size_t i) const { return operand(node, i).valid(); }
+  // The axes of X, and their sizes. Precondition: its rank is known.
+  [[nodiscard]] std::int64_t batch_axis() const { return batch_first ? 0 : 1; }
+  [[nodiscard]] std::int64_t step_axis() const { return batch_first ? 1 : 0; }
+  [[nodiscard]] Dim batch() const { return x.dims[batch_first ? 0 : 1]; }
+  [[nodiscard]] Dim steps() const { return x.dims[batch_first ? 1 : 0]; }
+  [[nodiscard]] Type state_type() const { return Type::of(x.dtype, {batch(), hidden}); }
+
+  /// Whether a loop computes the same, and not slower than a kernel. `uses`: by ValueId, before the
+  /// first rewrite.
+  [[nodiscard]] bool can_be_written(const std::vector<std::uint32_t>& uses) const {
+    if (!is_floating_point(x.dtype) || dtype_bytes(x.dtype) < 2 || !x.ranked) return false;
     for (const std::size_t i : {kW, kR})
-      if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
+      if (!rewriter.type(node.inputs[i]).is_static()) return false;
     if (!sizes_are_sure()) return false;
-    if (!is_lstm()) return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
-    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    if (!is_lstm()) return node.outputs.size() <= kReset || !is_read(node.outputs[kReset], uses);
     const bool is_large =
-        batch.is_constant() && batch.value() >= kMinRowsOfLstm && hidden_ >= kMinUnitsOfLstm;
+        batch().is_constant() && batch().value() >= kMinRowsOfLstm && hidden >= kMinUnitsOfLstm;
     return is_large || !has_kernel();
   }
 
   /// Whether kernels/lstm.cpp supports the layer.
   [[nodiscard]] bool has_kernel() const {
-    return x_.dtype == DType::f32 && !operand(node_, kLengths).valid() &&
-           !operand(node_, kPeepholes).valid() && !(clip() > 0) &&
-           attr_of(node_, "input_forget").integer() == 0 &&
-           ops::unusual_activation(attr_of(node_, "activations"), usual_activations()).empty();
-  }
-
-  [[nodiscard]] bool is_read(ValueId value) const {
-    return value.index < uses_.size() && uses_[value.index] > 0;
+    return x.dtype == DType::f32 && !has(kLengths) && !has(kPeepholes) && !(clip() > 0) &&
+           attr_of(node, "input_forget").integer() == 0 &&
+           ops::unusual_activation(attr_of(node, "activations"), usual_activations()).empty();
   }
 
   /// The operator checks the sizes of its operands; the loop's slices and sums would not.
   [[nodiscard]] bool sizes_are_sure() const {
-    const Dim directions = rewriter_.type(node_.inputs[kW]).dims[0];
-    const Dim rows = rewriter_.type(node_.inputs[kW]).dims[1];
-    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
-    const auto has = [&](std::size_t i, const std::vector<Dim>& sizes) {
-      if (!operand(node_, i).valid()) return true;
-      const Type& type = rewriter_.type(node_.inputs[i]);
+    const Dim directions = rewriter.type(node.inputs[kW]).dims[0];
+    const Dim rows = rewriter.type(node.inputs[kW]).dims[1];
+    const auto fits = [&](std::size_t i, const std::vector<Dim>& sizes) {
+      if (!has(i)) return true;
+      const Type& type = rewriter.type(node.inputs[i]);
       return type.ranked && type.dims == sizes;
     };
-    const std::vector<Dim> state = batch_first_ ? std::vector<Dim>{batch, directions, hidden_}
-                                                : std::vector<Dim>{directions, batch, hidden_};
-    const std::vector<Dim> peepholes = {directions, 3 * hidden_};
-    return has(kB, {directions, 2 * rows.value()}) && has(kLengths, {batch}) &&
-           has(kInitial, state) &&
-           (!is_lstm() || (has(kInitial + 1, state) && has(kPeepholes, peepholes)));
+    const std::vector<Dim> state = batch_first ? std::vector<Dim>{batch(), directions, hidden}
+                                               : std::vector<Dim>{directions, batch(), hidden};
+    const std::vector<Dim> peepholes = {directions, 3 * hidden};
+    return fits(kB, {directions, 2 * rows.value()}) && fits(kLengths, {batch()}) &&
+           fits(kInitial, state) &&
+           (!is_lstm() || (fits(kInitial + 1, state) && fits(kPeepholes, peepholes)));
   }
+};
 
-  /// Joins the values along a new axis.
-  Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
-    std::vector<ValueId> parts;
-    for (const ValueId value : values) {
-      SCANLOOM_TRY(const ValueId one, write_.op(ops::unsqueeze_op, {value},
-                                                {{"axes", std::vector<std::int64_t>{axis}}}));
-      parts.push_back(one);
-    }
-    if (parts.size() == 1) return parts[0];
-    return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
-  }
+/// What the loop of one direction reads.
+struct LoopOperands {
+  std::vector<ValueId> captured, initial, scanned;
+};
 
-  /// Returns row d of an operand, in the type that is computed in.
-  Expected<ValueId> row_of(std::size_t i, std::int64_t d) {
-    SCANLOOM_TRY(const ValueId row, write_.at(node_.inputs[i], 0, d));
-    return write_.cast(row, computed_in_);
-  }
-
-  Expected<CellWeights> weights_of(std::int64_t d) {
-    CellWeights weights;
-    SCANLOOM_TRY(weights.w, row_of(kW, d));
-    SCANLOOM_TRY(weights.r, row_of(kR, d));
-    if (is_lstm() && operand(node_, kPeepholes).valid()) {
-      SCANLOOM_TRY(weights.peepholes, row_of(kPeepholes, d));
-    }
-    const std::int64_t rows = rewriter_.type(node_.inputs[kW]).dims[1].value();
-    if (!operand(node_, kB).valid()) {
-      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(computed_in_, {rows}));
-      weights.w_bias = weights.r_bias = write_.builder().constant(std::move(zeros));
-      return weights;
-    }
-    SCANLOOM_TRY(const ValueId both, row_of(kB, d));
-    SCANLOOM_TRY(weights.w_bias, write_.part(both, 0, 0, rows));
-    SCANLOOM_TRY(weights.r_bias, write_.part(both, 0, rows, 2 * rows));
-    return weights;
-  }
-
-  Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
-    if (operand(node_, kInitial + state).valid())
-      return write_.at(node_.inputs[kInitial + state], batch_first_ ? 1 : 0, d);
-    SCANLOOM_TRY(const ValueId batch,
-                 write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 0 : 1}}));
-    SCANLOOM_TRY(const ValueId rows,
-                 write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
-    SCANLOOM_TRY(const ValueId sizes,
-                 write_.op(ops::concat_op, {rows, write_.list({hidden_})}, {{"axis", 0}}));
-    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
-    return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
-  }
-
-  [[nodiscard]] Expected<ValueId> step_count() {
-    return write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 1 : 0}});
-  }
+/// Adds the nodes before the loops of a layer.
+class OperandWriter {
+ public:
+  OperandWriter(const RecurrentLayer& layer, Writer& write) : layer_(layer), write_(write) {}
 
   /// Returns the lengths as i64, after checking that they are between 0 and the number of steps.
   Expected<ValueId> checked_lengths() {
     const ValueId none = write_.list({0});
-    SCANLOOM_TRY(const ValueId lengths, write_.cast(node_.inputs[kLengths], DType::i64));
+    SCANLOOM_TRY(const ValueId lengths, write_.cast(layer_.node.inputs[kLengths], DType::i64));
     SCANLOOM_TRY(const ValueId all, write_.op(ops::concat_op, {lengths, none}, {{"axis", 0}}));
     const auto reduced = [&](const char* kind) {
       return write_.op(ops::reduce_op, {all},
@@ -218,6 +149,65 @@ class LayerRewriter {
     return write_.op(ops::min_op, {lengths, checked});
   }
 
+  /// `lengths`: checked; invalid if all rows take all steps.
+  Expected<LoopOperands> of_direction(std::int64_t d, ValueId lengths) {
+    SCANLOOM_TRY(const CellWeights outer, weights_of(d));
+    LoopOperands operands{.captured = {outer.w, outer.r, outer.w_bias, outer.r_bias}};
+    for (const ValueId one : {outer.peepholes, lengths})
+      if (one.valid()) operands.captured.push_back(one);
+    for (std::size_t i = 0; i < layer_.count_of_states(); ++i) {
+      SCANLOOM_TRY(operands.initial.emplace_back(), initial_state(i, d));
+    }
+    operands.scanned.push_back(layer_.node.inputs[kX]);
+    if (lengths.valid()) {
+      SCANLOOM_TRY(operands.scanned.emplace_back(), step_numbers());
+    }
+    return operands;
+  }
+
+ private:
+  /// Returns row d of an operand, in the type that is computed in.
+  Expected<ValueId> row_of(std::size_t i, std::int64_t d) {
+    SCANLOOM_TRY(const ValueId row, write_.at(layer_.node.inputs[i], 0, d));
+    return write_.cast(row, layer_.computed_in);
+  }
+
+  Expected<CellWeights> weights_of(std::int64_t d) {
+    CellWeights weights;
+    SCANLOOM_TRY(weights.w, row_of(kW, d));
+    SCANLOOM_TRY(weights.r, row_of(kR, d));
+    if (layer_.is_lstm() && layer_.has(kPeepholes)) {
+      SCANLOOM_TRY(weights.peepholes, row_of(kPeepholes, d));
+    }
+    const std::int64_t rows = layer_.rewriter.type(layer_.node.inputs[kW]).dims[1].value();
+    if (!layer_.has(kB)) {
+      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(layer_.computed_in, {rows}));
+      weights.w_bias = weights.r_bias = write_.builder().constant(std::move(zeros));
+      return weights;
+    }
+    SCANLOOM_TRY(const ValueId both, row_of(kB, d));
+    SCANLOOM_TRY(weights.w_bias, write_.part(both, 0, 0, rows));
+    SCANLOOM_TRY(weights.r_bias, write_.part(both, 0, rows, 2 * rows));
+    return weights;
+  }
+
+  Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
+    if (layer_.has(kInitial + state))
+      return write_.at(layer_.node.inputs[kInitial + state], layer_.batch_first ? 1 : 0, d);
+    SCANLOOM_TRY(const ValueId batch,
+                 write_.op(ops::dim_op, {layer_.node.inputs[kX]}, {{"axis", layer_.batch_axis()}}));
+    SCANLOOM_TRY(const ValueId rows,
+                 write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
+    SCANLOOM_TRY(const ValueId sizes,
+                 write_.op(ops::concat_op, {rows, write_.list({layer_.hidden})}, {{"axis", 0}}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(layer_.x.dtype, {}));
+    return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
+  }
+
+  [[nodiscard]] Expected<ValueId> step_count() {
+    return write_.op(ops::dim_op, {layer_.node.inputs[kX]}, {{"axis", layer_.step_axis()}});
+  }
+
   Expected<ValueId> step_numbers() {
     const auto number = [&](std::int64_t value) {
       return write_.builder().constant(Tensor::of<std::int64_t>({}, {{value}}));
@@ -226,76 +216,37 @@ class LayerRewriter {
     return write_.op(ops::range_op, {number(0), steps, number(1)});
   }
 
-  /// What the loop of one direction reads.
-  struct Operands {
-    std::vector<ValueId> captured, initial, scanned;
-  };
+  const RecurrentLayer& layer_;
+  Writer& write_;
+};
 
-  Expected<Operands> operands_of(std::int64_t d) {
-    SCANLOOM_TRY(const CellWeights outer, weights_of(d));
-    Operands operands{.captured = {outer.w, outer.r, outer.w_bias, outer.r_bias}};
-    for (const ValueId one : {outer.peepholes, lengths_})
-      if (one.valid()) operands.captured.push_back(one);
-    for (std::size_t i = 0; i < count_of_states(); ++i) {
-      SCANLOOM_TRY(operands.initial.emplace_back(), initial_state(i, d));
-    }
-    operands.scanned.push_back(node_.inputs[kX]);
-    if (lengths_.valid()) {
-      SCANLOOM_TRY(operands.scanned.emplace_back(), step_numbers());
-    }
-    return operands;
-  }
+/// Adds the body of the loop of one direction: the cell.
+class CellWriter {
+ public:
+  /// `activations`: of the direction.
+  CellWriter(const RecurrentLayer& layer, std::span<const ops::Activation> activations,
+             bool has_lengths)
+      : layer_(layer), activations_(activations), has_lengths_(has_lengths) {}
 
-  Expected<Results> run(std::int64_t d, bool backwards) {
-    SCANLOOM_TRY(const Operands operands, operands_of(d));
-    const auto& [captured, initial, scanned] = operands;
-    Module& module = rewriter_.module();
-    const std::int64_t axis = batch_first_ ? 1 : 0;  // of the steps
-    const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
-    const Type state = Type::of(x_.dtype, {batch, hidden_});
-    std::vector<ValueId> inputs = captured;
-    inputs.insert(inputs.end(), initial.begin(), initial.end());
-    inputs.insert(inputs.end(), scanned.begin(), scanned.end());
-    std::vector<Type> results(initial.size(), state);
-    results.push_back(Type::of(x_.dtype, batch_first_ ? std::vector<Dim>{batch, steps, hidden_}
-                                                      : std::vector<Dim>{steps, batch, hidden_}));
-    const ir::NodeId loop =
-        module.add_node(write_.builder().region(), ir::loop_op, std::move(inputs), {},
-                        std::move(results), node_.location);
-    ir::LoopPorts ports{.fixed_sizes = true,
-                        .captured = static_cast<std::uint32_t>(captured.size()),
-                        .carried = static_cast<std::uint32_t>(initial.size())};
-    for (std::size_t i = 0; i < scanned.size(); ++i)
-      ports.scanned.push_back(
-          {.axis = i == 0 ? axis : 0, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
-    ports.stacked.push_back({.axis = axis, .reverse = backwards});
-    module.node(loop).loop = std::move(ports);
-    SCANLOOM_CHECK_OK(add_body(loop, operands, d));
-    std::vector<ValueId> lasts = module.node(loop).outputs;
-    const ValueId all = lasts.back();
-    lasts.pop_back();
-    return Results{all, std::move(lasts)};
-  }
-
-  Expected<void> add_body(ir::NodeId loop, const Operands& operands, std::int64_t d) {
-    Module& module = rewriter_.module();
+  Expected<void> add(ir::NodeId loop, const LoopOperands& operands) const {
+    Module& module = layer_.rewriter.module();
     const ir::RegionId body = module.add_region(loop, "cell");
     module.node(loop).regions.push_back(body);
-    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
     std::vector<ValueId> arguments, states;
     for (const ValueId value : operands.captured)
-      arguments.push_back(module.add_argument(body, rewriter_.type(value)));
+      arguments.push_back(module.add_argument(body, layer_.rewriter.type(value)));
     for (std::size_t i = 0; i < operands.initial.size(); ++i)
-      states.push_back(module.add_argument(body, Type::of(x_.dtype, {batch, hidden_})));
-    const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
+      states.push_back(module.add_argument(body, layer_.state_type()));
+    const ValueId x =
+        module.add_argument(body, Type::of(layer_.x.dtype, {layer_.batch(), layer_.x.dims[2]}));
     Builder builder(module, body);
-    builder.set_location(node_.location);
+    builder.set_location(layer_.node.location);
     Writer write(builder);
     CellWeights weights{arguments[0], arguments[1], arguments[2], arguments[3], {}};
-    if (is_lstm() && operand(node_, kPeepholes).valid()) weights.peepholes = arguments[4];
-    SCANLOOM_TRY(std::vector<ValueId> next, cell(write, weights, d, x, states));
+    if (layer_.is_lstm() && layer_.has(kPeepholes)) weights.peepholes = arguments[4];
+    SCANLOOM_TRY(std::vector<ValueId> next, cell(write, weights, x, states));
     ValueId row = next[0];
-    if (lengths_.valid()) {
+    if (has_lengths_) {
       const ValueId step = module.add_argument(body, Type::scalar(DType::i64));
       SCANLOOM_TRY(row, keep_ended(write, step, arguments.back(), states, next));
     }
@@ -304,30 +255,31 @@ class LayerRewriter {
     return {};
   }
 
+ private:
   /// Returns the next states, h first, in the type of the layer.
-  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, std::int64_t d,
-                                      ValueId x, const std::vector<ValueId>& states) const {
-    const std::size_t each = usual_activations().size();
+  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, ValueId x,
+                                      const std::vector<ValueId>& states) const {
     const CellForm form{
-        .hidden = hidden_,
-        .clip = clip(),
-        .activations = std::span(activations_).subspan(static_cast<std::size_t>(d) * each, each),
-        .coupled = is_lstm() && attr_of(node_, "input_forget").integer() != 0,
-        .linear = node_.op == &ops::gru_op && attr_of(node_, "linear_before_reset").integer() != 0};
-    SCANLOOM_TRY(const ValueId wide_x, write.cast(x, computed_in_));
+        .hidden = layer_.hidden,
+        .clip = layer_.clip(),
+        .activations = activations_,
+        .coupled = layer_.is_lstm() && attr_of(layer_.node, "input_forget").integer() != 0,
+        .linear = layer_.node.op == &ops::gru_op &&
+                  attr_of(layer_.node, "linear_before_reset").integer() != 0};
+    SCANLOOM_TRY(const ValueId wide_x, write.cast(x, layer_.computed_in));
     std::vector<ValueId> wide, next;
     for (const ValueId state : states) {
-      SCANLOOM_TRY(wide.emplace_back(), write.cast(state, computed_in_));
+      SCANLOOM_TRY(wide.emplace_back(), write.cast(state, layer_.computed_in));
     }
-    if (is_lstm()) {
+    if (layer_.is_lstm()) {
       SCANLOOM_TRY(next, lstm_cell(write, weights, form, wide_x, wide[0], wide[1]));
-    } else if (node_.op == &ops::rnn_op) {
+    } else if (layer_.node.op == &ops::rnn_op) {
       SCANLOOM_TRY(next, rnn_cell(write, weights, form, wide_x, wide[0]));
     } else {
       SCANLOOM_TRY(next, gru_cell(write, weights, form, wide_x, wide[0]));
     }
     for (ValueId& state : next) {
-      SCANLOOM_TRY(state, write.cast(state, x_.dtype));
+      SCANLOOM_TRY(state, write.cast(state, layer_.x.dtype));
     }
     return next;
   }
@@ -339,7 +291,7 @@ class LayerRewriter {
     SCANLOOM_TRY(const ValueId goes_on, write.op(ops::less_op, {step, lengths}));
     SCANLOOM_TRY(const ValueId rows,
                  write.op(ops::unsqueeze_op, {goes_on}, {{"axes", std::vector<std::int64_t>{1}}}));
-    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(layer_.x.dtype, {}));
     SCANLOOM_TRY(
         const ValueId row,
         write.op(ops::where_op, {rows, next[0], write.builder().constant(std::move(zero))}));
@@ -349,14 +301,105 @@ class LayerRewriter {
     return row;
   }
 
-  const std::vector<std::uint32_t>& uses_;  ///< before the first rewrite
-  Rewriter& rewriter_;
-  const Node& node_;
+  const RecurrentLayer& layer_;
+  const std::span<const ops::Activation> activations_;
+  const bool has_lengths_;
+};
+
+/// Replaces one layer by the loops of its directions.
+class LayerRewriter {
+ public:
+  LayerRewriter(Rewriter& rewriter, const Node& node)
+      : layer_(rewriter, node), write_(rewriter.build()), operands_(layer_, write_) {}
+
+  /// Returns whether the layer was rewritten. `uses`: by ValueId, before the first rewrite.
+  Expected<bool> rewrite(const std::vector<std::uint32_t>& uses) {
+    if (!layer_.can_be_written(uses)) return false;
+    const std::string& direction = attr_of(layer_.node, "direction").text();
+    std::vector<ValueId> states;
+    std::vector<std::vector<ValueId>> lasts(layer_.count_of_states());  // [state][direction]
+    const std::int64_t count = direction == "bidirectional" ? 2 : 1;
+    SCANLOOM_TRY(activations_,
+                 ops::read_activations(attr_of(layer_.node, "activations"), static_cast<int>(count),
+                                       layer_.usual_activations()));
+    if (layer_.has(kLengths)) {
+      SCANLOOM_TRY(lengths_, operands_.checked_lengths());
+    }
+    for (std::int64_t d = 0; d < count; ++d) {
+      SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
+      states.push_back(made.states);
+      for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
+    }
+    // [steps, directions, batch, hidden] and [directions, batch, hidden]. If the batch comes first,
+    // the directions are joined before the steps, which copies whole sequences.
+    SCANLOOM_TRY(ValueId all, joined(states, 1));
+    if (layer_.batch_first) {
+      SCANLOOM_TRY(all, write_.op(ops::transpose_op, {all},
+                                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}));
+    }
+    layer_.rewriter.replace(layer_.node.outputs[kStates], all);
+    for (std::size_t i = 0; i < lasts.size(); ++i) {
+      SCANLOOM_TRY(const ValueId last, joined(lasts[i], layer_.batch_first ? 1 : 0));
+      layer_.rewriter.replace(layer_.node.outputs[kLast + i], last);
+    }
+    return true;
+  }
+
+ private:
+  struct Results {
+    ValueId states;
+    std::vector<ValueId> lasts;  ///< of h, and of c
+  };
+
+  /// Joins the values along a new axis.
+  Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
+    std::vector<ValueId> parts;
+    for (const ValueId value : values) {
+      SCANLOOM_TRY(const ValueId one, write_.op(ops::unsqueeze_op, {value},
+                                                {{"axes", std::vector<std::int64_t>{axis}}}));
+      parts.push_back(one);
+    }
+    if (parts.size() == 1) return parts[0];
+    return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
+  }
+
+  Expected<Results> run(std::int64_t d, bool backwards) {
+    SCANLOOM_TRY(const LoopOperands operands, operands_.of_direction(d, lengths_));
+    const auto& [captured, initial, scanned] = operands;
+    Module& module = layer_.rewriter.module();
+    const std::int64_t axis = layer_.step_axis();
+    const Dim steps = layer_.steps(), batch = layer_.batch();
+    std::vector<ValueId> inputs = captured;
+    inputs.insert(inputs.end(), initial.begin(), initial.end());
+    inputs.insert(inputs.end(), scanned.begin(), scanned.end());
+    std::vector<Type> results(initial.size(), layer_.state_type());
+    results.push_back(Type::of(layer_.x.dtype,
+                               layer_.batch_first ? std::vector<Dim>{batch, steps, layer_.hidden}
+                                                  : std::vector<Dim>{steps, batch, layer_.hidden}));
+    const ir::NodeId loop =
+        module.add_node(write_.builder().region(), ir::loop_op, std::move(inputs), {},
+                        std::move(results), layer_.node.location);
+    ir::LoopPorts ports{.fixed_sizes = true,
+                        .captured = static_cast<std::uint32_t>(captured.size()),
+                        .carried = static_cast<std::uint32_t>(initial.size())};
+    for (std::size_t i = 0; i < scanned.size(); ++i)
+      ports.scanned.push_back(
+          {.axis = i == 0 ? axis : 0, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
+    ports.stacked.push_back({.axis = axis, .reverse = backwards});
+    module.node(loop).loop = std::move(ports);
+    const std::size_t each = layer_.usual_activations().size();
+    const auto activations =
+        std::span(activations_).subspan(static_cast<std::size_t>(d) * each, each);
+    SCANLOOM_CHECK_OK(CellWriter(layer_, activations, lengths_.valid()).add(loop, operands));
+    std::vector<ValueId> lasts = module.node(loop).outputs;
+    const ValueId all = lasts.back();
+    lasts.pop_back();
+    return Results{all, std::move(lasts)};
+  }
+
+  const RecurrentLayer layer_;
   Writer write_;
-  const Type x_;
-  const DType computed_in_;
-  const std::int64_t hidden_;
-  const bool batch_first_;
+  OperandWriter operands_;
   ops::Activations activations_;  ///< of both directions
   ValueId lengths_;               ///< invalid: all rows take all steps
 };
@@ -367,8 +410,9 @@ Expected<Change> recurrent_to_loop(ir::Module& module) {
   const std::vector<std::uint32_t> uses = ir::count_uses(module);
   return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
     const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
-    if (node.op->layer_states == 0) return false;
-    return LayerRewriter(rewriter, node, uses).rewrite();
+    if (node.op != &ops::gru_op && node.op != &ops::rnn_op && node.op != &ops::lstm_op)
+      return false;
+    return LayerRewriter(rewriter, node).rewrite(uses);
   });
 }
 

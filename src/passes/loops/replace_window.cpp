@@ -5,11 +5,11 @@
 // needs the step numbers that it recognises. Small tensors of known sizes are left to
 // scalarize_states.
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "ops/index/slice_cuts.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/analysis/over_time.h"
@@ -30,17 +30,9 @@ using ir::ValueId;
 /// Smaller tensors may become parts in registers.
 constexpr std::int64_t kMinWindowElements = 1024;
 
-bool is_open_end(std::int64_t end, ir::Dim size) {
-  return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40 ||
-         (size.is_constant() && end >= size.value());
-}
-
-/// The only element of a constant; nullopt for other values.
-std::optional<std::int64_t> single(const Module& module, ValueId value) {
-  const tensor::Tensor* const constant = constant_of(module, value);
-  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
-  const auto integers = to_integers(*constant);
-  return integers ? std::optional((*integers)[0]) : std::nullopt;
+/// Whether a slice that ends there takes all elements to the end of the axis.
+bool reaches_end(std::int64_t end, ir::Dim size) {
+  return ops::is_open_end(end) || (size.is_constant() && end >= size.value());
 }
 
 /// A slice with step 1 along one axis.
@@ -57,8 +49,9 @@ std::optional<Cut> cut_of(const Module& module, ValueId value) {
     return i < node->inputs.size() ? node->inputs[i] : ValueId();
   };
   const ValueId steps = operand(4), axes = operand(3);
-  const auto given = axes.valid() ? single(module, axes) : std::optional(std::int64_t{0});
-  if (!type.is_tensor() || !type.ranked || !given || (steps.valid() && single(module, steps) != 1))
+  const auto given = axes.valid() ? known_integer(module, axes) : std::optional(std::int64_t{0});
+  if (!type.is_tensor() || !type.ranked || !given ||
+      (steps.valid() && known_integer(module, steps) != 1))
     return std::nullopt;
   for (const ValueId bound : {operand(1), operand(2)}) {
     const ir::Type& of_bound = module.value(bound).type;
@@ -110,8 +103,8 @@ class Replacer {
     const auto at = static_cast<std::size_t>(before->axis);
     for (std::size_t i = 0; i < whole.dims.size(); ++i)
       if (i != at && middle.dims[i] != whole.dims[i]) return std::nullopt;
-    const auto end = single(module_, after->end);
-    if (single(module_, before->start) != 0 || !end || !is_open_end(*end, whole.dims[at]) ||
+    const auto end = known_integer(module_, after->end);
+    if (known_integer(module_, before->start) != 0 || !end || !reaches_end(*end, whole.dims[at]) ||
         !middle.dims[at].is_constant() ||
         !fits(before->end, after->start, middle.dims[at].value(), whole.dims[at]))
       return std::nullopt;
@@ -137,7 +130,7 @@ class Replacer {
 
   /// Whether the window of `count` elements from start to end is certainly within the axis.
   [[nodiscard]] bool fits(ValueId start, ValueId end, std::int64_t count, ir::Dim size) const {
-    const auto first = single(module_, start), last = single(module_, end);
+    const auto first = known_integer(module_, start), last = known_integer(module_, end);
     if (first && last)
       return *first >= 0 && *last - *first == count && size.is_constant() && *last <= size.value();
     const auto from = steps_ahead(start), to = steps_ahead(end);
@@ -162,7 +155,8 @@ class Replacer {
       }
       made = made_by(module_, value, ops::add_op);
       if (made == nullptr || type(value).dtype != DType::i64) return std::nullopt;
-      const auto left = single(module_, made->inputs[0]), right = single(module_, made->inputs[1]);
+      const auto left = known_integer(module_, made->inputs[0]),
+                 right = known_integer(module_, made->inputs[1]);
       const auto number = right ? right : left;
       if (!number || *number < -kFar || *number > kFar) return std::nullopt;
       ahead += *number;

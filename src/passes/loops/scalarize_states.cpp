@@ -28,29 +28,31 @@ using ir::RegionId;
 using ir::ValueId;
 using Parts = std::vector<ValueId>;
 
-/// Splits values of one loop. The region's list ends with the loop, so added nodes come after it.
-class Splitter {
- public:
-  Splitter(Module& module, NodeId loop, std::map<ValueId, Split> splits, ir::ValueMap& outside)
-      : module_(module),
-        loop_(loop),
-        region_(module.node(loop).parent),
-        body_(module.node(loop).regions[0]),
-        splits_(std::move(splits)),
-        outside_(outside),
-        kept_(*module.node(loop).loop) {}
+Expected<ValueId> slice_part(ir::Builder& builder, ValueId value, int axis, std::int64_t first,
+                             std::int64_t count) {
+  const auto list = [&](std::int64_t number) {
+    return builder.constant(tensor::Tensor::of<std::int64_t>({1}, {{number}}));
+  };
+  const ValueId from = list(first), to = list(first + count), along = list(axis);
+  return builder.op(ops::slice_op, {value, from, to, along});
+}
 
-  Expected<void> run() {
-    const LoopPorts ports = *module_.node(loop_).loop;
-    const ir::Region before = module_.region(body_);
-    SCANLOOM_CHECK_OK(split_arguments(ports, before));
-    SCANLOOM_CHECK_OK(split_body(before));
-    SCANLOOM_CHECK_OK(split_yields(ports, before));
-    keep_ports(module_, loop_, kept_);
-    return {};
+Expected<Parts> slice_parts(ir::Builder& builder, ValueId value, const Split& split, int axis) {
+  Parts parts;
+  for (std::int64_t i = 0; i < split.count; ++i) {
+    SCANLOOM_TRY(const ValueId part, slice_part(builder, value, axis, i * split.part, split.part));
+    parts.push_back(part);
   }
+  return parts;
+}
 
- private:
+/// Replaces the nodes of a loop's body that compute split values by nodes that compute the parts.
+class PartsOfBody {
+ public:
+  PartsOfBody(Module& module, RegionId body, const std::map<ValueId, Split>& splits)
+      : module_(module), body_(body), splits_(splits) {}
+
+  /// nullptr: the value stays whole.
   [[nodiscard]] const Split* split_of(ValueId value) const {
     const auto found = splits_.find(value);
     return found == splits_.end() ? nullptr : &found->second;
@@ -63,93 +65,13 @@ class Splitter {
     return found == now_.end() ? value : found->second;
   }
 
-  static Expected<ValueId> cut(ir::Builder& builder, ValueId value, int axis, std::int64_t first,
-                               std::int64_t count) {
-    const auto list = [&](std::int64_t number) {
-      return builder.constant(tensor::Tensor::of<std::int64_t>({1}, {{number}}));
-    };
-    const ValueId from = list(first), to = list(first + count), along = list(axis);
-    return builder.op(ops::slice_op, {value, from, to, along});
-  }
+  /// The parts of a split value. Those of arguments are set before split() is called.
+  [[nodiscard]] Parts& parts_of(ValueId value) { return parts_[value]; }
 
-  static Expected<Parts> cut_all(ir::Builder& builder, ValueId value, const Split& split,
-                                 int axis) {
-    Parts parts;
-    for (std::int64_t i = 0; i < split.count; ++i) {
-      SCANLOOM_TRY(const ValueId part, cut(builder, value, axis, i * split.part, split.part));
-      parts.push_back(part);
-    }
-    return parts;
-  }
-
-  /// Adds ports for the parts of each split argument, instead of the argument's own.
-  Expected<void> split_arguments(const LoopPorts& ports, const ir::Region& before) {
-    module_.region(region_).nodes.pop_back();
-    ir::Builder builder(module_, region_);
-    builder.set_location(module_.node(loop_).location);
-    std::map<ValueId, Parts> outer;
-    for (std::uint32_t i = 0; i < before.args.size(); ++i) {
-      const Split* const split = split_of(before.args[i]);
-      if (split == nullptr) continue;
-      const ValueId input = module_.node(loop_).inputs[ports.first_captured_input() + i];
-      int axis = split->axis(rank_of(before.args[i]));
-      if (const std::uint32_t first = ports.captured + ports.carried; i >= first)
-        axis += ports.scanned[i - first].axis <= axis ? 1 : 0;
-      SCANLOOM_TRY(outer[before.args[i]], cut_all(builder, input, *split, axis));
-      name_parts(input, outer[before.args[i]]);
-    }
-    module_.region(region_).nodes.push_back(loop_);
-    for (std::uint32_t i = 0; i < before.args.size(); ++i)
-      if (const auto found = outer.find(before.args[i]); found != outer.end()) {
-        const Parts& parts = parts_[before.args[i]] = add_ports(ports, i, found->second);
-        name_parts(before.args[i], parts);
-      }
-    return {};
-  }
-
-  /// Adds ports for the parts of argument i; returns their arguments.
-  Parts add_ports(const LoopPorts& ports, std::uint32_t i, const Parts& outer) {
-    if (i < ports.captured) {
-      kept_.captured[i] = false;
-      kept_.captured.resize(kept_.captured.size() + outer.size(), true);
-      return add_captured(module_, loop_, outer);
-    }
-    if (i < ports.captured + ports.carried) {
-      kept_.carried[i - ports.captured] = false;
-      kept_.carried.resize(kept_.carried.size() + outer.size(), true);
-      return add_states(i - ports.captured, outer);
-    }
-    const std::uint32_t scanned = i - ports.captured - ports.carried;
-    kept_.scanned[scanned] = false;
-    kept_.scanned.resize(kept_.scanned.size() + outer.size(), true);
-    const std::vector<ir::ScannedPort> same(outer.size(), ports.scanned[scanned]);
-    return add_scanned(module_, loop_, outer, same);
-  }
-
-  /// Names them as elements of the whole, for readers.
-  void name_parts(ValueId whole, const Parts& parts) {
-    const std::string name = module_.value(whole).name;
-    if (name.empty()) return;
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      module_.value(parts[i]).name = name + '[' + std::to_string(i) + ']';
-  }
-
-  /// Adds states with these initial values. Their next values are set when the body is split.
-  Parts add_states(std::uint32_t carried, const Parts& initial) {
-    Parts arguments, finals;
-    for (const ValueId value : initial) {
-      finals.push_back(add_carried(module_, loop_, value, value));
-      const LoopPorts& ports = *module_.node(loop_).loop;
-      arguments.push_back(module_.region(body_).args[ports.captured + ports.carried - 1]);
-    }
-    states_.push_back({carried, finals});
-    return arguments;
-  }
-
-  Expected<void> split_body(const ir::Region& before) {
+  Expected<void> split(const std::vector<NodeId>& nodes) {
     module_.region(body_).nodes.clear();
     ir::Builder builder(module_, body_);
-    for (const NodeId id : before.nodes) {
+    for (const NodeId id : nodes) {
       builder.set_location(module_.node(id).location);
       SCANLOOM_TRY(const bool replaced, split_node(builder, id));
       if (replaced) continue;
@@ -159,6 +81,7 @@ class Splitter {
     return {};
   }
 
+ private:
   /// Returns whether the node was replaced, by nodes added to the body or by existing parts.
   Expected<bool> split_node(ir::Builder& builder, NodeId id) {
     const Node node = module_.node(id);  // by value: adding nodes may move the table
@@ -262,23 +185,119 @@ class Splitter {
     return true;
   }
 
+  Module& module_;
+  const RegionId body_;
+  const std::map<ValueId, Split>& splits_;
+  std::map<ValueId, Parts> parts_;
+  std::map<ValueId, ValueId> now_;
+};
+
+/// Splits values of one loop. The region's list ends with the loop, so added nodes come after it.
+class Splitter {
+ public:
+  Splitter(Module& module, NodeId loop, const std::map<ValueId, Split>& splits,
+           ir::ValueMap& outside)
+      : module_(module),
+        loop_(loop),
+        region_(module.node(loop).parent),
+        body_(module.node(loop).regions[0]),
+        inside_(module, body_, splits),
+        outside_(outside),
+        kept_(*module.node(loop).loop) {}
+
+  Expected<void> run() {
+    const LoopPorts ports = *module_.node(loop_).loop;
+    const ir::Region before = module_.region(body_);
+    SCANLOOM_CHECK_OK(split_arguments(ports, before));
+    SCANLOOM_CHECK_OK(inside_.split(before.nodes));
+    SCANLOOM_CHECK_OK(split_yields(ports, before));
+    keep_ports(module_, loop_, kept_);
+    return {};
+  }
+
+ private:
+  /// Adds ports for the parts of each split argument, instead of the argument's own.
+  Expected<void> split_arguments(const LoopPorts& ports, const ir::Region& before) {
+    module_.region(region_).nodes.pop_back();
+    ir::Builder builder(module_, region_);
+    builder.set_location(module_.node(loop_).location);
+    std::map<ValueId, Parts> outer;
+    for (std::uint32_t i = 0; i < before.args.size(); ++i) {
+      const Split* const split = inside_.split_of(before.args[i]);
+      if (split == nullptr) continue;
+      const ValueId input = module_.node(loop_).inputs[ports.first_captured_input() + i];
+      int axis = split->axis(inside_.rank_of(before.args[i]));
+      if (const std::uint32_t first = ports.captured + ports.carried; i >= first)
+        axis += ports.scanned[i - first].axis <= axis ? 1 : 0;
+      SCANLOOM_TRY(outer[before.args[i]], slice_parts(builder, input, *split, axis));
+      name_parts(input, outer[before.args[i]]);
+    }
+    module_.region(region_).nodes.push_back(loop_);
+    for (std::uint32_t i = 0; i < before.args.size(); ++i)
+      if (const auto found = outer.find(before.args[i]); found != outer.end()) {
+        const Parts& parts = inside_.parts_of(before.args[i]) = add_ports(ports, i, found->second);
+        name_parts(before.args[i], parts);
+      }
+    return {};
+  }
+
+  /// Adds ports for the parts of argument i; returns their arguments.
+  Parts add_ports(const LoopPorts& ports, std::uint32_t i, const Parts& outer) {
+    if (i < ports.captured) {
+      kept_.captured[i] = false;
+      kept_.captured.resize(kept_.captured.size() + outer.size(), true);
+      return add_captured(module_, loop_, outer);
+    }
+    if (i < ports.captured + ports.carried) {
+      kept_.carried[i - ports.captured] = false;
+      kept_.carried.resize(kept_.carried.size() + outer.size(), true);
+      return add_states(i - ports.captured, outer);
+    }
+    const std::uint32_t scanned = i - ports.captured - ports.carried;
+    kept_.scanned[scanned] = false;
+    kept_.scanned.resize(kept_.scanned.size() + outer.size(), true);
+    const std::vector<ir::ScannedPort> same(outer.size(), ports.scanned[scanned]);
+    return add_scanned(module_, loop_, outer, same);
+  }
+
+  /// Names them as elements of the whole, for readers.
+  void name_parts(ValueId whole, const Parts& parts) {
+    const std::string name = module_.value(whole).name;
+    if (name.empty()) return;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      module_.value(parts[i]).name = name + '[' + std::to_string(i) + ']';
+  }
+
+  /// Adds states with these initial values. Their next values are set when the body is split.
+  Parts add_states(std::uint32_t carried, const Parts& initial) {
+    Parts arguments, finals;
+    for (const ValueId value : initial) {
+      finals.push_back(add_carried(module_, loop_, value, value));
+      const LoopPorts& ports = *module_.node(loop_).loop;
+      arguments.push_back(module_.region(body_).args[ports.captured + ports.carried - 1]);
+    }
+    states_.push_back({carried, finals});
+    return arguments;
+  }
+
   Expected<void> split_yields(const LoopPorts& ports, const ir::Region& before) {
     std::size_t state = ports.first_carried_yield() + ports.carried;
-    for (ValueId& yield : module_.region(body_).yields) yield = now(yield);
+    for (ValueId& yield : module_.region(body_).yields) yield = inside_.now(yield);
     for (const auto& [carried, finals] : states_)
-      for (const ValueId part : parts_[before.yields[ports.first_carried_yield() + carried]])
+      for (const ValueId part :
+           inside_.parts_of(before.yields[ports.first_carried_yield() + carried]))
         module_.region(body_).yields[state++] = part;
     ir::Builder builder(module_, region_);
     builder.set_location(module_.node(loop_).location);
     const std::vector<ValueId> results = module_.node(loop_).outputs;
     for (const auto& [carried, finals] : states_) {
-      const Split& split = *split_of(before.args[ports.captured + carried]);
+      const Split& split = *inside_.split_of(before.args[ports.captured + carried]);
       SCANLOOM_CHECK_OK(join(builder, results[carried], finals,
-                             split.axis(rank_of(before.args[ports.captured + carried]))));
+                             split.axis(inside_.rank_of(before.args[ports.captured + carried]))));
     }
     for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
       const ValueId row = before.yields[ports.first_stacked_yield() + i];
-      if (split_of(row) == nullptr) continue;
+      if (inside_.split_of(row) == nullptr) continue;
       const ValueId stack = results[results.size() - ports.stacked.size() + i];
       SCANLOOM_CHECK_OK(split_stack(builder, i, row, stack));
     }
@@ -288,11 +307,12 @@ class Splitter {
   /// Stacks the parts instead of the row.
   Expected<void> split_stack(ir::Builder& builder, std::size_t i, ValueId row, ValueId stack) {
     const ir::StackedPort port = module_.node(loop_).loop->stacked[i];
-    const Split& split = *split_of(row);
-    const int in_row = split.axis(rank_of(row)), axis = in_row + (port.axis <= in_row ? 1 : 0);
+    const Split& split = *inside_.split_of(row);
+    const int in_row = split.axis(inside_.rank_of(row)),
+              axis = in_row + (port.axis <= in_row ? 1 : 0);
     ir::Type type = module_.value(stack).type;
     type.dims[static_cast<std::size_t>(axis)] = split.part;
-    const Parts& rows = parts_[row];
+    const Parts& rows = inside_.parts_of(row);
     const std::vector<ir::StackedPort> ports(rows.size(), port);
     const std::vector<ir::Type> types(rows.size(), type);
     kept_.stacked[i] = false;
@@ -317,11 +337,9 @@ class Splitter {
   Module& module_;
   const NodeId loop_;
   const RegionId region_, body_;
-  const std::map<ValueId, Split> splits_;
+  PartsOfBody inside_;
   ir::ValueMap& outside_;
   KeptPorts kept_;
-  std::map<ValueId, Parts> parts_;
-  std::map<ValueId, ValueId> now_;
   std::vector<State> states_;
 };
 
@@ -330,9 +348,9 @@ class Splitter {
 Expected<Change> scalarize_states(ir::Module& module) {
   std::optional<Error> error;
   const Change change = sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
-    auto splits = values_in_parts(module, loop);
+    const auto splits = values_in_parts(module, loop);
     if (splits.empty() || error) return Change{};
-    if (auto split = Splitter(module, loop, std::move(splits), map).run(); !split)
+    if (auto split = Splitter(module, loop, splits, map).run(); !split)
       error = std::move(split).error();
     return Change{.changed = true};
   });
