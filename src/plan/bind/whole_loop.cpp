@@ -175,7 +175,7 @@ class WholeLoopSource {
     for (std::size_t i = 0; i < ports_.stacked.size(); ++i) {
       const ir::ValueId output = node_.outputs[ports_.carried + i];
       const tensor::Type& row = ctx_.values.type(body_.yields[ports_.first_stacked_yield() + i]);
-      if (!has_known_rows(ctx_, loop_, i)) {
+      if (!has_known_rows(ctx_, loop_.node, loop_.trip_count, i)) {
         if (!has_open_rows(ctx_, node_, i)) return "rows have no place of their own";
         source_.stacked.push_back(lanes_of_row(row, 1));
         continue;
