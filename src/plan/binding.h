@@ -109,7 +109,7 @@ struct BoundCall {
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
   bool is_random = false;         ///< draws from the Call's draws, which belong to the run
-  std::vector<Refusal> refusals;  ///< by faster kernels, for `explain`
+  std::vector<Refusal> refusals;  ///< why kernels declined what the reference runs
   bool is_copy = false;           ///< copies the operand to the result, whatever `node` is
   PipelinedRows pipelined;
 

@@ -87,6 +87,7 @@ class KernelChoice {
   }
 
   bool emit_first_that_takes() {
+    refusals_.clear();
     return std::ranges::any_of(kernels_, [&](kernels::KernelId candidate) {
       const kernels::KernelDef& def = kernels::kernel(candidate);
       if (leaves_out_ && !def.leaves_out_unread) place_all();
@@ -125,7 +126,6 @@ class KernelChoice {
     call.run = prepared.run != nullptr ? prepared.run : def.run;
     call.kernel = candidate;
     call.prepared = std::move(prepared.state);
-    call.refusals = std::move(refusals_);
     ctx_.builder.emit_call(std::move(call), inputs, outputs_);
     return std::nullopt;
   }
