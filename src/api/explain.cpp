@@ -241,6 +241,8 @@ std::string Session::Impl::explain() const {
           if (loop.node != id) continue;
           text += row("strategy", plan::describe_strategy(*entry->binding, loop) + " (" +
                                       steps_text(loop.trip_count, last_steps(*entry, i)) + ")");
+          for (const std::string& call : plan::describe_plain_calls(*entry->binding, loop))
+            text += row("plain", call);
           text += row("cost", cost_text(*entry, i));
           known = true;
         }

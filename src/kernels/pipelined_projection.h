@@ -2,7 +2,7 @@
 // step and could be computed before the loop; the products with the state have one row each and are
 // computed in every step. Here the steps compute the input product too, some steps ahead, while the
 // state's weights stream in (pipelined_tile.h). Its rows keep their place in memory and their bits.
-// Used by plan/bind/bind_pipelined_projection.cpp.
+// Used by plan/bind/pipelined_projection.cpp.
 #pragma once
 
 #include <cstdint>

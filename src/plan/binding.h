@@ -93,12 +93,12 @@ class CallKernel {
 };
 
 /// The part of another product that a step's product also computes
-/// (bind/pipelined_projection.h). Its operands follow the product's own two, and its rows are the
-/// second result.
+/// (bind/pipelined_projection.h). Its operands follow the call's own inputs and results.
 struct PipelinedRows {
   double products = 0;  ///< multiplications; 0: no such part
   std::int64_t bytes = 0;
   ir::NodeId node;  ///< the other product
+  std::uint16_t inputs = 0, outputs = 0;
 };
 
 struct BoundCall {
@@ -110,9 +110,15 @@ struct BoundCall {
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
   bool is_random = false;         ///< draws from the Call's draws, which belong to the run
-  std::vector<Refusal> refusals;  ///< by faster kernels, for `explain`
+  std::vector<Refusal> refusals;  ///< why kernels declined what the reference runs
   bool is_copy = false;           ///< copies the operand to the result, whatever `node` is
   PipelinedRows pipelined;
+
+  /// Whether an operand, counted from the first input, belongs to the call's own computation.
+  [[nodiscard]] bool is_own(std::size_t operand) const {
+    const std::size_t at = operand < inputs ? operand : operand - inputs;
+    return operand < inputs ? at + pipelined.inputs < inputs : at + pipelined.outputs < outputs;
+  }
 };
 
 /// The inputs of a call whose values, not only their sizes, determine sizes of its results. Bits

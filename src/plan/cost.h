@@ -24,10 +24,6 @@ inline constexpr const char* kFewSteps = "too few steps to repay compilation";
 
 /// Maximum operations of a body that is compiled as a whole loop.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
-/// Maximum states of several lanes in one function, per machine register. With twice as many states
-/// as registers, each step spills and reloads half of them. With hundreds, register allocation
-/// takes LLVM seconds, and the result is slower than keeping states in memory.
-inline constexpr std::size_t kMaxStatesOfRegister = 2;
 
 /// Returns the estimated time to compile a whole loop, including loading the compiler library.
 /// Measurements agree within a factor of 3 over 50 to 2000 operations, 1 to 64 states and 1 to 1000

@@ -120,6 +120,14 @@ bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   return code && code->has_value();
 }
 
+/// Whether machine code takes the steps, so that its calls need not be those of the list.
+bool has_code_of_steps(const Binding& binding, const BoundLoop& loop) {
+  if (is_element_program(binding, loop)) return true;
+  if (binding.plan->options.compiler == nullptr) return false;
+  return code_around(binding, loop) != nullptr ||
+         has_code(*binding.plan, loop.per_step.code, describe_body(*binding.plan, binding, loop));
+}
+
 /// Returns the states that the code of a per-step compiled body keeps in its own memory.
 std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   std::set<SlotId> slots;
@@ -152,6 +160,23 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
       states.emplace_back("double-buffered, read through a pointer at the end");
   }
   return states;
+}
+
+std::vector<std::string> describe_plain_calls(const Binding& binding, const BoundLoop& loop) {
+  std::vector<std::string> found;
+  if (has_code_of_steps(binding, loop)) return found;
+  for (std::uint32_t at = loop.body, next = at; at + 1 < loop.exit; at = next) {
+    const Instruction& instruction = binding.code[at];
+    // Loops inside have lines of their own; both regions of branches belong to the step.
+    next = instruction.op == Op::loop_begin ? end_of_block(binding, at) : at + 1;
+    if (instruction.op != Op::call) continue;
+    const BoundCall& call = binding.calls[instruction.index];
+    if (call.refusals.empty()) continue;
+    std::string text = describe(*binding.plan, call.node);
+    for (const Refusal& refusal : call.refusals) text += "; " + refusal.reason;
+    found.push_back(std::move(text));
+  }
+  return found;
 }
 
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {

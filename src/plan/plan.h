@@ -101,6 +101,10 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 /// Returns a readable text for each carried value: where the loop keeps it between steps.
 std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop);
 
+/// Returns the calls of the loop's steps that the plain loops of their operators run, each with the
+/// reasons of the kernels that declined it. None if machine code takes the steps.
+std::vector<std::string> describe_plain_calls(const Binding& binding, const BoundLoop& loop);
+
 /// Returns how messages name the user's node.
 std::string describe(const Plan& plan, ir::NodeId node);
 /// Returns the count with its noun, pluralized: "1 node", "3 nodes".

@@ -97,7 +97,7 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
   const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
   const std::size_t updates = op == &ops::scatter_slice_op ? 1 : 2;
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-    if (call.pipelined.products > 0 && i >= 2 && i != call.inputs) continue;
+    if (!call.is_own(i)) continue;
     const bool picked = i == 0 && op != nullptr && picks(op);
     const bool updated = in_place && (i == 0 || i == call.inputs);
     const Spot& spot = spots[picked ? call.inputs : updated ? updates : i];

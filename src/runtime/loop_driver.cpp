@@ -44,18 +44,26 @@ Expected<bool> LoopDriver::begin(std::uint32_t index, Watch& watch) {
   return true;
 }
 
-Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_t step) {
+template <bool kIsNext>
+Expected<void> LoopDriver::set_slices(const plan::BoundLoop& loop, std::int64_t step) {
   for (const plan::BoundScanned& port : loop.scanned) {
     if (port.argument.is_object()) {
       SCANLOOM_CHECK_OK(parts_.objects.set_slice(port, step, loop.node));
     } else if (port.argument.is_dynamic()) {
+      // Not relative to the previous slice, which may have been moved: see first_slice.
       parts_.tensors.set_slice(port, step);
+    } else if constexpr (kIsNext) {
+      slot(port.argument.slot) += port.step_bytes;
     } else {
       SCANLOOM_TRY(std::byte* const first, parts_.tensors.first_slice(port, loop.node));
       slot(port.argument.slot) = first + step * port.step_bytes;
     }
   }
   return {};
+}
+
+Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_t step) {
+  return set_slices<false>(loop, step);
 }
 
 // The code that every step executes is one function, since a nested Expected costs a step of a
@@ -92,7 +100,7 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
     if (taken) return false;
   }
   if (state.step == state.room) SCANLOOM_CHECK_OK(parts_.rows.grow(index));
-  SCANLOOM_CHECK_OK(next_slices(loop, state.step));
+  SCANLOOM_CHECK_OK(set_slices<true>(loop, state.step));
   if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
   const bool is_profiled = parts_.progress.profile() != nullptr;
   if (is_profiled)
@@ -129,20 +137,6 @@ Expected<bool> LoopDriver::take_in_parallel(std::uint32_t index, Watch& watch) {
                parts_.parallel.take_rest(index, parts_.progress.seconds(), watch));
   if (taken) SCANLOOM_CHECK_OK(parts_.control.check_limit(index));
   return taken;
-}
-
-Expected<void> LoopDriver::next_slices(const plan::BoundLoop& loop, std::int64_t step) {
-  for (const plan::BoundScanned& port : loop.scanned) {
-    if (port.argument.is_object()) {
-      SCANLOOM_CHECK_OK(parts_.objects.set_slice(port, step, loop.node));
-    } else if (port.argument.is_dynamic()) {
-      // Not relative to the previous slice, which may have been moved: see first_slice.
-      parts_.tensors.set_slice(port, step);
-    } else {
-      slot(port.argument.slot) += port.step_bytes;
-    }
-  }
-  return {};
 }
 
 Expected<void> LoopDriver::finish(std::uint32_t index) {

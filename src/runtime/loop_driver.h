@@ -51,7 +51,7 @@ class LoopDriver {
   Expected<bool> end_step(std::uint32_t loop, Watch& watch);
   /// Produces the results of a loop after its last step.
   Expected<void> finish(std::uint32_t loop);
-  /// Sets the slices of a step.
+  /// Sets the slices of any step.
   Expected<void> begin_slices(const plan::BoundLoop& loop, std::int64_t step);
 
  private:
@@ -59,7 +59,9 @@ class LoopDriver {
   /// Begins the loop; returns whether any step runs.
   Expected<bool> begin(std::uint32_t loop, Watch& watch);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
-  Expected<void> next_slices(const plan::BoundLoop& loop, std::int64_t step);
+  /// Sets the slices of a step. `kIsNext`: those of the step before it are set.
+  template <bool kIsNext>
+  Expected<void> set_slices(const plan::BoundLoop& loop, std::int64_t step);
   /// After the first step, runs the remaining steps on several threads if that pays; returns
   /// whether it did.
   Expected<bool> take_in_parallel(std::uint32_t loop, Watch& watch);

@@ -156,6 +156,40 @@ TEST_F(Explain, StatesWhoseSizeOnlyTheRunKnowsHaveNoTwoBuffers) {
       testing::ElementsAre(HasSubstr("reserved at run time"), HasSubstr("double-buffered")));
 }
 
+// Half precision is widened by machine code, but no kernel multiplies it.
+constexpr const char* kHalf = R"(module {
+  graph(%0 "h": f16[1,8], %1 "xs": f16[5,1,8], %2 "w": f16[8,8]) {
+    %3 = loop captured(%2) carried(%0) scanned(%1 axis 0) : f16[1,8] {
+      body(%4: f16[8,8], %5: f16[1,8], %6: f16[1,8]) {
+        %7 = contract(%5, %4) {spec = "mk,kn->mn"} : f16[1,8] loc("node 'product'")
+        %8 = add(%7, %6) : f16[1,8]
+        yield %8
+      }
+    }
+    yield %3 "last"
+  }
+})";
+
+std::vector<std::string> plain_calls(const jit::Plugin* compiler) {
+  const Expected<ir::Module> module = ir::parse(kHalf, ops::find_op);
+  if (!module) throw std::runtime_error(module.error().message());
+  PlanOptions options;
+  options.compiler = compiler;
+  options.always_compile = true;
+  const std::vector<tensor::Shape> shapes{{1, 8}, {5, 1, 8}, {8, 8}};
+  const auto binding = plan::bind(make_plan(*module, options), shapes).value_or_throw();
+  return describe_plain_calls(*binding, binding->loops[0]);
+}
+
+TEST(ExplainCalls, ThoseThatKernelsDeclineGiveTheReason) {
+  EXPECT_THAT(plain_calls(nullptr),
+              testing::ElementsAre("node 'product'; contract: only f32, f64, i32 and u32"));
+}
+
+TEST_F(Explain, CallsThatMachineCodeReplacesAreNotListed) {
+  EXPECT_THAT(plain_calls(compiler_), testing::IsEmpty());
+}
+
 TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
   const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
   EXPECT_THAT(

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "ops/element_program.h"
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "passes/analysis/over_time.h"
@@ -25,12 +26,11 @@ using ir::ValueId;
 /// eight gated units each, which together need more, take 1.6 times as long in one loop.
 constexpr std::int64_t kRegisterBytes = 2048;
 
-/// Whether every node computes element by element, or is a view or a constant.
+/// Whether every node may be part of an element program, or is a constant.
 bool is_pointwise(const Module& module, ir::RegionId body) {
   return std::ranges::all_of(module.region(body).nodes, [&](NodeId id) {
     const ir::OpDef* op = module.node(id).op;
-    return op == &ir::constant_op || op->access == ir::Access::pointwise ||
-           op->access == ir::Access::view;
+    return op == &ir::constant_op || ops::joins_element_program(*op);
   });
 }
 
@@ -71,16 +71,13 @@ Dim elements_of(Module& module, const Type& type) {
 
 std::optional<Dim> lanes_of(Module& module, ir::RegionId body) {
   if (!is_pointwise(module, body)) return std::nullopt;
-  Dim lanes = 1;
+  ops::EqualLanes<Dim> lanes;
   for (const ValueId value : values_of(module, body)) {
     const NodeId producer = module.value(value).producer;
     if (producer.valid() && module.node(producer).op == &ir::constant_op) continue;
-    const Dim elements = elements_of(module, module.value(value).type);
-    if (elements == Dim(1) || elements == lanes) continue;
-    if (lanes != Dim(1)) return std::nullopt;
-    lanes = elements;
+    if (!lanes.add(elements_of(module, module.value(value).type))) return std::nullopt;
   }
-  return lanes;
+  return lanes.lanes();
 }
 
 bool is_function(const Module& module, NodeId id) {

@@ -14,7 +14,7 @@ std::vector<ir::ValueId> values_of(const ir::Module& module, ir::RegionId body);
 /// Returns the number of elements of a tensor of that type.
 ir::Dim elements_of(ir::Module& module, const ir::Type& type);
 /// Returns the number of elements of the values that have more than one, if it is the same for all
-/// of them. nullopt: it is not, so the body is no element program (plan/bind/bind_whole_loop.cpp).
+/// of them. nullopt: it is not, so the body is no element program (ops/element_program.h).
 std::optional<ir::Dim> lanes_of(ir::Module& module, ir::RegionId body);
 
 /// Whether the node computes a function such as exp, element by element.

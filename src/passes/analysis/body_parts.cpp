@@ -5,6 +5,7 @@
 #include <set>
 
 #include "opmath/reduction.h"
+#include "ops/element_program.h"
 #include "ops/ops.h"
 #include "passes/analysis/row_reads.h"
 #include "passes/rewrite/rewriter.h"
@@ -22,9 +23,9 @@ using Splits = std::map<ValueId, Split>;
 
 /// The maximum number of parts along an axis.
 constexpr std::int64_t kMaxParts = 32;
-/// The maximum number of states, so that one function holds them on every machine:
-/// kMaxStatesOfRegister (plan/cost.h) in each of 16 registers; some machines have 32.
-constexpr std::int64_t kMaxStates = 32;
+/// The maximum number of states, so that one function holds them on every machine.
+constexpr auto kMaxStates =
+    static_cast<std::int64_t>(ops::kMaxStatesOfRegister * ops::kMinVectorRegisters);
 /// Longer axes are skipped.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 16;
 /// The maximum number of added nodes for each removed node that moves elements.

@@ -5,8 +5,8 @@
 //
 // Levels show that loops do not depend on each other: a node's level is the highest of its
 // operands, a loop's is one more, so loops of the same level cannot reach each other. Loops are
-// merged only if their bodies become machine code in the same way (plan/bind/bind_whole_loop.cpp:
-// one element program over equal lanes; plan/bind/bind_body.cpp: anything else that is not too
+// merged only if their bodies become machine code in the same way (plan/bind/whole_loop.cpp: one
+// element program over equal lanes; plan/bind/body_legality.cpp: anything else that is not too
 // large); otherwise one would slow down the other.
 #include <algorithm>
 #include <compare>

@@ -1,6 +1,6 @@
 // Replaces a state that steps take apart and put together again by a state per part: the delays of
 // a cascade of filters, the coordinates of an equation. Without the slices and concats the body is
-// one element program, whose states stay in registers (plan/bind/bind_whole_loop.cpp). Scanned
+// one element program, whose states stay in registers (plan/bind/whole_loop.cpp). Scanned
 // slices and captured values are cut before the loop, where that is a view; final values and rows
 // are put together after it.
 //

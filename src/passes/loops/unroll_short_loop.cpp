@@ -4,8 +4,8 @@
 // region.
 //
 // Several steps are copied only if their loop would never become machine code: that takes many more
-// steps than kMaxSteps (plan/cost.h). Inside another loop they may have more nodes, since a body
-// without loops can be compiled as a whole; outside, each node is a call.
+// steps (kMinStepsToCompile of plan/cost.h) than kMaxSteps. Inside another loop they may have more
+// nodes, since a body without loops can be compiled as a whole; outside, each node is a call.
 #include <algorithm>
 
 #include "ir/scan_window.h"

@@ -1,7 +1,7 @@
 // Replaces a branch whose regions are small and cannot fail by both of them and an element-wise
-// choice: a body without branches can become machine code (plan/bind/bind_body.cpp). Only within
-// loops, where that matters, and only for small values. It runs after the passes that make regions
-// smaller and after simplify_ports, which finds results that are the same in both regions.
+// choice: a body without branches can become machine code (plan/bind/body_legality.cpp). Only
+// within loops, where that matters, and only for small values. It runs after the passes that make
+// regions smaller and after simplify_ports, which finds results that are the same in both regions.
 #include <algorithm>
 #include <utility>
 

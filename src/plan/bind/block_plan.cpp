@@ -75,7 +75,7 @@ class Finder {
     for (std::size_t i = 0; i < nodes.size(); ++i) position_[nodes[i].index] = i;
   }
 
-  /// Returns the loop's rows that are computed in blocks; without ports if there are none.
+  /// Returns the plan of the loop; without ports if nothing is bound with it.
   [[nodiscard]] BlockPlan plan_of(ir::NodeId loop) const {
     const ir::Node& node = module_.node(loop);
     BlockPlan plan;
@@ -83,10 +83,13 @@ class Finder {
     bool makes_next = false;  // the steps of a block make rows of the next one
     for (std::size_t i = 0; i < node.loop->scanned.size(); ++i) {
       std::optional<RowMakers> makers = row_makers(loop, i);
-      if (!makers) continue;
-      const RowsOf& scanned = makers->made[0];
-      const std::int64_t rows = type(scanned.value).shape()[scanned.axis];
-      if (!plan.ports.empty() && plan.rows != rows) continue;
+      const std::int64_t rows =
+          makers ? type(makers->made[0].value).shape()[makers->made[0].axis] : 0;
+      if (!makers || (!plan.ports.empty() && plan.rows != rows)) {
+        if (auto projection = makers_of_projection(loop, i))
+          plan.whole.push_back(*std::move(projection));
+        continue;
+      }
       plan.rows = rows;
       bytes = saturating_sum(bytes, makers->row_bytes);
       const bool pipelined = is_pipelining_likely(loop, *makers);
@@ -220,6 +223,19 @@ class Finder {
     return makers;
   }
 
+  /// Returns the nodes of a projection that steps are likely to compute.
+  [[nodiscard]] std::optional<RowMakers> makers_of_projection(ir::NodeId loop,
+                                                              std::size_t port) const {
+    const ir::Node& node = module_.node(loop);
+    const ir::ValueId scanned = node.inputs[node.loop->first_scanned_input() + port];
+    if (node.loop->scanned[port].part != 1 || !is_made_for(scanned, 1)) return std::nullopt;
+    const auto projection = projection_of(module_, inference_, scanned);
+    if (!projection || !is_made_for(projection->rows, 1)) return std::nullopt;
+    RowMakers makers{.port = port, .nodes = {projection->product}};
+    if (projection->sum.valid()) makers.nodes.push_back(projection->sum);
+    return is_pipelining_likely(loop, makers) ? std::optional(std::move(makers)) : std::nullopt;
+  }
+
   void add_size(const RowsOf& made, RowMakers& makers) const {
     const ir::OpDef* const op = module_.node(module_.value(made.value).producer).op;
     if (op->view != nullptr) return;
@@ -299,7 +315,7 @@ std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
         parallel_steps(module, id, inference, uses))
       continue;
     BlockPlan plan = finder.plan_of(id);
-    if (!plan.ports.empty()) plans.emplace(id.index, std::move(plan));
+    if (!plan.is_empty()) plans.emplace(id.index, std::move(plan));
   }
   return plans;
 }

@@ -30,18 +30,23 @@ struct RowMakers {
   std::int64_t min_steps = 1;     ///< of a block
 };
 
-/// All such ports of one loop.
+/// The scanned rows of one loop whose nodes are bound with the loop.
 struct BlockPlan {
   std::int64_t rows = 0, steps = 0;  ///< in total, per block
-  std::vector<RowMakers> ports;
+  std::vector<RowMakers> ports;      ///< computed in blocks
+  /// Not computed row by row, but for all steps before the loop, by a projection that its steps may
+  /// compute instead (pipelined_projection.h).
+  std::vector<RowMakers> whole;
+
+  [[nodiscard]] bool is_empty() const { return ports.empty() && whole.empty(); }
 };
 
 /// Returns ir::count_uses without nodes of the top region that only ask for known sizes.
 std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
                                             const ir::Inference& inference);
 
-/// Returns the plans of the top region's loops that scan such values, by NodeId. The values must
-/// have known sizes. `uses` comes from uses_of_elements.
+/// Returns the plans of the top region's loops that have any, by NodeId. The values must have known
+/// sizes. `uses` comes from uses_of_elements.
 std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
                                                const ir::Inference& inference,
                                                const std::vector<std::uint32_t>& uses);

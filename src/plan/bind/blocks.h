@@ -9,13 +9,17 @@
 
 namespace scanloom::plan {
 
-/// Marks nodes whose results are computed in blocks, to be bound with the loop that scans them.
+/// Marks nodes that are bound with the loop that scans their results, such as those that compute
+/// rows in blocks.
 void plan_blocks(BindContext& ctx);
 
-/// Binds the nodes that compute rows of the loop in blocks, if any, and sets loop.blocks. Returns
-/// their instructions. If one of their inputs has no known memory yet, the nodes are bound like all
-/// others. Errors: those of the nodes.
-Expected<BlockCode> bind_blocks(BindContext& ctx, ir::NodeId id, BoundLoop& loop);
+/// Returns which rows are computed with the loop, and sets the counts and ports of loop.blocks. If
+/// an input of the nodes has no known memory, nothing is computed in blocks. Emits nothing.
+BlockPlan take_block_plan(BindContext& ctx, ir::NodeId id, BoundLoop& loop);
+
+/// Binds the nodes of the plan and sets the rest of loop.blocks. Returns the instructions of a
+/// block. Errors: those of the nodes.
+Expected<BlockCode> bind_blocks(BindContext& ctx, const BlockPlan& plan, BoundLoop& loop);
 
 /// Appends these instructions after the loop's.
 void append_blocks(BindContext& ctx, const BlockCode& block, BoundLoop& loop);

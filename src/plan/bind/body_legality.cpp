@@ -144,10 +144,9 @@ class BodyCheck {
   }
 
   void add_call(const BoundCall& call) {
-    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-      const bool own = call.pipelined.products == 0 || i < 2 || i == call.inputs;
-      (own ? spots : spots_in_parts).push_back(binding_.operands[call.first_operand + i]);
-    }
+    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
+      (call.is_own(i) ? spots : spots_in_parts)
+          .push_back(binding_.operands[call.first_operand + i]);
   }
 
   std::optional<Refusal> add_alias(const Alias& alias) {

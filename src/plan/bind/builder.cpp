@@ -13,6 +13,17 @@ namespace {
 /// Nodes outside loops that touch at least this many elements take long enough to poll.
 constexpr std::int64_t kMinElementsToPoll = 1 << 15;
 
+/// Returns the elements of the operands that the call touches for its own results.
+std::int64_t own_elements(const Binding& binding, const BoundCall& call) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+    const Spot& spot = binding.operands[call.first_operand + i];
+    if (call.is_own(i) && spot.present())
+      elements += binding.layouts[static_cast<std::size_t>(spot.layout)].dims.elements();
+  }
+  return elements;
+}
+
 }  // namespace
 
 void Location::add_buffers(const std::vector<BufferId>& more) {
@@ -27,24 +38,33 @@ std::vector<Spot> spots_of(const std::vector<Location>& locations) {
   return spots;
 }
 
-std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const Spot> spots) {
+BoundCall call_of_node(const ir::Node& node, ir::NodeId id) {
+  BoundCall call;
+  call.attrs = node.attrs.data();
+  call.node = id;
+  call.is_random = node.op->effects == ir::Effects::random;
+  return call;
+}
+
+tensor::Operand operand_of(const Layout& layout, DType dtype, std::int64_t offset) {
   // Kernels only ask whether an operand is there; its address is not known before a run.
   static std::byte* const kThere = nullptr;
+  return {const_cast<std::byte**>(&kThere),
+          offset,
+          layout.dims.data(),
+          layout.strides.data(),
+          layout.dims.rank(),
+          dtype,
+          layout.contiguous};
+}
+
+std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const Spot> spots) {
   std::vector<tensor::Operand> operands;
-  for (const Spot& spot : spots) {
-    tensor::Operand operand;
-    if (spot.present()) {
-      const Layout& shape = binding.layouts[static_cast<std::size_t>(spot.layout)];
-      operand = {const_cast<std::byte**>(&kThere),
-                 spot.offset,
-                 shape.dims.data(),
-                 shape.strides.data(),
-                 shape.dims.rank(),
-                 spot.dtype,
-                 shape.contiguous};
-    }
-    operands.push_back(operand);
-  }
+  for (const Spot& spot : spots)
+    operands.push_back(spot.present()
+                           ? operand_of(binding.layouts[static_cast<std::size_t>(spot.layout)],
+                                        spot.dtype, spot.offset)
+                           : tensor::Operand());
   return operands;
 }
 
@@ -141,7 +161,6 @@ std::uint32_t BindingBuilder::emit(Op op, std::uint32_t index) {
 std::uint32_t BindingBuilder::emit_call(BoundCall call, const std::vector<Location>& inputs,
                                         const std::vector<Location>& outputs) {
   const auto index = static_cast<std::uint32_t>(out_->calls.size());
-  std::int64_t elements = 0;
   {
     InstructionScope instruction(*this, Op::call, index);
     call.first_operand = instruction.operands(inputs, outputs);
@@ -149,14 +168,12 @@ std::uint32_t BindingBuilder::emit_call(BoundCall call, const std::vector<Locati
     call.outputs = static_cast<std::uint16_t>(outputs.size());
     out_->calls.push_back(std::move(call));
   }
-  for (const std::vector<Location>* list : {&inputs, &outputs})
-    for (const Location& location : *list)
-      if (location.spot.present()) elements += layout(location.spot).dims.elements();
+  const BoundCall& emitted = out_->calls[index];
   if (loop_depth_ > 0) {
-    const double nanoseconds = max_nanoseconds(*out_, out_->calls[index]);
+    const double nanoseconds = max_nanoseconds(*out_, emitted);
     if (nanoseconds >= kMinChargeOfCall) emit_charge(nanoseconds);
-  } else if (elements >= kMinElementsToPoll) {
-    emit(Op::poll, out_->calls[index].node.index);
+  } else if (own_elements(*out_, emitted) >= kMinElementsToPoll) {
+    emit(Op::poll, emitted.node.index);
   }
   return index;
 }

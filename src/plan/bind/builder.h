@@ -29,6 +29,9 @@ struct Location {
   void add_buffers(const std::vector<BufferId>& more);
 };
 
+/// Returns a call of the node. The caller chooses what runs it.
+BoundCall call_of_node(const ir::Node& node, ir::NodeId id);
+
 std::vector<Spot> spots_of(const std::vector<Location>& locations);
 
 /// Returns the size of one element in bytes.
@@ -39,6 +42,9 @@ inline bool is_static_tensor(const Spot& spot) {
   return spot.present() && !spot.is_dynamic() && !spot.is_object();
 }
 
+/// Returns an operand for asking kernels whether they accept it. Its address is not known yet.
+/// Refers to the layout.
+tensor::Operand operand_of(const Layout& layout, DType dtype, std::int64_t offset = 0);
 /// Returns operands for asking kernels whether they accept them. Addresses are not known yet.
 std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const Spot> spots);
 /// Returns the data of constant operands, null for the others. Sets `of_plan`: whether the plan

@@ -16,6 +16,8 @@
 
 namespace scanloom::plan {
 
+class ProjectionPipeline;
+
 /// A region that is being bound.
 struct RegionFrame {
   enum class Kind : std::uint8_t { top, loop_body, then_region, else_region, only_region };
@@ -53,7 +55,9 @@ struct BindContext {
   std::vector<RegionFrame> frames;                 ///< outermost first
   std::vector<std::uint32_t> uses_of_elements;     ///< by ValueId, see block_plan.h
   std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops not bound yet
-  std::vector<bool> is_made_in_blocks;             ///< by NodeId: bound with the loop that reads it
+  std::vector<bool> is_bound_with_loop;            ///< by NodeId: with the loop that reads it
+  /// Of the outermost loop being bound; null if its steps compute no projection.
+  std::shared_ptr<ProjectionPipeline> pipeline;
   const MayGoOn& may_go_on;
   std::optional<Error> stopped;  ///< error of may_go_on while compiling
 };

@@ -1,5 +1,8 @@
 #include "plan/bind/loop_ports.h"
 
+#include <algorithm>
+
+#include "ir/known_integer.h"
 #include "ir/scan_window.h"
 #include "plan/bind/copies.h"
 #include "plan/bind/objects.h"
@@ -100,9 +103,10 @@ void lay_out_dynamic(const tensor::Type& slice, const ir::ScannedPort& port, Por
   slices.slice = Layout{dims, tensor::contiguous_strides(dims)};
 }
 
-/// Lays out slices of a value of known sizes, read through a moving slot.
-void lay_out_static(const Layout& whole, const ir::ScannedPort& port, const BoundBlocks& blocks,
-                    bool in_blocks, PortSlices& slices) {
+}  // namespace
+
+SliceWalk walk_over(const Layout& whole, const ir::ScannedPort& port, const BoundBlocks& blocks,
+                    bool in_blocks, DType dtype) {
   const int axis = static_cast<int>(port.axis);
   const std::int64_t stride = whole.strides[axis];
   tensor::Shape dims = whole.dims, strides = whole.strides;
@@ -115,13 +119,27 @@ void lay_out_static(const Layout& whole, const ir::ScannedPort& port, const Boun
   const std::int64_t first_of_block = port.stride < 0 ? blocks.steps - 1 : 0;
   const std::int64_t first =
       in_blocks ? first_of_block : ir::scan_window(port, whole.dims[axis]).first;
-  const std::int64_t bytes = bytes_of(slices.from.spot.dtype);
-  slices.first_bytes = first * stride * bytes;
-  slices.step_bytes = port.stride * stride * bytes;
-  slices.slice = Layout{dims, strides};
+  const std::int64_t bytes = bytes_of(dtype);
+  return {.slice = Layout{dims, strides, tensor::is_contiguous(dims.dims(), strides.dims())},
+          .first_bytes = first * stride * bytes,
+          .step_bytes = port.stride * stride * bytes};
 }
 
-}  // namespace
+std::int64_t known_trip_count(const BindContext& ctx, ir::NodeId loop) {
+  const ir::Node& node = ctx.module.node(loop);
+  const ir::LoopPorts& ports = *node.loop;
+  if (ports.has_trip_count) {
+    const auto count = ir::known_integer(ctx.inference, node.inputs[0]);
+    return count && *count < ir::kEndlessTripCount ? std::max<std::int64_t>(*count, 0) : -1;
+  }
+  if (ports.scanned.empty()) return -1;
+  // The slices are all that is walked; those of other ports are checked against the first.
+  const tensor::Type& outer = ctx.values.type(node.inputs[ports.first_scanned_input()]);
+  const int axis = static_cast<int>(ports.scanned[0].axis);
+  return outer.is_static() && axis < outer.rank()
+             ? ir::scan_window(ports.scanned[0], outer.shape()[axis]).count
+             : -1;
+}
 
 bool sizes_fit(const BindContext& ctx, const ir::Node& loop, std::uint32_t carried) {
   const ir::Region& body = ctx.module.region(loop.regions[0]);
@@ -178,7 +196,11 @@ Expected<std::vector<PortSlices>> slices_of_ports(BindContext& ctx, ir::NodeId i
       const Layout& whole = ctx.builder.layout(slices.from.spot);
       SCANLOOM_CHECK_OK(check_slices(ctx, loop, i, whole.dims));
       const bool in_blocks = !loop.blocks.ports.empty() && loop.blocks.ports[i];
-      lay_out_static(whole, ports.scanned[i], loop.blocks, in_blocks, slices);
+      const SliceWalk walk =
+          walk_over(whole, ports.scanned[i], loop.blocks, in_blocks, slices.from.spot.dtype);
+      slices.slice = walk.slice;
+      slices.first_bytes = walk.first_bytes;
+      slices.step_bytes = walk.step_bytes;
     }
     all.push_back(std::move(slices));
   }

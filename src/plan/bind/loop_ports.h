@@ -10,6 +10,16 @@
 
 namespace scanloom::plan {
 
+/// How steps walk over the slices of a tensor of known sizes.
+struct SliceWalk {
+  Layout slice;
+  std::int64_t first_bytes = 0, step_bytes = 0;
+};
+
+/// `in_blocks`: the tensor holds one block of rows.
+[[nodiscard]] SliceWalk walk_over(const Layout& whole, const ir::ScannedPort& port,
+                                  const BoundBlocks& blocks, bool in_blocks, DType dtype);
+
 /// The slices of one scanned port, as far as binding knows them.
 struct PortSlices {
   Location from;
@@ -18,6 +28,9 @@ struct PortSlices {
   std::optional<Layout> slice;
   std::int64_t first_bytes = 0, step_bytes = 0;
 };
+
+/// Returns the number of steps as far as the sizes of the inputs determine it; -1: they do not.
+[[nodiscard]] std::int64_t known_trip_count(const BindContext& ctx, ir::NodeId loop);
 
 /// Whether a carried value is known to enter and leave a step with the same sizes, if required.
 [[nodiscard]] bool sizes_fit(const BindContext& ctx, const ir::Node& loop, std::uint32_t carried);

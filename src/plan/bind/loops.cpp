@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/known_integer.h"
-#include "ir/scan_window.h"
 #include "plan/bind/blocks.h"
 #include "plan/bind/body_legality.h"
 #include "plan/bind/branches.h"
@@ -25,20 +23,12 @@ Expected<BoundLoop> bind_controls(BindContext& ctx, ir::NodeId id) {
   const ir::LoopPorts& ports = *node.loop;
   BoundLoop loop;
   loop.node = id;
-  loop.has_trip_count = ports.has_trip_count;
+  // Without a trip count there is a step per slice.
+  loop.has_trip_count = ports.has_trip_count || !ports.scanned.empty();
+  loop.trip_count = known_trip_count(ctx, id);
   if (ports.has_trip_count) {
     SCANLOOM_TRY(const Location trip, control_operand(ctx, id, node.inputs[0], "trip count"));
     loop.trip_operand = trip.spot;
-    const auto count = ir::known_integer(ctx.inference, node.inputs[0]);
-    if (count && *count < ir::kEndlessTripCount)
-      loop.trip_count = std::max<std::int64_t>(*count, 0);
-  } else if (!ports.scanned.empty()) {
-    // Without a trip count the slices are all that is walked; the others are checked against it.
-    const tensor::Type& outer = ctx.values.type(node.inputs[ports.first_scanned_input()]);
-    const int axis = static_cast<int>(ports.scanned[0].axis);
-    loop.has_trip_count = true;
-    if (outer.is_static() && axis < outer.rank())
-      loop.trip_count = ir::scan_window(ports.scanned[0], outer.shape()[axis]).count;
   }
   if (ports.has_condition) {
     const ir::ValueId input = node.inputs[std::size_t{ports.has_trip_count}];
@@ -161,8 +151,12 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
 Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
   SCANLOOM_TRY(BoundLoop loop, bind_controls(ctx, id));
   if (ctx.plan->options.compiler != nullptr) loop.stepped = count_of(ctx, id);
-  SCANLOOM_TRY(const BlockCode blocks, bind_blocks(ctx, id, loop));
+  const BlockPlan block_plan = take_block_plan(ctx, id, loop);
   std::optional<InPlaceStates> in_place = in_place_states(ctx.module, id, ctx.inference);
+  const ir::RegionId body = ctx.module.node(id).regions[0];
+  const std::vector<ir::NodeId>& nodes = in_place ? in_place->order : ctx.module.region(body).nodes;
+  if (!block_plan.is_empty()) ctx.pipeline = pipeline_of(ctx, loop, nodes);
+  SCANLOOM_TRY(const BlockCode blocks, bind_blocks(ctx, block_plan, loop));
   const std::vector<Location> initial = straight_states(ctx, id, in_place);
   bind_captured(ctx, id);
   SCANLOOM_TRY(const std::vector<PortSlices> slices, slices_of_ports(ctx, id, loop));
@@ -170,6 +164,7 @@ Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
   loop.whole = std::move(form.whole);
   loop.notes.strategy = std::move(form.strategy);
   loop.notes.why_not_whole_loop = std::move(form.refusal);
+  if (!block_plan.is_empty() && ctx.pipeline) ctx.pipeline->note(loop);
   if (loop.is_compiled_whole()) {
     emit_whole(ctx, std::move(loop), form.captured, initial, slices, blocks);
     return {};
@@ -177,7 +172,7 @@ Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
   const bool certain = loop.trip_count > 0 && !loop.condition.present();
   const std::uint32_t index =
       emit_begin(ctx, std::move(loop), form.captured, initial, in_place, slices, blocks);
-  push_region(ctx, {.region = ctx.module.node(id).regions[0],
+  push_region(ctx, {.region = body,
                     .kind = RegionFrame::Kind::loop_body,
                     .node = id,
                     .index = index,
@@ -212,7 +207,6 @@ Expected<void> finish_loop(BindContext& ctx, RegionFrame& frame) {
         instruction.use(ctx.builder.buffer_of(port.buffer_a));
         instruction.use(ctx.builder.buffer_of(port.buffer_b));
       }
-    if (!frame.trapped) pipeline_projection(ctx, instruction, loop);
     find_body_code(ctx, instruction, loop, frame.index);
   }
   loop.exit = ctx.builder.next();

@@ -8,6 +8,7 @@
 #include "plan/bind/bound_view.h"
 #include "plan/bind/copies.h"
 #include "plan/bind/dynamic.h"
+#include "plan/bind/pipelined_projection.h"
 
 namespace scanloom::plan {
 namespace {
@@ -36,14 +37,6 @@ void copy_overlapping(BindContext& ctx, const ir::Node& node, std::vector<Locati
     emit_copy(ctx.builder, input, copy, ctx.module.value(node.outputs[0]).producer);
     input = copy;
   }
-}
-
-BoundCall call_of_node(const ir::Node& node, ir::NodeId id) {
-  BoundCall call;
-  call.attrs = node.attrs.data();
-  call.node = id;
-  call.is_random = node.op->effects == ir::Effects::random;
-  return call;
 }
 
 /// Chooses the kernel of one node and emits its call.
@@ -94,6 +87,7 @@ class KernelChoice {
   }
 
   bool emit_first_that_takes() {
+    refusals_.clear();
     return std::ranges::any_of(kernels_, [&](kernels::KernelId candidate) {
       const kernels::KernelDef& def = kernels::kernel(candidate);
       if (leaves_out_ && !def.leaves_out_unread) place_all();
@@ -132,7 +126,6 @@ class KernelChoice {
     call.run = prepared.run != nullptr ? prepared.run : def.run;
     call.kernel = candidate;
     call.prepared = std::move(prepared.state);
-    call.refusals = std::move(refusals_);
     ctx_.builder.emit_call(std::move(call), inputs, outputs_);
     return std::nullopt;
   }
@@ -203,7 +196,10 @@ bool bind_view(BindContext& ctx, ir::NodeId id) {
   return true;
 }
 
-Expected<void> bind_kernel(BindContext& ctx, ir::NodeId id) { return KernelChoice(ctx, id).emit(); }
+Expected<void> bind_kernel(BindContext& ctx, ir::NodeId id) {
+  if (ctx.pipeline && ctx.pipeline->has(id)) return ctx.pipeline->bind(id);
+  return KernelChoice(ctx, id).emit();
+}
 
 Expected<void> bind_dynamic(BindContext& ctx, ir::NodeId id) {
   const ir::Node& node = ctx.module.node(id);

@@ -1,24 +1,18 @@
 #include "plan/bind/pipelined_projection.h"
 
 #include <algorithm>
+#include <span>
 
-#include "kernels/pipelined_projection.h"
 #include "ops/ops.h"
+#include "plan/bind/loop_ports.h"
 #include "plan/bind/parallel_steps.h"
-#include "plan/bind/projection.h"
 
 namespace scanloom::plan {
 namespace {
 
-/// The calls that compute all rows that a loop scans, by index in Binding::calls.
-struct ProjectionCalls {
-  std::uint32_t product = 0;
-  std::optional<std::uint32_t> sum;
-  const float* bias = nullptr;  ///< of the sum
-};
-
-/// A call in the form in which kernels are asked about it.
+/// A product in the form in which kernels are asked about it. Operands refer to the layouts.
 struct KernelQuestion {
+  std::vector<Layout> layouts;
   std::vector<tensor::Operand> inputs, outputs;
   std::vector<const void*> constants;
   std::span<const tensor::Attr> attrs;
@@ -33,228 +27,220 @@ struct KernelQuestion {
   }
 };
 
-void run_by(BoundCall& call, const kernels::PipelinedCall& with) {
-  call.run = with.run;
-  call.prepared = with.prepared;
-  call.pipelined.products = with.products;
-  call.pipelined.bytes = with.bytes;
+KernelQuestion question_of(const BindContext& ctx, ir::NodeId node,
+                           const std::vector<LaidOut>& inputs, const LaidOut& output) {
+  KernelQuestion asked{.attrs = ctx.module.node(node).attrs};
+  asked.layouts.reserve(inputs.size() + 1);
+  const auto operand = [&](const LaidOut& value) {
+    return operand_of(asked.layouts.emplace_back(value.layout), value.dtype);
+  };
+  bool of_plan = true;
+  for (const LaidOut& input : inputs) {
+    asked.inputs.push_back(operand(input));
+    asked.constants.push_back(input.constant);
+    of_plan &= input.constant == nullptr || input.of_plan;
+  }
+  asked.outputs.push_back(operand(output));
+  if (of_plan) asked.packs = &ctx.plan->packs;
+  return asked;
 }
 
-/// Pipelines the projections of one loop.
-class ProjectionPipeline {
- public:
-  ProjectionPipeline(BindContext& ctx, InstructionScope& end, BoundLoop& loop)
-      : ctx_(ctx),
-        end_(end),
-        loop_(loop),
-        node_(ctx.module.node(loop.node)),
-        binding_(ctx.builder.binding()) {}
-
-  /// Makes the steps compute the rows of that scanned port. Returns false if they cannot.
-  bool pipeline(std::size_t port) {
-    const auto projection = calls_of_port(port);
-    return projection && pipeline(port, *projection);
-  }
-
- private:
-  [[nodiscard]] std::span<const Spot> spots_of_call(const BoundCall& call) const {
-    return std::span<const Spot>(binding_.operands).subspan(call.first_operand);
-  }
-
-  /// Returns the calls of products that every step executes.
-  [[nodiscard]] std::vector<std::uint32_t> products_of_step() const {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t at = loop_.body; at < ctx_.builder.next(); at = end_of_block(binding_, at)) {
-      const Instruction& instruction = binding_.code[at];
-      if (instruction.op == Op::call &&
-          binding_.calls[instruction.index].kernel == kernels::KernelId::contract)
-        found.push_back(instruction.index);
+/// Returns the nodes that every step executes: those of the body, and those of the regions of
+/// branches that are known to be taken, in the order in which they are bound.
+std::vector<ir::NodeId> nodes_of_step(const BindContext& ctx, std::span<const ir::NodeId> body) {
+  std::vector<ir::NodeId> nodes;
+  std::vector<std::span<const ir::NodeId>> rest{body};
+  while (!rest.empty()) {
+    if (rest.back().empty()) {
+      rest.pop_back();
+      continue;
     }
-    return found;
+    const ir::NodeId id = rest.back().front();
+    rest.back() = rest.back().subspan(1);
+    const ir::Node& node = ctx.module.node(id);
+    if (ctx.inference.makes_constants(node)) continue;
+    nodes.push_back(id);
+    if (const int taken = ctx.inference.taken_branch[id.index];
+        node.op == &ir::branch_op && taken >= 0)
+      rest.emplace_back(ctx.module.region(node.regions[static_cast<std::size_t>(taken)]).nodes);
   }
+  return nodes;
+}
 
-  /// Returns the call that was bound for a node, if that kernel runs it.
-  [[nodiscard]] std::optional<std::uint32_t> call_of(ir::NodeId node,
-                                                     kernels::KernelId kernel) const {
-    for (std::size_t call = binding_.calls.size(); call-- > 0;)
-      if (const BoundCall& bound = binding_.calls[call];
-          bound.node == node && !bound.is_copy && bound.kernel == kernel)
-        return static_cast<std::uint32_t>(call);
-    return std::nullopt;
-  }
+LaidOut contiguous_result(const BindContext& ctx, ir::ValueId value) {
+  const tensor::Type& type = ctx.values.type(value);
+  const tensor::Shape dims = type.shape();
+  return {.layout = {dims, tensor::contiguous_strides(dims), true}, .dtype = type.dtype};
+}
 
-  /// Whether the value is made before all loops, for one reader.
-  [[nodiscard]] bool is_made_for_one(ir::ValueId value) const {
-    const ir::NodeId producer = ctx_.module.value(value).producer;
-    return ctx_.module.node(producer).parent == ctx_.module.top() &&
-           ctx_.uses_of_elements[value.index] == 1;
-  }
+/// Returns the rows that a block's product reads, if other nodes computed them for all steps.
+const BlockInput* input_of_block(const BoundLoop& loop, const std::vector<Location>& operands) {
+  for (const BlockInput& input : loop.blocks.inputs)
+    for (const Location& operand : operands)
+      if (operand.spot.slot == input.slot && operand.spot.offset == 0) return &input;
+  return nullptr;
+}
 
-  /// Returns the data of a constant with one element per column of the rows; otherwise null.
-  const float* bias_of(ir::ValueId value, ir::ValueId rows) {
-    if (!ctx_.values.is_static(value) || ctx_.values.is_object(value)) return nullptr;
-    const Spot spot = ctx_.values.at(value).spot;
-    if (!is_static_tensor(spot) || spot.dtype != DType::f32) return nullptr;
-    const std::byte* data = binding_.slots[static_cast<std::size_t>(spot.slot)].constant;
-    const Layout& layout = ctx_.builder.layout(spot);
-    const tensor::Shape dims = layout.dims, all = ctx_.values.type(rows).shape();
-    const bool fits = data != nullptr && layout.contiguous && dims.rank() > 0 &&
-                      dims.elements() == all[all.rank() - 1] &&
-                      dims[dims.rank() - 1] == dims.elements();
-    return fits ? reinterpret_cast<const float*>(data + spot.offset) : nullptr;
-  }
-
-  /// The calls of a projection, where its results are for the loop alone.
-  std::optional<ProjectionCalls> calls_of(const Projection& nodes, ir::ValueId rows) {
-    const auto product = call_of(nodes.product, kernels::KernelId::contract);
-    if (!product || !is_made_for_one(rows) || !is_made_for_one(nodes.rows)) return std::nullopt;
-    if (!nodes.sum.valid()) return ProjectionCalls{.product = *product};
-    const auto sum = call_of(nodes.sum, kernels::KernelId::pointwise);
-    if (!sum || !ctx_.values.is_static(nodes.rows) ||
-        ctx_.values.type(nodes.rows).shape() != ctx_.values.type(rows).shape())
-      return std::nullopt;
-    const float* const bias = bias_of(nodes.bias, rows);
-    if (bias == nullptr) return std::nullopt;
-    return ProjectionCalls{.product = *product, .sum = sum, .bias = bias};
-  }
-
-  [[nodiscard]] ir::ValueId rows_of(std::size_t port) const {
-    return node_.inputs[node_.loop->first_scanned_input() + port];
-  }
-
-  /// Returns the calls that compute the port's rows, if nothing else reads them.
-  std::optional<ProjectionCalls> calls_of_port(std::size_t i) {
-    const BoundScanned& port = loop_.scanned[i];
-    if (port.slices.part != 1 || !is_static_tensor(port.outer)) return std::nullopt;
-    const auto nodes = projection_of(ctx_.module, ctx_.inference, rows_of(i));
-    const auto found = nodes ? calls_of(*nodes, rows_of(i)) : std::nullopt;
-    if (!found) return std::nullopt;
-    const BoundCall& call = binding_.calls[found->sum.value_or(found->product)];
-    const Spot& made = spots_of_call(call)[call.inputs];
-    const Layout &own = ctx_.builder.layout(made), &walked = ctx_.builder.layout(port.outer);
-    const bool same = made.slot == port.outer.slot && made.buffer == port.outer.buffer &&
-                      made.offset == port.outer.offset && own.strides == walked.strides;
-    return same && own.contiguous ? found : std::nullopt;
-  }
-
-  [[nodiscard]] KernelQuestion question_of(std::uint32_t index) const {
-    const BoundCall& call = binding_.calls[index];
-    const std::span<const Spot> spots = spots_of_call(call);
-    KernelQuestion asked{
-        .inputs = operands_of(ctx_.builder.binding(), spots.first(call.inputs)),
-        .outputs = operands_of(ctx_.builder.binding(), spots.subspan(call.inputs, call.outputs)),
-        .attrs = ctx_.module.node(call.node).attrs};
-    bool of_plan = false;
-    asked.constants = constants_of(ctx_.builder.binding(), spots.first(call.inputs), of_plan);
-    if (of_plan) asked.packs = &ctx_.plan->packs;
-    return asked;
-  }
-
-  /// Returns the rows that a block's product reads, if other nodes computed them for all steps.
-  [[nodiscard]] const BlockInput* input_of_block(std::uint32_t product) const {
-    const BoundCall& call = binding_.calls[product];
-    for (const BlockInput& input : loop_.blocks.inputs)
-      for (const Spot& spot : spots_of_call(call).first(call.inputs))
-        if (spot.slot == input.slot && spot.offset == 0) return &input;
-    return nullptr;
-  }
-
-  std::optional<kernels::PipelinedCalls> ask_kernel(std::size_t port,
-                                                    const ProjectionCalls& projection,
-                                                    const std::vector<std::uint32_t>& products,
-                                                    std::int64_t rows, std::int64_t steps) const {
-    std::vector<KernelQuestion> asked;
-    for (const std::uint32_t index : products) asked.push_back(question_of(index));
-    std::vector<kernels::PrepareCtx> ctxs;
-    for (const KernelQuestion& question : asked) ctxs.push_back(question.ctx());
-    const KernelQuestion of_all = question_of(projection.product);
-    const BoundScanned& walk = loop_.scanned[port];
-    return kernels::pipelined_projection(of_all.ctx(), projection.bias,
-                                         {walk.first_bytes, walk.step_bytes, rows, steps}, ctxs);
-  }
-
-  bool pipeline(std::size_t port, const ProjectionCalls& projection) {
-    const std::vector<std::uint32_t> products = products_of_step();
-    const BoundScanned& walk = loop_.scanned[port];
-    const ir::ValueId value = rows_of(port);
-    const BlockInput* const input = input_of_block(projection.product);
-    const std::int64_t steps = ctx_.values.type(value).shape()[static_cast<int>(walk.slices.axis)];
-    const bool in_blocks = !loop_.blocks.ports.empty() && loop_.blocks.ports[port];
-    const std::int64_t rows = in_blocks ? loop_.blocks.steps : steps;
-    const auto made = ask_kernel(port, projection, products, rows, input != nullptr ? steps : rows);
-    if (!made) return false;
-    const Location x = operand_with_rows(projection.product, made->a_input);
-    const Location rows_at = ctx_.values.at(value);
-    // Where the first row of all is; binding keeps alive what blocks read.
-    const Location whole = input != nullptr ? Location{input->from, {}} : x;
-    make_first_rows(projection, made->first_rows, whole, rows_at);
-    for (std::size_t i = 0; i < products.size(); ++i) {
-      if (made->steps[i].run == nullptr) continue;
-      BoundCall& call = binding_.calls[products[i]];
-      const std::span<const Spot> spots = spots_of_call(call);
-      const std::vector<Location> inputs{
-          {spots[0], {}}, {spots[1], {}}, x, {walk.argument, rows_at.buffers}, whole};
-      call.first_operand = end_.operands(inputs, {{spots[2], {}}, rows_at});
-      call.inputs = 5;
-      call.outputs = 2;
-      call.pipelined.node = ctx_.module.value(value).producer;
-      run_by(call, made->steps[i]);
-    }
-    // The note of the blocks is of this port.
-    const bool noted = rows < steps && std::ranges::count(loop_.blocks.ports, true) == 1;
-    loop_.notes.rows_made += noted ? ", pipelined with the steps"
-                                   : fmt::format("; rows of {} are pipelined with the steps",
-                                                 ctx_.module.describe(value));
-    return true;
-  }
-
-  /// The operand of the product that has a row for every step.
-  Location operand_with_rows(std::uint32_t product, int a_input) {
-    const BoundCall& call = binding_.calls[product];
-    const auto a = static_cast<std::uint32_t>(a_input);
-    const Spot spot = spots_of_call(call)[a];
-    Location x = ctx_.values.at(ctx_.module.node(call.node).inputs[a]);
-    // What lay otherwise than kernels want it has been copied.
-    if (spot.buffer != kNone && x.spot.buffer != spot.buffer) x.buffers = {spot.buffer};
-    x.spot = spot;  // of a block, where rows are made in blocks
-    return x;
-  }
-
-  /// Where the rows are made: before that, their memory may be another value's.
-  void make_first_rows(const ProjectionCalls& projection, const kernels::PipelinedCall& with,
-                       const Location& whole, const Location& rows) {
-    BoundCall& product = binding_.calls[projection.product];
-    BoundCall& first = binding_.calls[projection.sum.value_or(projection.product)];
-    const std::span<const Spot> spots = spots_of_call(product);
-    first.first_operand = end_.operands({{spots[0], {}}, {spots[1], {}}, whole}, {rows});
-    first.inputs = 3;
-    first.outputs = 1;
-    first.kernel = product.kernel;
-    run_by(first, with);
-    if (!projection.sum) return;
-    const Spot& made = spots_of_call(product)[product.inputs];
-    if (made.buffer != kNone && made.buffer != rows.spot.buffer) ctx_.builder.drop(made.buffer);
-    product.kernel = CallKernel::nothing();
-    product.run = tensor::do_nothing;
-    product.inputs = product.outputs = 0;
-  }
-
-  BindContext& ctx_;
-  InstructionScope& end_;
-  BoundLoop& loop_;
-  const ir::Node& node_;
-  Binding& binding_;
-};
+bool in_blocks(const BoundLoop& loop, std::size_t port) {
+  return !loop.blocks.ports.empty() && loop.blocks.ports[port];
+}
 
 }  // namespace
 
-void pipeline_projection(BindContext& ctx, InstructionScope& end, BoundLoop& loop) {
-  if (ctx.builder.loop_depth() != 1 || ctx.module.node(loop.node).parent != ctx.module.top() ||
-      parallel_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses()))
-    return;
-  ProjectionPipeline pipeline(ctx, end, loop);
-  for (std::size_t i = 0; i < loop.scanned.size(); ++i)
-    if (pipeline.pipeline(i)) return;
+ProjectionPipeline::ProjectionPipeline(BindContext& ctx, const BoundLoop& loop,
+                                       const std::vector<ir::NodeId>& nodes)
+    : ctx_(ctx), loop_(loop.node) {
+  const LayoutForecast forecast(ctx, loop);
+  for (const ir::NodeId id : nodes_of_step(ctx, nodes)) {
+    const ir::Node& node = ctx.module.node(id);
+    if (node.op != &ops::contract_op || !ctx.values.is_static(node.outputs[0])) continue;
+    std::vector<LaidOut> inputs;
+    for (const ir::ValueId input : node.inputs)
+      if (std::optional<LaidOut> found = forecast.of(input)) inputs.push_back(*std::move(found));
+    if (inputs.size() == node.inputs.size())
+      products_.push_back({id, std::move(inputs), contiguous_result(ctx, node.outputs[0])});
+  }
+}
+
+/// Whether the value is made before all loops, for one reader.
+bool ProjectionPipeline::is_for_loop_alone(ir::ValueId value) const {
+  const ir::NodeId producer = ctx_.module.value(value).producer;
+  return ctx_.module.node(producer).parent == ctx_.module.top() &&
+         ctx_.uses_of_elements[value.index] == 1;
+}
+
+/// Returns the data of a constant with one element per column of the rows; otherwise null.
+const float* ProjectionPipeline::bias_of(const Projection& projection, ir::ValueId rows) {
+  if (!ctx_.values.is_static(projection.rows) ||
+      ctx_.values.type(projection.rows).shape() != ctx_.values.type(rows).shape())
+    return nullptr;
+  const ir::ValueId bias = projection.bias;
+  if (!ctx_.values.is_static(bias) || ctx_.values.is_object(bias)) return nullptr;
+  const Spot spot = ctx_.values.at(bias).spot;
+  if (!is_static_tensor(spot) || spot.dtype != DType::f32) return nullptr;
+  const LaidOut laid_out = laid_out_at(ctx_.builder.binding(), spot);
+  const tensor::Shape dims = laid_out.layout.dims, all = ctx_.values.type(rows).shape();
+  const bool fits = laid_out.constant != nullptr && laid_out.layout.contiguous && dims.rank() > 0 &&
+                    dims.elements() == all[all.rank() - 1] &&
+                    dims[dims.rank() - 1] == dims.elements();
+  return fits ? reinterpret_cast<const float*>(laid_out.constant) : nullptr;
+}
+
+void ProjectionPipeline::consider(ir::NodeId node, const BoundLoop& loop, std::size_t port) {
+  if (calls_ || products_.empty()) return;
+  const ir::Node& of_loop = ctx_.module.node(loop_);
+  const ir::ValueId rows = of_loop.inputs[of_loop.loop->first_scanned_input() + port];
+  const auto projection = projection_of(ctx_.module, ctx_.inference, rows);
+  if (projection && projection->product == node && of_loop.loop->scanned[port].part == 1 &&
+      is_for_loop_alone(rows) && is_for_loop_alone(projection->rows))
+    decide(*projection, loop, port);
+}
+
+void ProjectionPipeline::decide(const Projection& projection, const BoundLoop& loop,
+                                std::size_t port) {
+  const ir::Node& node = ctx_.module.node(loop_);
+  const ir::ValueId rows = node.inputs[node.loop->first_scanned_input() + port];
+  const ir::ScannedPort& slices = node.loop->scanned[port];
+  const float* const bias = projection.sum.valid() ? bias_of(projection, rows) : nullptr;
+  if (projection.sum.valid() && bias == nullptr) return;
+  const ir::Node& product = ctx_.module.node(projection.product);
+  const std::vector<Location> operands = ctx_.values.of_inputs(product);
+  std::vector<LaidOut> inputs;
+  for (const Location& operand : operands) {
+    if (!is_static_tensor(operand.spot)) return;
+    inputs.push_back(laid_out_at(ctx_.builder.binding(), operand.spot));
+  }
+  std::vector<KernelQuestion> asked;
+  for (const StepProduct& step : products_)
+    asked.push_back(question_of(ctx_, step.node, step.inputs, step.output));
+  std::vector<kernels::PrepareCtx> of_steps;
+  for (const KernelQuestion& question : asked) of_steps.push_back(question.ctx());
+  const LaidOut result = contiguous_result(ctx_, projection.rows);
+  const KernelQuestion of_all = question_of(ctx_, projection.product, inputs, result);
+  const bool blocked = in_blocks(loop, port);
+  const std::int64_t count = result.layout.dims[static_cast<int>(slices.axis)];
+  const BlockInput* const input = input_of_block(loop, operands);
+  const SliceWalk walk = walk_over(result.layout, slices, loop.blocks, blocked, result.dtype);
+  calls_ = kernels::pipelined_projection(
+      of_all.ctx(), bias,
+      {walk.first_bytes, walk.step_bytes, count, input != nullptr ? loop.blocks.rows : count},
+      of_steps);
+  if (!calls_) return;
+  projection_ = projection;
+  rows_ = rows;
+  argument_ =
+      ctx_.module.region(node.regions[0]).args[node.loop->captured + node.loop->carried + port];
+  x_ = operands[static_cast<std::size_t>(calls_->a_input)];
+  whole_ = input != nullptr ? Location{input->from, {}} : x_;
+}
+
+const kernels::PipelinedCall* ProjectionPipeline::step_call(ir::NodeId node) const {
+  for (std::size_t i = 0; i < products_.size(); ++i)
+    if (products_[i].node == node)
+      return calls_->steps[i].run != nullptr ? &calls_->steps[i] : nullptr;
+  return nullptr;
+}
+
+bool ProjectionPipeline::has(ir::NodeId node) const {
+  return calls_ &&
+         (node == projection_.product || node == projection_.sum || step_call(node) != nullptr);
+}
+
+Expected<void> ProjectionPipeline::bind(ir::NodeId node) {
+  if (step_call(node) != nullptr) return bind_step(node);
+  // The bias is added where the rows are made.
+  if (node == projection_.sum || !projection_.sum.valid()) bind_first_rows(node);
+  return {};
+}
+
+void ProjectionPipeline::bind_first_rows(ir::NodeId node) {
+  std::vector<Location> inputs = ctx_.values.of_inputs(ctx_.module.node(projection_.product));
+  inputs.push_back(whole_);
+  const Location rows = ctx_.values.result(rows_);
+  ctx_.values.set(rows_, rows);
+  BoundCall call = call_of_node(ctx_.module.node(node), node);
+  call.kernel = kernels::KernelId::contract;
+  call.run = calls_->first_rows.run;
+  call.prepared = calls_->first_rows.prepared;
+  call.pipelined.inputs = 1;
+  ctx_.builder.emit_call(std::move(call), inputs, {rows});
+}
+
+Expected<void> ProjectionPipeline::bind_step(ir::NodeId id) {
+  const ir::Node& node = ctx_.module.node(id);
+  const kernels::PipelinedCall& made = *step_call(id);
+  const StepProduct& step = *std::ranges::find(products_, id, &StepProduct::node);
+  std::vector<Location> inputs = ctx_.values.of_inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!step.inputs[i].agrees_with(ctx_.builder.binding(), inputs[i].spot))
+      return fail(Code::internal, "{}: operand {} is not laid out as forecast",
+                  ctx_.module.describe(id), i);
+  const Location result = ctx_.values.result(node.outputs[0]);
+  ctx_.values.set(node.outputs[0], result);
+  inputs.insert(inputs.end(), {x_, ctx_.values.at(argument_), whole_});
+  BoundCall call = call_of_node(node, id);
+  call.kernel = kernels::KernelId::contract;
+  call.run = made.run;
+  call.prepared = made.prepared;
+  call.pipelined = {made.products, made.bytes, ctx_.module.value(rows_).producer, 3, 1};
+  ctx_.builder.emit_call(std::move(call), inputs, {result, ctx_.values.at(rows_)});
+  return {};
+}
+
+void ProjectionPipeline::note(BoundLoop& loop) const {
+  if (!calls_) return;
+  // The note of the blocks is of this port.
+  const bool noted =
+      loop.blocks.steps < loop.blocks.rows && std::ranges::count(loop.blocks.ports, true) == 1;
+  loop.notes.rows_made +=
+      noted ? ", pipelined with the steps"
+            : fmt::format("; rows of {} are pipelined with the steps", ctx_.module.describe(rows_));
+}
+
+std::shared_ptr<ProjectionPipeline> pipeline_of(BindContext& ctx, const BoundLoop& loop,
+                                                const std::vector<ir::NodeId>& nodes) {
+  if (parallel_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses())) return nullptr;
+  return std::make_shared<ProjectionPipeline>(ctx, loop, nodes);
 }
 
 }  // namespace scanloom::plan

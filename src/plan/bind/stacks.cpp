@@ -55,10 +55,11 @@ void place_rows(BindContext& ctx, ir::RegionId body, ir::ValueId yield, const Lo
 
 }  // namespace
 
-bool has_known_rows(const BindContext& ctx, const BoundLoop& loop, std::size_t i) {
-  const ir::Node& node = ctx.module.node(loop.node);
+bool has_known_rows(const BindContext& ctx, ir::NodeId loop, std::int64_t trip_count,
+                    std::size_t i) {
+  const ir::Node& node = ctx.module.node(loop);
   return ctx.values.is_static(node.outputs[node.loop->carried + i]) &&
-         ctx.values.is_static(yield_of_stack(ctx, node, i)) && loop.trip_count >= 0;
+         ctx.values.is_static(yield_of_stack(ctx, node, i)) && trip_count >= 0;
 }
 
 bool has_open_rows(const BindContext& ctx, const ir::Node& loop, std::size_t i) {
@@ -83,7 +84,7 @@ void bind_stacked(BindContext& ctx, InstructionScope& instruction, BoundLoop& lo
     if (ctx.values.is_object(output)) {
       result = ctx.builder.new_object(ctx.values.type(output).dtype);
       stacked.result = result.spot;
-    } else if (!has_known_rows(ctx, loop, i)) {
+    } else if (!has_known_rows(ctx, loop.node, loop.trip_count, i)) {
       result = ctx.builder.new_dynamic(ctx.values.type(yield).dtype);
       stacked.result = result.spot;
       if (has_open_rows(ctx, node, i)) open_rows(ctx, node.regions[0], yield, stacked);

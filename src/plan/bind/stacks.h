@@ -6,8 +6,10 @@
 
 namespace scanloom::plan {
 
-/// Whether stack i has memory and known sizes before the loop begins.
-[[nodiscard]] bool has_known_rows(const BindContext& ctx, const BoundLoop& loop, std::size_t i);
+/// Whether stack i has memory and known sizes before the loop begins. `trip_count`: -1 if only the
+/// run knows it.
+[[nodiscard]] bool has_known_rows(const BindContext& ctx, ir::NodeId loop, std::int64_t trip_count,
+                                  std::size_t i);
 /// Whether all sizes of stack i are known except its number of rows, and rows can be stored one
 /// after the other.
 [[nodiscard]] bool has_open_rows(const BindContext& ctx, const ir::Node& loop, std::size_t i);

@@ -24,12 +24,14 @@ ValueLocations::ValueLocations(const ir::Module& module, const ir::Inference& in
 Location ValueLocations::at(ir::ValueId id) {
   Location& found = locations_[id.index];
   if (!found.spot.present())
-    if (const tensor::Tensor* value = inference_.constant(id)) {
-      const ir::NodeId producer = module_.value(id).producer;
-      const bool of_plan = producer.valid() && module_.node(producer).op == &ir::constant_op;
-      found = builder_.new_constant(*value, of_plan);
-    }
+    if (const tensor::Tensor* value = inference_.constant(id))
+      found = builder_.new_constant(*value, is_of_plan(id));
   return found;
+}
+
+bool ValueLocations::is_of_plan(ir::ValueId id) const {
+  const ir::NodeId producer = module_.value(id).producer;
+  return producer.valid() && module_.node(producer).op == &ir::constant_op;
 }
 
 std::vector<Location> ValueLocations::of_inputs(const ir::Node& node) {

@@ -30,6 +30,11 @@ class ValueLocations {
   /// Returns the value's location, absent if it has not been bound. A constant gets its location on
   /// first use.
   Location at(ir::ValueId id);
+  /// Returns the value's location, absent if it has not been bound. Unlike at(), leaves a constant
+  /// that nothing has read yet without one.
+  [[nodiscard]] const Location& bound(ir::ValueId id) const { return locations_[id.index]; }
+  /// Whether the data of a constant belong to the plan, not to the binding.
+  [[nodiscard]] bool is_of_plan(ir::ValueId id) const;
   /// Returns the locations of a node's inputs, absent for omitted optional inputs.
   std::vector<Location> of_inputs(const ir::Node& node);
   void set(ir::ValueId id, Location location) { locations_[id.index] = std::move(location); }

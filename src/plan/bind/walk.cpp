@@ -84,7 +84,7 @@ void push_region(BindContext& ctx, RegionFrame frame) {
 
 Expected<void> bind_node(BindContext& ctx, ir::NodeId id) {
   const ir::Node& node = ctx.module.node(id);
-  if (ctx.inference.makes_constants(node) || ctx.is_made_in_blocks[id.index]) return {};
+  if (ctx.inference.makes_constants(node) || ctx.is_bound_with_loop[id.index]) return {};
   if (node.op == &ir::loop_op) return bind_loop(ctx, id);
   if (node.op == &ir::branch_op) return bind_branch(ctx, id);
   constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/element_program.h"
 #include "plan/bind/stacks.h"
 #include "plan/codegen/body_program.h"
 #include "plan/cost.h"
@@ -68,7 +69,7 @@ struct StepsThatPay {
 
   StepsThatPay(const BodyProgram& body, std::size_t nodes, std::size_t states, std::int64_t least) {
     const auto instructions = static_cast<double>(body.program.instrs.size());
-    const auto lanes = static_cast<double>(body.lanes);
+    const auto lanes = static_cast<double>(body.lanes());
     const double compiling = loop_compile_nanoseconds(body.program.instrs.size(), states);
     const double step = static_cast<double>(std::max<std::size_t>(nodes, 1)) *
                         (kNanosecondsPerCall + nanoseconds_of(body.program) * lanes);
@@ -86,7 +87,7 @@ double step_nanoseconds_of(const BodyProgram& body) {
     one += instr.op == tensor::ScalarOp::pow ? kNanosecondsPerPow
            : tensor::is_function(instr.op)   ? kNanosecondsPerFunction
                                              : kNanosecondsPerOperation;
-  return one * static_cast<double>(body.lanes);
+  return one * static_cast<double>(body.lanes());
 }
 
 /// Returns why a body is too large to be one function, whatever the number of steps.
@@ -97,7 +98,7 @@ std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states
   if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenPolls)
     return "a step takes too long between two polls of the limits";
   if (const std::size_t registers = jit::vector_registers(active_isa());
-      states > kMaxStatesOfRegister * registers)
+      states > ops::kMaxStatesOfRegister * registers)
     return Refusal(fmt::format("{} states do not fit in {} registers", states, registers));
   return std::nullopt;
 }
@@ -175,7 +176,7 @@ class WholeLoopSource {
     for (std::size_t i = 0; i < ports_.stacked.size(); ++i) {
       const ir::ValueId output = node_.outputs[ports_.carried + i];
       const tensor::Type& row = ctx_.values.type(body_.yields[ports_.first_stacked_yield() + i]);
-      if (!has_known_rows(ctx_, loop_, i)) {
+      if (!has_known_rows(ctx_, loop_.node, loop_.trip_count, i)) {
         if (!has_open_rows(ctx_, node_, i)) return "rows have no memory of their own";
         source_.stacked.push_back(lanes_of_row(row, 1));
         continue;
@@ -259,7 +260,7 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
                     loop.trip_count + loop.stepped->load() >= whole.steps_to_whole_loop;
   // Loops inside of others are counted in the code of these.
   if (loop.trip_count >= 0 && !pays && (is_inner || loop.trip_count == 0)) return std::nullopt;
-  if (ports.has_keep_going && built.lanes != 1)
+  if (ports.has_keep_going && built.lanes() != 1)
     return "a condition evaluated at every step, with several lanes";
   form.captured.assign(body.args.begin(), body.args.begin() + ports.captured);
   form.captured.insert(form.captured.end(), built.constants.begin(), built.constants.end());

@@ -30,7 +30,7 @@ jit::LoopSource BodyProgram::source(std::string name, bool has_keep_going) && {
   jit::LoopSource made;
   made.name = std::move(name);
   made.program = std::move(program);
-  made.lanes = lanes;
+  made.lanes = lanes();
   made.has_keep_going = has_keep_going;
   return made;
 }
@@ -62,13 +62,10 @@ std::optional<Refusal> BodyProgram::admit(ir::ValueId id) {
   if (!type(id).is_static())
     return Refusal("the size of " + module_.describe_result(id) + " depends on data", producer(id));
   const std::int64_t elements = type(id).shape().elements();
-  if (elements == 1 || elements == lanes) return std::nullopt;
-  if (lanes != 1 || elements == 0)
-    return Refusal(module_.describe(id) + " has " + std::to_string(elements) +
-                       " elements, others have " + std::to_string(lanes),
-                   producer(id));
-  lanes = elements;
-  return std::nullopt;
+  if (elements != 0 && lanes_.add(elements)) return std::nullopt;
+  return Refusal(module_.describe(id) + " has " + std::to_string(elements) +
+                     " elements, others have " + std::to_string(lanes()),
+                 producer(id));
 }
 
 /// Returns the register of a value, or -1. A one-element constant becomes an instruction on its
@@ -88,8 +85,7 @@ std::optional<Refusal> BodyProgram::append(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   if (inference_.makes_constants(node)) return std::nullopt;
   const std::string name = module_.describe(id);
-  if (node.op->scalar == nullptr && node.op->view == nullptr)
-    return Refusal(name + " is not element-wise", id);
+  if (!ops::joins_element_program(*node.op)) return Refusal(name + " is not element-wise", id);
   for (const ir::ValueId output : node.outputs)
     if (auto why = admit(output)) return why;
   std::vector<ir::Reg> inputs;

@@ -1,4 +1,5 @@
-// BodyProgram: a loop body as one element program over equal lanes, or why it is not one.
+// BodyProgram: a loop body as one element program over equal lanes, or why it is not one. The rules
+// that passes ask too are in ops/element_program.h.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "ir/module.h"
 #include "ir/op_def.h"
 #include "jit/interface.h"
+#include "ops/element_program.h"
 #include "tensor/scalar.h"
 
 namespace scanloom::plan {
@@ -23,9 +25,9 @@ class BodyProgram {
       : module_(module), inference_(inference) {}
 
   tensor::ScalarProgram program;
-  std::int64_t lanes = 1;
   std::vector<ir::ValueId> constants;  ///< of several elements; inputs after the captured ones
 
+  [[nodiscard]] std::int64_t lanes() const { return lanes_.lanes(); }
   /// Returns why the body is not one element program; nullopt when it is.
   std::optional<Refusal> build(const ir::Region& body, std::size_t captured);
 
@@ -46,6 +48,7 @@ class BodyProgram {
 
   const ir::Module& module_;
   const ir::Inference& inference_;
+  ops::EqualLanes<std::int64_t> lanes_;
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
