@@ -13,6 +13,7 @@
 #include "api/plain_form.h"
 #include "api/saved_function.h"
 #include "api/specialised.h"
+#include "api/split_updates.h"
 #include "base/mapped_file.h"
 #include "exporters/onnx/write.h"
 #include "expr/loop_updates.h"
@@ -107,6 +108,7 @@ struct Function::Impl {
  private:
   /// Updates all of them, or none if something is wrong.
   Expected<void> update(std::span<const Value> results, expr::HeldValues& held) const {
+    expr::SharedVariables changed;
     std::vector<expr::NextValue> next;
     for (std::size_t i = 0; i < updated.size(); ++i) {
       if (updates[i].writes.empty()) {
@@ -114,15 +116,18 @@ struct Function::Impl {
         SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], value.shape()));
         const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
         next.push_back({{value.dtype(), shape, value.owner(), value.data()}, {}});
+        changed.push_back(updated[i]);
         continue;
       }
-      tensor::Tensor before = held.take(position(read, updated[i]));
+      const std::size_t at = position(read, updated[i]);
       SCANLOOM_TRY(WriteParts write,
-                   prepare_writes(updates[i], before.dtype(), before.shape(), results));
-      next.push_back({std::move(before), std::move(write)});
+                   prepare_writes(updates[i], held[at].dtype(), held[at].shape(), results));
+      if (!write) continue;  // its conditions exclude all writes
+      next.push_back({held.take(at), std::move(write)});
+      changed.push_back(updated[i]);
     }
     held.give_back();
-    return expr::set_values(updated, std::move(next));
+    return expr::set_values(changed, std::move(next));
   }
 };
 
@@ -206,7 +211,7 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
       const bool is_read = at < lowered.shared.size();
       sites.arguments.push_back(is_read ? std::optional(inputs.size() + at) : std::nullopt);
     }
-    SplitUpdates split = split_updates(lowered.module, sites);
+    SCANLOOM_TRY(SplitUpdates split, split_updates(lowered.module, sites));
     auto impl =
         std::make_shared<Impl>(std::move(lowered.module), std::move(split), options.session);
     impl->inputs = inputs.size();
@@ -264,7 +269,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     for (const auto& [result, at] : updated)
       sites.arguments.push_back(std::cmp_less(at, saved.read) ? std::optional(inputs + at)
                                                               : std::nullopt);
-    SplitUpdates split = split_updates(saved.module, sites);
+    SCANLOOM_TRY(SplitUpdates split, split_updates(saved.module, sites));
     auto impl = std::make_shared<Impl>(std::move(saved.module), std::move(split), options);
     impl->inputs = inputs;
     impl->outputs = sites.first;
