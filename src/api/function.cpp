@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/export_model.h"
+#include "api/function_programs.h"
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/model_format.h"
@@ -12,8 +13,6 @@
 #include "api/part_updates.h"
 #include "api/plain_form.h"
 #include "api/saved_function.h"
-#include "api/specialised.h"
-#include "api/split_updates.h"
 #include "base/mapped_file.h"
 #include "exporters/onnx/write.h"
 #include "expr/loop_updates.h"
@@ -41,21 +40,15 @@ std::size_t position(const std::vector<T>& items, const T& item) {
 }  // namespace
 
 struct Function::Impl {
-  Impl(ir::Module module, SplitUpdates split, const SessionOptions& options)
-      : programs(
-            std::make_shared<Specialised>(std::move(module), std::move(split.module), options)),
-        updates(std::move(split.updates)) {}
+  explicit Impl(std::shared_ptr<const FunctionPrograms> made) : programs(std::move(made)) {}
   /// The same program for other variables, to be added by the caller.
   explicit Impl(const Impl* other)
-      : programs(other->programs),
-        updates(other->updates),
-        inputs(other->inputs),
-        outputs(other->outputs) {}
+      : programs(other->programs), inputs(other->inputs), outputs(other->outputs) {}
 
-  std::shared_ptr<const Specialised> programs;  ///< independent of the values of shared variables
-  std::vector<SharedUpdate> updates;            ///< of `updated`
-  std::size_t inputs = 0, outputs = 0;          ///< the caller's own
-  std::vector<Shared> variables;  ///< those that are read, then those that are only set
+  /// Independent of the values of shared variables.
+  std::shared_ptr<const FunctionPrograms> programs;
+  std::size_t inputs = 0, outputs = 0;  ///< the caller's own
+  std::vector<Shared> variables;        ///< those that are read, then those that are only set
   /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
   void add_read(const Expr& variable) {
@@ -83,7 +76,7 @@ struct Function::Impl {
     expr::Turn turn;
     SCANLOOM_CHECK_OK(turn.take(updated));
     Arranged arranged;
-    const Session::Impl& open = programs->open();
+    const Session::Impl& open = programs->whole().open();
     arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
@@ -95,19 +88,21 @@ struct Function::Impl {
     }
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
+    const FunctionPrograms::Program& program = programs->choose(arranged.shapes);
     SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
-                 programs->for_sizes(arranged.shapes));
+                 program.versions.for_sizes(arranged.shapes));
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
-    SCANLOOM_CHECK_OK(update(results, held));
+    SCANLOOM_CHECK_OK(update(program.updates, results, held));
     results.resize(outputs);
     return results;
   }
 
  private:
   /// Updates all of them, or none if something is wrong.
-  Expected<void> update(std::span<const Value> results, expr::HeldValues& held) const {
+  Expected<void> update(const std::vector<SharedUpdate>& updates, std::span<const Value> results,
+                        expr::HeldValues& held) const {
     expr::SharedVariables changed;
     std::vector<expr::NextValue> next;
     for (std::size_t i = 0; i < updated.size(); ++i) {
@@ -211,9 +206,9 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
       const bool is_read = at < lowered.shared.size();
       sites.arguments.push_back(is_read ? std::optional(inputs.size() + at) : std::nullopt);
     }
-    SCANLOOM_TRY(SplitUpdates split, split_updates(lowered.module, sites));
-    auto impl =
-        std::make_shared<Impl>(std::move(lowered.module), std::move(split), options.session);
+    SCANLOOM_TRY(auto programs,
+                 FunctionPrograms::make(std::move(lowered.module), sites, options.session));
+    auto impl = std::make_shared<Impl>(std::move(programs));
     impl->inputs = inputs.size();
     impl->outputs = outputs.size();
     for (const Expr& variable : lowered.shared) impl->add_read(variable);
@@ -238,7 +233,7 @@ Expected<void> Function::save(const std::string& path, std::string_view note) co
     saved.inputs = static_cast<std::int64_t>(impl_->inputs);
     saved.outputs = static_cast<std::int64_t>(impl_->outputs);
     saved.read = static_cast<std::int64_t>(impl_->read.size());
-    saved.module = impl_->programs->open().plan->module;
+    saved.module = impl_->programs->whole().open().plan->module;
     const std::vector<tensor::Tensor> values = impl_->all_values();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& shared = impl_->variables[i].variable().node()->shared;
@@ -269,8 +264,8 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     for (const auto& [result, at] : updated)
       sites.arguments.push_back(std::cmp_less(at, saved.read) ? std::optional(inputs + at)
                                                               : std::nullopt);
-    SCANLOOM_TRY(SplitUpdates split, split_updates(saved.module, sites));
-    auto impl = std::make_shared<Impl>(std::move(saved.module), std::move(split), options);
+    SCANLOOM_TRY(auto programs, FunctionPrograms::make(std::move(saved.module), sites, options));
+    auto impl = std::make_shared<Impl>(std::move(programs));
     impl->inputs = inputs;
     impl->outputs = sites.first;
     std::vector<Expr> variables;
@@ -287,7 +282,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
 }
 
 Expected<Function::Export> Function::exported(bool with_states) const {
-  Export made{impl_->programs->open().plan->module, {}};
+  Export made{impl_->programs->whole().open().plan->module, {}};
   SCANLOOM_CHECK_OK(passes::decompose_windows(made.module));
   SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
@@ -378,16 +373,16 @@ Expected<Function> Function::with_shared(const std::vector<Shared>& variables) c
 std::size_t Function::output_count() const noexcept { return impl_->outputs; }
 
 std::span<const ValueInfo> Function::inputs() const noexcept {
-  return std::span(impl_->programs->open().inputs).first(impl_->inputs);
+  return std::span(impl_->programs->whole().open().inputs).first(impl_->inputs);
 }
 
 std::string Function::explain() const {
-  const auto session = guard([&] { return impl_->programs->latest(); });
+  const auto session = guard([&] { return impl_->programs->used().latest(); });
   return session ? Session(*session).explain() : session.error().message();
 }
 
 std::string Function::ir() const {
-  const auto session = guard([&] { return impl_->programs->latest(); });
+  const auto session = guard([&] { return impl_->programs->used().latest(); });
   return session ? Session(*session).ir() : session.error().message();
 }
 

@@ -1,0 +1,410 @@
+#include "api/touched_rows.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "api/row_accesses.h"
+#include "ir/infer.h"
+#include "ir/walk.h"
+#include "ops/composer.h"
+#include "ops/index/part_writes.h"
+#include "passes/rewrite/ports.h"
+
+namespace scanloom {
+namespace {
+
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+/// A loop that carries the table.
+struct TableLoop {
+  NodeId loop;
+  std::size_t carried = 0;  ///< the number of the state
+  RegionAccesses body;
+  std::vector<ValueId> rows;  ///< the different indices of its accesses
+  std::set<ValueId> needed;   ///< the values of the body that these are computed from
+};
+
+/// Indices of one region: at the top, or of all steps of a loop.
+struct NamedRows {
+  ValueId rows;    ///< where the access reads them
+  ValueId shaped;  ///< the same at the top, with an axis for the steps of a loop
+  ValueId flat;
+  ValueId local;  ///< of the shape of `shaped`: positions among the copied rows
+  NodeId access;  ///< one that reads them, for errors
+};
+
+/// Adds each access's indices once.
+void add_distinct(std::vector<ValueId>& rows, const std::vector<RowAccess>& accesses) {
+  for (const RowAccess& access : accesses)
+    if (std::ranges::find(rows, access.rows) == rows.end()) rows.push_back(access.rows);
+}
+
+NodeId first_access(const std::vector<RowAccess>& accesses, ValueId rows) {
+  return std::ranges::find(accesses, rows, &RowAccess::rows)->node;
+}
+
+/// Whether computing indices twice, for the rows and for the rest of the step, costs little.
+bool is_cheap(const Node& node) {
+  return node.regions.empty() && node.op != &ops::contract_op && !ops::writes_part(node.op);
+}
+
+/// Rewrites one update of a module.
+class TableRewriter {
+ public:
+  TableRewriter(Module& module, ValueId now, std::size_t output)
+      : module_(module),
+        now_(now),
+        output_(output),
+        builder_(module, module.top()),
+        composer_(builder_) {}
+
+  /// Returns the vector of all touched rows; an invalid id, and a module in an undefined state, if
+  /// the update is of another form.
+  ValueId rewrite() {
+    const ValueId last = yields()[output_];
+    if (module_.value(last).type != module_.value(now_).type ||
+        module_.value(last).type.dtype == DType::string)
+      return {};
+    auto found = find_row_accesses(module_, now_, last, false);
+    if (!found || found->path.empty() || !is_yielded_once(yields(), found->tables)) return {};
+    top_ = *std::move(found);
+    for (const NodeId id : top_.loops)
+      if (!add_loop(id)) return {};
+    if (!split_nodes()) return {};
+    const ValueId rows = copy_rows();
+    redirect();
+    write_back(last);
+    if (!composer_.ok() || !ir::infer_types(module_, ir::Declared::ignore)) return {};
+    return rows;
+  }
+
+ private:
+  std::vector<ValueId>& yields() { return module_.region(module_.top()).yields; }
+
+  static bool is_yielded_once(const std::vector<ValueId>& yields, const std::set<ValueId>& tables) {
+    return std::ranges::count_if(yields, [&](ValueId x) { return tables.contains(x); }) == 1;
+  }
+
+  /// Removes stacked results that nothing reads: of a table, for one, of which only the last value
+  /// is used.
+  void drop_unread(NodeId loop) {
+    const std::vector<std::uint32_t> uses = ir::count_uses(module_);
+    const ir::LoopPorts& ports = *module_.node(loop).loop;
+    passes::KeptPorts kept(ports);
+    for (std::size_t i = 0; i < kept.stacked.size(); ++i)
+      kept.stacked[i] = uses[module_.node(loop).outputs[ports.carried + i].index] > 0;
+    if (!kept.all()) passes::keep_ports(module_, loop, kept);
+  }
+
+  bool add_loop(NodeId id) {
+    drop_unread(id);
+    const ir::LoopPorts& ports = *module_.node(id).loop;
+    if (!ports.has_trip_count || ports.has_condition || ports.has_keep_going) return false;
+    TableLoop loop{.loop = id};
+    const std::vector<ValueId>& outputs = module_.node(id).outputs;
+    const auto at =
+        std::ranges::find_if(outputs, [&](ValueId x) { return top_.tables.contains(x); });
+    loop.carried = static_cast<std::size_t>(at - outputs.begin());
+    const ir::Region& body = module_.region(module_.node(id).regions[0]);
+    const ValueId arg = body.args[ports.captured + loop.carried];
+    auto found = find_row_accesses(module_, arg,
+                                   body.yields[ports.first_carried_yield() + loop.carried], true);
+    if (!found || !found->loops.empty() || !is_yielded_once(body.yields, found->tables))
+      return false;
+    loop.body = *std::move(found);
+    if (!loop.body.sizes.empty()) {
+      const ValueId table = passes::add_captured(module_, id, std::span(&now_, 1))[0];
+      for (const NodeId reader : loop.body.sizes) module_.node(reader).inputs[0] = table;
+    }
+    add_distinct(loop.rows, loop.body.accesses);
+    if (!find_needed(loop)) return false;
+    loops_.push_back(std::move(loop));
+    return true;
+  }
+
+  /// Fails if indices depend on the table, or are expensive.
+  bool find_needed(TableLoop& loop) {
+    const Node& node = module_.node(loop.loop);
+    const ir::Region& body = module_.region(node.regions[0]);
+    const std::set<ValueId> dependent = dependent_values(module_, loop.loop, loop.body.tables);
+    std::vector<ValueId> pending = loop.rows;
+    while (!pending.empty()) {
+      const ValueId value = pending.back();
+      pending.pop_back();
+      if (!value.valid() || !loop.needed.insert(value).second) continue;
+      if (dependent.contains(value)) return false;
+      const NodeId producer = module_.value(value).producer;
+      if (producer.valid()) {
+        const Node& made_by = module_.node(producer);
+        if (!is_cheap(made_by)) return false;
+        pending.insert(pending.end(), made_by.inputs.begin(), made_by.inputs.end());
+        continue;
+      }
+      const std::size_t at = module_.value(value).index;
+      const std::size_t first = node.loop->captured;
+      if (at >= first && at < first + node.loop->carried)
+        pending.push_back(body.yields[node.loop->first_carried_yield() + at - first]);
+    }
+    return true;
+  }
+
+  /// Divides the nodes of the top region into those before and after the copy of the rows. Fails if
+  /// indices depend on the table's new value.
+  bool split_nodes() {
+    std::set<ValueId> dependent;
+    const auto is_dependent = [&](ValueId x) { return dependent.contains(x); };
+    std::vector<NodeId> before;
+    for (const NodeId id : module_.region(module_.top()).nodes) {
+      const Node& node = module_.node(id);
+      if (!top_.path.contains(id) && std::ranges::none_of(node.inputs, is_dependent)) {
+        before.push_back(id);
+        continue;
+      }
+      after_.push_back(id);
+      dependent.insert(node.outputs.begin(), node.outputs.end());
+    }
+    add_distinct(top_rows_, top_.accesses);
+    if (std::ranges::any_of(top_rows_, is_dependent)) return false;
+    for (const TableLoop& loop : loops_)
+      if (std::ranges::any_of(needed_inputs(loop), is_dependent)) return false;
+    module_.region(module_.top()).nodes = std::move(before);
+    return true;
+  }
+
+  /// The loop's operands that its indices depend on.
+  [[nodiscard]] std::vector<ValueId> needed_inputs(const TableLoop& loop) const {
+    const Node& node = module_.node(loop.loop);
+    const std::vector<ValueId>& args = module_.region(node.regions[0]).args;
+    const std::size_t first = node.loop->first_captured_input();
+    std::vector<ValueId> inputs{node.inputs[0]};
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (loop.needed.contains(args[i])) inputs.push_back(node.inputs[first + i]);
+    return inputs;
+  }
+
+  /// Collects all indices and copies their rows, each index its own; of equal ones only the first
+  /// row is used. So the number of rows follows from sizes alone.
+  ValueId copy_rows() {
+    ops::Composer& c = composer_;
+    for (const ValueId rows : top_rows_)
+      named_.push_back({.rows = rows,
+                        .shaped = c.cast(rows, DType::i64),
+                        .access = first_access(top_.accesses, rows)});
+    for (const TableLoop& loop : loops_) {
+      const std::vector<ValueId> stacked = indices_of_steps(loop);
+      for (std::size_t i = 0; i < stacked.size(); ++i)
+        named_.push_back({.rows = loop.rows[i],
+                          .shaped = stacked[i],
+                          .access = first_access(loop.body.accesses, loop.rows[i])});
+    }
+    std::vector<ValueId> flat, copies;
+    for (NamedRows& named : named_) {
+      named.flat = c.reshape(named.shaped, c.list({-1}));
+      flat.push_back(named.flat);
+      builder_.set_location(module_.node(named.access).location);
+      copies.push_back(c.gather(now_, named.flat, 0));
+      builder_.set_location({});
+    }
+    rows_ = flat.size() == 1 ? flat[0] : c.concat(flat, 0);
+    copy_ = copies.size() == 1 ? copies[0] : c.concat(copies, 0);
+    first_ = first_of_equal(rows_);
+    ValueId begin = c.number(0);
+    for (NamedRows& named : named_) {
+      const ValueId end = c.add(begin, c.dim(named.flat, 0));
+      const ValueId part = named_.size() == 1 ? first_ : c.slice(first_, 0, begin, end);
+      named.local = c.reshape(part, c.shape(named.shaped));
+      begin = end;
+    }
+    return rows_;
+  }
+
+  /// For each index, the position of the first that names the same row.
+  ValueId first_of_equal(ValueId rows) {
+    ops::Composer& c = composer_;
+    const ValueId from_start =
+        c.where(c.less(rows, c.number(0)), c.add(rows, c.dim(now_, 0)), rows);
+    const NodeId unique = c.take(builder_.node(ops::unique_op, {from_start}, {{"sorted", 0}}, 4));
+    if (!c.ok()) return rows;
+    const std::vector<ValueId>& outputs = module_.node(unique).outputs;
+    return c.gather(outputs[1], outputs[2], 0);
+  }
+
+  /// Adds a loop that computes only the indices of all steps.
+  std::vector<ValueId> indices_of_steps(const TableLoop& loop) {
+    const ir::RegionId body = module_.node(loop.loop).regions[0];
+    const ir::LoopPorts old = *module_.node(loop.loop).loop;
+    const std::vector<ValueId> args = module_.region(body).args;
+    ir::LoopPorts ports = old;
+    ports.captured = ports.carried = 0;
+    ports.scanned.clear();
+    ports.stacked.assign(loop.rows.size(), {});
+    std::vector<tensor::Type> types;
+    std::vector<ValueId> next;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (!loop.needed.contains(args[i])) continue;
+      if (i < old.captured) {
+        ++ports.captured;
+      } else if (i < old.captured + old.carried) {
+        ++ports.carried;
+        types.push_back(module_.value(args[i]).type);
+        next.push_back(module_.region(body).yields[old.first_carried_yield() + i - old.captured]);
+      } else {
+        ports.scanned.push_back(old.scanned[i - old.captured - old.carried]);
+      }
+    }
+    const tensor::Dim steps = module_.dims.fresh();
+    for (const ValueId rows : loop.rows) {
+      types.push_back(tensor::Type::of(DType::i64, module_.value(rows).type.dims));
+      types.back().dims.insert(types.back().dims.begin(), steps);
+      next.push_back(rows);
+    }
+    const NodeId made = module_.add_node(module_.top(), ir::loop_op, needed_inputs(loop), {},
+                                         std::move(types), module_.node(loop.loop).location);
+    module_.node(made).loop = ports;
+    copy_body(loop, made, std::move(next));
+    const std::vector<ValueId>& outputs = module_.node(made).outputs;
+    return {outputs.begin() + ports.carried, outputs.end()};
+  }
+
+  /// Copies what computes `yields` from the body of the loop to one of `made`.
+  void copy_body(const TableLoop& loop, NodeId made, std::vector<ValueId> yields) {
+    const ir::RegionId from = module_.node(loop.loop).regions[0];
+    const ir::RegionId to = module_.add_region(made, module_.region(from).name);
+    module_.node(made).regions.push_back(to);
+    std::vector<ValueId> values;
+    const std::vector<ValueId> args = module_.region(from).args;
+    for (const ValueId arg : args) {
+      const bool is_needed = loop.needed.contains(arg);
+      values.push_back(
+          is_needed ? module_.add_argument(to, module_.value(arg).type, module_.value(arg).name)
+                    : ValueId());
+    }
+    std::swap(module_.region(from).yields, yields);
+    std::vector<NodeId> needed_nodes = module_.region(from).nodes;
+    std::erase_if(needed_nodes, [&](NodeId id) {
+      return std::ranges::none_of(module_.node(id).outputs,
+                                  [&](ValueId x) { return loop.needed.contains(x); });
+    });
+    std::swap(module_.region(from).nodes, needed_nodes);
+    std::vector<ValueId> copied = ir::clone_region_into(module_, from, to, values);
+    std::swap(module_.region(from).nodes, needed_nodes);
+    std::swap(module_.region(from).yields, yields);
+    ir::Builder builder(module_, to);
+    ops::Composer c(builder);
+    for (std::size_t i = copied.size() - loop.rows.size(); i < copied.size(); ++i)
+      copied[i] = c.cast(copied[i], DType::i64);
+    module_.region(to).yields = std::move(copied);
+  }
+
+  /// Makes the path and the reads of its values use the copied rows.
+  void redirect() {
+    std::vector<NodeId>& nodes = module_.region(module_.top()).nodes;
+    nodes.insert(nodes.end(), after_.begin(), after_.end());
+    for (const NodeId id : top_.path) {
+      Node& node = module_.node(id);
+      const auto carried = std::ranges::find(loops_, id, &TableLoop::loop);
+      ValueId& table = node.inputs[carried == loops_.end()
+                                       ? 0
+                                       : node.loop->first_carried_input() + carried->carried];
+      if (table == now_) table = copy_;
+    }
+    for (const NodeId id : top_.sizes) module_.node(id).inputs[0] = now_;
+    std::size_t at = 0;
+    for (; at < top_rows_.size(); ++at)
+      for (const RowAccess& access : top_.accesses)
+        if (access.rows == named_[at].rows) set_rows(module_, access, named_[at].local);
+    for (const TableLoop& loop : loops_) {
+      std::vector<ValueId> local;
+      for (std::size_t i = 0; i < loop.rows.size(); ++i) local.push_back(named_[at++].local);
+      const std::vector<ir::ScannedPort> ports(local.size());
+      const std::vector<ValueId> rows = passes::add_scanned(module_, loop.loop, local, ports);
+      for (const RowAccess& access : loop.body.accesses)
+        set_rows(module_, access,
+                 rows[static_cast<std::size_t>(std::ranges::find(loop.rows, access.rows) -
+                                               loop.rows.begin())]);
+    }
+  }
+
+  /// The next value: all copied rows in their positions. Equal indices write the same row.
+  void write_back(ValueId last) {
+    ops::Composer& c = composer_;
+    builder_.set_location(module_.node(module_.value(last).producer).location);
+    const ValueId written = c.gather(last, first_, 0);
+    yields()[output_] = c.op(ops::scatter_nd_op, {now_, c.unsqueeze(rows_, {1}), written},
+                             {{"reduction", std::string("none")}});
+  }
+
+  Module& module_;
+  const ValueId now_;
+  const std::size_t output_;
+  ir::Builder builder_;
+  ops::Composer composer_;
+  RegionAccesses top_;
+  std::vector<TableLoop> loops_;
+  std::vector<ValueId> top_rows_;  ///< the different indices at the top
+  std::vector<NodeId> after_;      ///< nodes of the top region that depend on the copied rows
+  std::vector<NamedRows> named_;   ///< top_rows_, then those of each loop
+  ValueId rows_, copy_, first_;
+};
+
+}  // namespace
+
+TouchedForm touched_form(Module module, const UpdateSites& sites) {
+  TouchedForm form{std::move(module), {}};
+  std::vector<std::pair<std::size_t, ValueId>> found;
+  for (std::size_t i = 0; i < sites.arguments.size(); ++i) {
+    if (!sites.arguments[i]) continue;
+    Module changed = form.module;
+    const ValueId now = changed.region(changed.top()).args[*sites.arguments[i]];
+    const ValueId rows = TableRewriter(changed, now, sites.first + i).rewrite();
+    if (!rows.valid()) continue;
+    form.module = std::move(changed);
+    found.emplace_back(*sites.arguments[i], rows);
+  }
+  for (const auto& [argument, rows] : found)
+    form.tables.push_back({argument, form.module.value(rows).type.dims[0]});
+  return form;
+}
+
+namespace {
+
+/// Nanoseconds, measured: copying a byte into new memory, copying and sorting a row (and a byte of
+/// it), and what the additional nodes take in any case.
+constexpr double kByteOfTable = 0.25, kRow = 100, kByteOfRow = 0.75, kAlways = 15'000;
+/// The bytes from which a table is large enough that an unknown number of rows is assumed to be
+/// fewer.
+constexpr double kLargeTable = 1 << 20;
+
+}  // namespace
+
+bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shapes) {
+  const Module& module = form.module;
+  const std::vector<ValueId>& args = module.region(module.top()).args;
+  std::vector<std::optional<std::int64_t>> symbols(module.dims.size());
+  for (std::size_t i = 0; i < args.size(); ++i)
+    for (std::size_t axis = 0; axis < module.value(args[i]).type.dims.size(); ++axis) {
+      const tensor::Dim dim = module.value(args[i]).type.dims[axis];
+      if (!dim.is_constant()) symbols[dim.expr()] = shapes[i][static_cast<int>(axis)];
+    }
+  const auto sizes = module.dims.evaluate(symbols);
+  double saved = -kAlways;
+  for (const TouchedTable& table : form.tables) {
+    const tensor::Shape& shape = shapes[table.argument];
+    const double bytes = static_cast<double>(shape.elements()) *
+                         dtype_bytes(module.value(args[table.argument]).type.dtype);
+    const auto rows =
+        table.rows.is_constant() ? std::optional(table.rows.value()) : sizes[table.rows.expr()];
+    if (!rows && bytes < kLargeTable) return false;
+    const double row = shape[0] > 0 ? bytes / static_cast<double>(shape[0]) : 0;
+    saved +=
+        bytes * kByteOfTable - static_cast<double>(rows.value_or(0)) * (kRow + row * kByteOfRow);
+  }
+  return saved > 0;
+}
+
+}  // namespace scanloom
