@@ -94,6 +94,7 @@ struct Function::Impl {
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
+    programs->note_steps(told.steps);
     SCANLOOM_CHECK_OK(update(program.updates, results, held));
     results.resize(outputs);
     return results;

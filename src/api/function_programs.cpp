@@ -38,7 +38,8 @@ Expected<std::shared_ptr<const FunctionPrograms>> FunctionPrograms::make(
 }
 
 const Program& FunctionPrograms::choose(const std::vector<tensor::Shape>& shapes) const {
-  const bool by_rows = rows_ != nullptr && copies_less(form_, shapes);
+  const bool by_rows =
+      rows_ != nullptr && copies_less(form_, shapes, steps_.load(std::memory_order_relaxed));
   const Program& program = by_rows ? *rows_ : *whole_;
   used_.store(&program, std::memory_order_relaxed);
   return program;

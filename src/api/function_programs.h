@@ -30,6 +30,9 @@ class FunctionPrograms {
   [[nodiscard]] const Specialised& whole() const { return whole_->versions; }
   /// The program for arguments of these sizes.
   [[nodiscard]] const Program& choose(const std::vector<tensor::Shape>& shapes) const;
+  /// Tells how many steps a call has run. Where only the data decide that, the next call expects as
+  /// many; the first call copies the variables.
+  void note_steps(std::int64_t steps) const { steps_.store(steps, std::memory_order_relaxed); }
   /// Those of the program chosen last.
   [[nodiscard]] const Specialised& used() const {
     return used_.load(std::memory_order_relaxed)->versions;
@@ -42,6 +45,7 @@ class FunctionPrograms {
   std::unique_ptr<const Program> rows_;  ///< null: there is only one
   TouchedForm form_;                     ///< what rows_ was made from
   mutable std::atomic<const Program*> used_ = nullptr;
+  mutable std::atomic<std::int64_t> steps_ = -1;  ///< of the last call
 };
 
 }  // namespace scanloom

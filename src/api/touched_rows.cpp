@@ -1,6 +1,7 @@
 #include "api/touched_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -83,6 +84,13 @@ class TableRewriter {
     return rows;
   }
 
+  /// How many indices one step of the loops has, if each is one number.
+  [[nodiscard]] double indices_per_step() const {
+    std::size_t most = 1;
+    for (const TableLoop& loop : loops_) most = std::max(most, loop.rows.size());
+    return static_cast<double>(most);
+  }
+
  private:
   std::vector<ValueId>& yields() { return module_.region(module_.top()).yields; }
 
@@ -104,7 +112,7 @@ class TableRewriter {
   bool add_loop(NodeId id) {
     drop_unread(id);
     const ir::LoopPorts& ports = *module_.node(id).loop;
-    if (!ports.has_trip_count || ports.has_condition || ports.has_keep_going) return false;
+    if (!ports.has_trip_count || ports.has_condition) return false;
     TableLoop loop{.loop = id};
     const std::vector<ValueId>& outputs = module_.node(id).outputs;
     const auto at =
@@ -133,6 +141,8 @@ class TableRewriter {
     const ir::Region& body = module_.region(node.regions[0]);
     const std::set<ValueId> dependent = dependent_values(module_, loop.loop, loop.body.tables);
     std::vector<ValueId> pending = loop.rows;
+    // The loop that computes the indices ends with the same step.
+    if (node.loop->has_keep_going) pending.push_back(body.yields[0]);
     while (!pending.empty()) {
       const ValueId value = pending.back();
       pending.pop_back();
@@ -197,6 +207,7 @@ class TableRewriter {
                         .access = first_access(top_.accesses, rows)});
     for (const TableLoop& loop : loops_) {
       const std::vector<ValueId> stacked = indices_of_steps(loop);
+      if (module_.node(loop.loop).loop->has_keep_going) trips_[loop.loop] = c.dim(stacked[0], 0);
       for (std::size_t i = 0; i < stacked.size(); ++i)
         named_.push_back({.rows = loop.rows[i],
                           .shaped = stacked[i],
@@ -245,6 +256,7 @@ class TableRewriter {
     ports.stacked.assign(loop.rows.size(), {});
     std::vector<tensor::Type> types;
     std::vector<ValueId> next;
+    if (old.has_keep_going) next.push_back(module_.region(body).yields[0]);
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!loop.needed.contains(args[i])) continue;
       if (i < old.captured) {
@@ -321,6 +333,9 @@ class TableRewriter {
     for (const TableLoop& loop : loops_) {
       std::vector<ValueId> local;
       for (std::size_t i = 0; i < loop.rows.size(); ++i) local.push_back(named_[at++].local);
+      // A loop that ends early scans the rows of the steps that it runs.
+      if (module_.node(loop.loop).loop->has_keep_going)
+        module_.node(loop.loop).inputs[0] = trips_[loop.loop];
       const std::vector<ir::ScannedPort> ports(local.size());
       const std::vector<ValueId> rows = passes::add_scanned(module_, loop.loop, local, ports);
       for (const RowAccess& access : loop.body.accesses)
@@ -346,9 +361,10 @@ class TableRewriter {
   ops::Composer composer_;
   RegionAccesses top_;
   std::vector<TableLoop> loops_;
-  std::vector<ValueId> top_rows_;  ///< the different indices at the top
-  std::vector<NodeId> after_;      ///< nodes of the top region that depend on the copied rows
-  std::vector<NamedRows> named_;   ///< top_rows_, then those of each loop
+  std::vector<ValueId> top_rows_;    ///< the different indices at the top
+  std::vector<NodeId> after_;        ///< nodes of the top region that depend on the copied rows
+  std::vector<NamedRows> named_;     ///< top_rows_, then those of each loop
+  std::map<NodeId, ValueId> trips_;  ///< of loops that may end early: how many steps they run
   ValueId rows_, copy_, first_;
 };
 
@@ -356,33 +372,36 @@ class TableRewriter {
 
 TouchedForm touched_form(Module module, const UpdateSites& sites) {
   TouchedForm form{std::move(module), {}};
-  std::vector<std::pair<std::size_t, ValueId>> found;
+  std::vector<ValueId> rows;  // of each table
   for (std::size_t i = 0; i < sites.arguments.size(); ++i) {
     if (!sites.arguments[i]) continue;
     Module changed = form.module;
     const ValueId now = changed.region(changed.top()).args[*sites.arguments[i]];
-    const ValueId rows = TableRewriter(changed, now, sites.first + i).rewrite();
-    if (!rows.valid()) continue;
+    TableRewriter rewriter(changed, now, sites.first + i);
+    const ValueId touched = rewriter.rewrite();
+    if (!touched.valid()) continue;
+    rows.push_back(touched);
+    form.tables.push_back(
+        {.argument = *sites.arguments[i], .per_step = rewriter.indices_per_step()});
     form.module = std::move(changed);
-    found.emplace_back(*sites.arguments[i], rows);
   }
-  for (const auto& [argument, rows] : found)
-    form.tables.push_back({argument, form.module.value(rows).type.dims[0]});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    form.tables[i].rows = form.module.value(rows[i]).type.dims[0];
   return form;
 }
 
 namespace {
 
 /// Nanoseconds, measured: copying a byte into new memory, copying and sorting a row (and a byte of
-/// it), and what the additional nodes take in any case.
-constexpr double kByteOfTable = 0.25, kRow = 100, kByteOfRow = 0.75, kAlways = 15'000;
-/// The bytes from which a table is large enough that an unknown number of rows is assumed to be
-/// fewer.
-constexpr double kLargeTable = 1 << 20;
+/// it), the same where only the data decide how many there are, and what the additional nodes take
+/// in any case.
+constexpr double kByteOfTable = 0.25, kRow = 100, kByteOfRow = 0.75, kRowOfData = 3000,
+                 kAlways = 15'000;
 
 }  // namespace
 
-bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shapes) {
+bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shapes,
+                 std::int64_t steps) {
   const Module& module = form.module;
   const std::vector<ValueId>& args = module.region(module.top()).args;
   std::vector<std::optional<std::int64_t>> symbols(module.dims.size());
@@ -397,12 +416,13 @@ bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shap
     const tensor::Shape& shape = shapes[table.argument];
     const double bytes = static_cast<double>(shape.elements()) *
                          dtype_bytes(module.value(args[table.argument]).type.dtype);
-    const auto rows =
+    const auto known =
         table.rows.is_constant() ? std::optional(table.rows.value()) : sizes[table.rows.expr()];
-    if (!rows && bytes < kLargeTable) return false;
+    if (!known && steps < 0) return false;
+    const double rows =
+        known ? static_cast<double>(*known) : static_cast<double>(steps) * table.per_step;
     const double row = shape[0] > 0 ? bytes / static_cast<double>(shape[0]) : 0;
-    saved +=
-        bytes * kByteOfTable - static_cast<double>(rows.value_or(0)) * (kRow + row * kByteOfRow);
+    saved += bytes * kByteOfTable - rows * ((known ? kRow : kRowOfData) + row * kByteOfRow);
   }
   return saved > 0;
 }

@@ -4,6 +4,7 @@
 // The value stays as it was until the run has succeeded (api/part_updates.h).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "api/split_updates.h"
@@ -15,7 +16,8 @@ namespace scanloom {
 /// A variable of which only some rows are copied.
 struct TouchedTable {
   std::size_t argument = 0;
-  tensor::Dim rows;  ///< how many are named, counting repeated ones each time
+  tensor::Dim rows;     ///< how many are named, counting repeated ones each time
+  double per_step = 1;  ///< an estimate for loops, if only the data decide the number of steps
 };
 
 struct TouchedForm {
@@ -28,7 +30,9 @@ struct TouchedForm {
 TouchedForm touched_form(ir::Module module, const UpdateSites& sites);
 
 /// Whether copying the touched rows is estimated to take less time than copying the variables.
-/// `shapes` are those of the arguments.
-[[nodiscard]] bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shapes);
+/// `shapes` are those of the arguments; `steps` is how many steps to expect of loops if only the
+/// data decide, negative if that is unknown, too: then the variables are copied.
+[[nodiscard]] bool copies_less(const TouchedForm& form, const std::vector<tensor::Shape>& shapes,
+                               std::int64_t steps);
 
 }  // namespace scanloom
