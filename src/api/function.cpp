@@ -81,11 +81,7 @@ struct Function::Impl {
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
     expr::HeldValues held(read);
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      const tensor::Tensor& now = held[i];
-      const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
-      SCANLOOM_CHECK_OK(open.arrange_one(inputs + i, view, arranged));
-    }
+    for (std::size_t i = 0; i < read.size(); ++i) arrange_held(inputs + i, held[i], arranged);
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
     const FunctionPrograms::Program& program = programs->choose(arranged.shapes);
@@ -101,6 +97,15 @@ struct Function::Impl {
   }
 
  private:
+  /// Adds the value of a variable without looking at its elements: it was checked when it was set.
+  /// The run does not own it, so that it may be written in place afterwards.
+  static void arrange_held(std::size_t input, const tensor::Tensor& value, Arranged& arranged) {
+    const tensor::Tensor borrowed(value.dtype(), value.shape(), nullptr, value.data());
+    arranged.shapes.push_back(value.shape());
+    arranged.data.push_back(static_cast<const std::byte*>(value.data()));
+    if (value.dtype() == DType::string) arranged.objects[input] = tensor::ObjectRef::of(borrowed);
+  }
+
   /// Updates all of them, or none if something is wrong.
   Expected<void> update(const std::vector<SharedUpdate>& updates, std::span<const Value> results,
                         expr::HeldValues& held) const {

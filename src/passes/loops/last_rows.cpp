@@ -188,9 +188,9 @@ class Keeper {
         continue;
       }
       const auto first = axes.find(node.inputs[0]);
-      const auto read = first != axes.end()
-                            ? row_read(module_, node, first->first, first->second, rows)
-                            : std::nullopt;
+      const auto read = first != axes.end() ? row_read(module_, node, {first->first, first->second},
+                                                       {stack, port.axis}, rows)
+                                            : std::nullopt;
       if (const auto back = read ? steps_back(*read, port.reverse, rows) : std::nullopt) {
         kept.count = std::max(kept.count, *back);
         kept.readers.push_back({id, *read, first->first == stack});
