@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "api/index_loops.h"
 #include "api/row_accesses.h"
 #include "ir/infer.h"
 #include "ir/walk.h"
@@ -20,15 +21,6 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
-
-/// A loop that carries the table.
-struct TableLoop {
-  NodeId loop;
-  std::size_t carried = 0;  ///< the number of the state
-  RegionAccesses body;
-  std::vector<ValueId> rows;  ///< the different indices of its accesses
-  std::set<ValueId> needed;   ///< the values of the body that these are computed from
-};
 
 /// Indices of one region: at the top, or of all steps of a loop.
 struct NamedRows {
@@ -47,11 +39,6 @@ void add_distinct(std::vector<ValueId>& rows, const std::vector<RowAccess>& acce
 
 NodeId first_access(const std::vector<RowAccess>& accesses, ValueId rows) {
   return std::ranges::find(accesses, rows, &RowAccess::rows)->node;
-}
-
-/// Whether computing indices twice, for the rows and for the rest of the step, costs little.
-bool is_cheap(const Node& node) {
-  return node.regions.empty() && node.op != &ops::contract_op && !ops::writes_part(node.op);
 }
 
 /// Rewrites one update of a module.
@@ -130,36 +117,8 @@ class TableRewriter {
       for (const NodeId reader : loop.body.sizes) module_.node(reader).inputs[0] = table;
     }
     add_distinct(loop.rows, loop.body.accesses);
-    if (!find_needed(loop)) return false;
+    if (!find_needed(module_, loop)) return false;
     loops_.push_back(std::move(loop));
-    return true;
-  }
-
-  /// Fails if indices depend on the table, or are expensive.
-  bool find_needed(TableLoop& loop) {
-    const Node& node = module_.node(loop.loop);
-    const ir::Region& body = module_.region(node.regions[0]);
-    const std::set<ValueId> dependent = dependent_values(module_, loop.loop, loop.body.tables);
-    std::vector<ValueId> pending = loop.rows;
-    // The loop that computes the indices ends with the same step.
-    if (node.loop->has_keep_going) pending.push_back(body.yields[0]);
-    while (!pending.empty()) {
-      const ValueId value = pending.back();
-      pending.pop_back();
-      if (!value.valid() || !loop.needed.insert(value).second) continue;
-      if (dependent.contains(value)) return false;
-      const NodeId producer = module_.value(value).producer;
-      if (producer.valid()) {
-        const Node& made_by = module_.node(producer);
-        if (!is_cheap(made_by)) return false;
-        pending.insert(pending.end(), made_by.inputs.begin(), made_by.inputs.end());
-        continue;
-      }
-      const std::size_t at = module_.value(value).index;
-      const std::size_t first = node.loop->captured;
-      if (at >= first && at < first + node.loop->carried)
-        pending.push_back(body.yields[node.loop->first_carried_yield() + at - first]);
-    }
     return true;
   }
 
@@ -181,20 +140,9 @@ class TableRewriter {
     add_distinct(top_rows_, top_.accesses);
     if (std::ranges::any_of(top_rows_, is_dependent)) return false;
     for (const TableLoop& loop : loops_)
-      if (std::ranges::any_of(needed_inputs(loop), is_dependent)) return false;
+      if (std::ranges::any_of(needed_inputs(module_, loop), is_dependent)) return false;
     module_.region(module_.top()).nodes = std::move(before);
     return true;
-  }
-
-  /// The loop's operands that its indices depend on.
-  [[nodiscard]] std::vector<ValueId> needed_inputs(const TableLoop& loop) const {
-    const Node& node = module_.node(loop.loop);
-    const std::vector<ValueId>& args = module_.region(node.regions[0]).args;
-    const std::size_t first = node.loop->first_captured_input();
-    std::vector<ValueId> inputs{node.inputs[0]};
-    for (std::size_t i = 0; i < args.size(); ++i)
-      if (loop.needed.contains(args[i])) inputs.push_back(node.inputs[first + i]);
-    return inputs;
   }
 
   /// Collects all indices and copies their rows, each index its own; of equal ones only the first
@@ -206,7 +154,7 @@ class TableRewriter {
                         .shaped = c.cast(rows, DType::i64),
                         .access = first_access(top_.accesses, rows)});
     for (const TableLoop& loop : loops_) {
-      const std::vector<ValueId> stacked = indices_of_steps(loop);
+      const std::vector<ValueId> stacked = add_index_loop(module_, loop);
       if (module_.node(loop.loop).loop->has_keep_going) trips_[loop.loop] = c.dim(stacked[0], 0);
       for (std::size_t i = 0; i < stacked.size(); ++i)
         named_.push_back({.rows = loop.rows[i],
@@ -243,74 +191,6 @@ class TableRewriter {
     if (!c.ok()) return rows;
     const std::vector<ValueId>& outputs = module_.node(unique).outputs;
     return c.gather(outputs[1], outputs[2], 0);
-  }
-
-  /// Adds a loop that computes only the indices of all steps.
-  std::vector<ValueId> indices_of_steps(const TableLoop& loop) {
-    const ir::RegionId body = module_.node(loop.loop).regions[0];
-    const ir::LoopPorts old = *module_.node(loop.loop).loop;
-    const std::vector<ValueId> args = module_.region(body).args;
-    ir::LoopPorts ports = old;
-    ports.captured = ports.carried = 0;
-    ports.scanned.clear();
-    ports.stacked.assign(loop.rows.size(), {});
-    std::vector<tensor::Type> types;
-    std::vector<ValueId> next;
-    if (old.has_keep_going) next.push_back(module_.region(body).yields[0]);
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      if (!loop.needed.contains(args[i])) continue;
-      if (i < old.captured) {
-        ++ports.captured;
-      } else if (i < old.captured + old.carried) {
-        ++ports.carried;
-        types.push_back(module_.value(args[i]).type);
-        next.push_back(module_.region(body).yields[old.first_carried_yield() + i - old.captured]);
-      } else {
-        ports.scanned.push_back(old.scanned[i - old.captured - old.carried]);
-      }
-    }
-    const tensor::Dim steps = module_.dims.fresh();
-    for (const ValueId rows : loop.rows) {
-      types.push_back(tensor::Type::of(DType::i64, module_.value(rows).type.dims));
-      types.back().dims.insert(types.back().dims.begin(), steps);
-      next.push_back(rows);
-    }
-    const NodeId made = module_.add_node(module_.top(), ir::loop_op, needed_inputs(loop), {},
-                                         std::move(types), module_.node(loop.loop).location);
-    module_.node(made).loop = ports;
-    copy_body(loop, made, std::move(next));
-    const std::vector<ValueId>& outputs = module_.node(made).outputs;
-    return {outputs.begin() + ports.carried, outputs.end()};
-  }
-
-  /// Copies what computes `yields` from the body of the loop to one of `made`.
-  void copy_body(const TableLoop& loop, NodeId made, std::vector<ValueId> yields) {
-    const ir::RegionId from = module_.node(loop.loop).regions[0];
-    const ir::RegionId to = module_.add_region(made, module_.region(from).name);
-    module_.node(made).regions.push_back(to);
-    std::vector<ValueId> values;
-    const std::vector<ValueId> args = module_.region(from).args;
-    for (const ValueId arg : args) {
-      const bool is_needed = loop.needed.contains(arg);
-      values.push_back(
-          is_needed ? module_.add_argument(to, module_.value(arg).type, module_.value(arg).name)
-                    : ValueId());
-    }
-    std::swap(module_.region(from).yields, yields);
-    std::vector<NodeId> needed_nodes = module_.region(from).nodes;
-    std::erase_if(needed_nodes, [&](NodeId id) {
-      return std::ranges::none_of(module_.node(id).outputs,
-                                  [&](ValueId x) { return loop.needed.contains(x); });
-    });
-    std::swap(module_.region(from).nodes, needed_nodes);
-    std::vector<ValueId> copied = ir::clone_region_into(module_, from, to, values);
-    std::swap(module_.region(from).nodes, needed_nodes);
-    std::swap(module_.region(from).yields, yields);
-    ir::Builder builder(module_, to);
-    ops::Composer c(builder);
-    for (std::size_t i = copied.size() - loop.rows.size(); i < copied.size(); ++i)
-      copied[i] = c.cast(copied[i], DType::i64);
-    module_.region(to).yields = std::move(copied);
   }
 
   /// Makes the path and the reads of its values use the copied rows.
