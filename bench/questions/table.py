@@ -9,7 +9,35 @@ NAMES = ("table",)
 BESIDE_NUMPY = 50.0  # a call of a function compared with two lines of numpy
 
 
+BESIDE_STEPS = 100.0  # where numpy needs no loop
+
+
 def questions(place, clock):
+    yield from _rows(place)
+    for form in table.FORMS:
+        for rows in table.LONG_ROWS:
+            if place.wants(f"table/{form}", {"n": rows}):
+                yield _form(form, rows)
+
+
+def _form(form, rows):
+    work = table.Form(form, rows)
+    work.check()
+    limit = BESIDE_STEPS if form == "steps" else BESIDE_NUMPY
+    return Question(
+        name=f"table/{form}",
+        sizes={"n": rows},
+        about=f"{table.UPDATED} rows of {table.NARROW} doubles of a table of {rows} rows, by {form.replace('_', ' ')}",
+        unit="call",
+        units=1,
+        ours=Engine("scanloom", work.call),
+        peers=[Peer(Engine("numpy", work.in_numpy), limit)],
+        reference=work.reference(),
+        tolerance=0,
+    )
+
+
+def _rows(place):
     for rows in table.ROWS:
         if not place.wants("table/rows", {"n": rows}):
             continue

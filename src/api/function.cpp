@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/export_model.h"
+#include "api/function_programs.h"
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/model_format.h"
@@ -12,7 +13,6 @@
 #include "api/part_updates.h"
 #include "api/plain_form.h"
 #include "api/saved_function.h"
-#include "api/specialised.h"
 #include "base/mapped_file.h"
 #include "exporters/onnx/write.h"
 #include "expr/loop_updates.h"
@@ -40,21 +40,15 @@ std::size_t position(const std::vector<T>& items, const T& item) {
 }  // namespace
 
 struct Function::Impl {
-  Impl(ir::Module module, SplitUpdates split, const SessionOptions& options)
-      : programs(
-            std::make_shared<Specialised>(std::move(module), std::move(split.module), options)),
-        updates(std::move(split.updates)) {}
+  explicit Impl(std::shared_ptr<const FunctionPrograms> made) : programs(std::move(made)) {}
   /// The same program for other variables, to be added by the caller.
   explicit Impl(const Impl* other)
-      : programs(other->programs),
-        updates(other->updates),
-        inputs(other->inputs),
-        outputs(other->outputs) {}
+      : programs(other->programs), inputs(other->inputs), outputs(other->outputs) {}
 
-  std::shared_ptr<const Specialised> programs;  ///< independent of the values of shared variables
-  std::vector<SharedUpdate> updates;            ///< of `updated`
-  std::size_t inputs = 0, outputs = 0;          ///< the caller's own
-  std::vector<Shared> variables;  ///< those that are read, then those that are only set
+  /// Independent of the values of shared variables.
+  std::shared_ptr<const FunctionPrograms> programs;
+  std::size_t inputs = 0, outputs = 0;  ///< the caller's own
+  std::vector<Shared> variables;        ///< those that are read, then those that are only set
   /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
   void add_read(const Expr& variable) {
@@ -82,31 +76,40 @@ struct Function::Impl {
     expr::Turn turn;
     SCANLOOM_CHECK_OK(turn.take(updated));
     Arranged arranged;
-    const Session::Impl& open = programs->open();
+    const Session::Impl& open = programs->whole().open();
     arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
     expr::HeldValues held(read);
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      const tensor::Tensor& now = held[i];
-      const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
-      SCANLOOM_CHECK_OK(open.arrange_one(inputs + i, view, arranged));
-    }
+    for (std::size_t i = 0; i < read.size(); ++i) arrange_held(inputs + i, held[i], arranged);
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
+    const FunctionPrograms::Program& program = programs->choose(arranged.shapes);
     SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
-                 programs->for_sizes(arranged.shapes));
+                 program.versions.for_sizes(arranged.shapes));
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
-    SCANLOOM_CHECK_OK(update(results, held));
+    programs->note_steps(told.steps);
+    SCANLOOM_CHECK_OK(update(program.updates, results, held));
     results.resize(outputs);
     return results;
   }
 
  private:
+  /// Adds the value of a variable without looking at its elements: it was checked when it was set.
+  /// The run does not own it, so that it may be written in place afterwards.
+  static void arrange_held(std::size_t input, const tensor::Tensor& value, Arranged& arranged) {
+    const tensor::Tensor borrowed(value.dtype(), value.shape(), nullptr, value.data());
+    arranged.shapes.push_back(value.shape());
+    arranged.data.push_back(static_cast<const std::byte*>(value.data()));
+    if (value.dtype() == DType::string) arranged.objects[input] = tensor::ObjectRef::of(borrowed);
+  }
+
   /// Updates all of them, or none if something is wrong.
-  Expected<void> update(std::span<const Value> results, expr::HeldValues& held) const {
+  Expected<void> update(const std::vector<SharedUpdate>& updates, std::span<const Value> results,
+                        expr::HeldValues& held) const {
+    expr::SharedVariables changed;
     std::vector<expr::NextValue> next;
     for (std::size_t i = 0; i < updated.size(); ++i) {
       if (updates[i].writes.empty()) {
@@ -114,15 +117,18 @@ struct Function::Impl {
         SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], value.shape()));
         const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
         next.push_back({{value.dtype(), shape, value.owner(), value.data()}, {}});
+        changed.push_back(updated[i]);
         continue;
       }
-      tensor::Tensor before = held.take(position(read, updated[i]));
+      const std::size_t at = position(read, updated[i]);
       SCANLOOM_TRY(WriteParts write,
-                   prepare_writes(updates[i], before.dtype(), before.shape(), results));
-      next.push_back({std::move(before), std::move(write)});
+                   prepare_writes(updates[i], held[at].dtype(), held[at].shape(), results));
+      if (!write) continue;  // its conditions exclude all writes
+      next.push_back({held.take(at), std::move(write)});
+      changed.push_back(updated[i]);
     }
     held.give_back();
-    return expr::set_values(updated, std::move(next));
+    return expr::set_values(changed, std::move(next));
   }
 };
 
@@ -206,9 +212,9 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
       const bool is_read = at < lowered.shared.size();
       sites.arguments.push_back(is_read ? std::optional(inputs.size() + at) : std::nullopt);
     }
-    SplitUpdates split = split_updates(lowered.module, sites);
-    auto impl =
-        std::make_shared<Impl>(std::move(lowered.module), std::move(split), options.session);
+    SCANLOOM_TRY(auto programs,
+                 FunctionPrograms::make(std::move(lowered.module), sites, options.session));
+    auto impl = std::make_shared<Impl>(std::move(programs));
     impl->inputs = inputs.size();
     impl->outputs = outputs.size();
     for (const Expr& variable : lowered.shared) impl->add_read(variable);
@@ -233,7 +239,7 @@ Expected<void> Function::save(const std::string& path, std::string_view note) co
     saved.inputs = static_cast<std::int64_t>(impl_->inputs);
     saved.outputs = static_cast<std::int64_t>(impl_->outputs);
     saved.read = static_cast<std::int64_t>(impl_->read.size());
-    saved.module = impl_->programs->open().plan->module;
+    saved.module = impl_->programs->whole().open().plan->module;
     const std::vector<tensor::Tensor> values = impl_->all_values();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& shared = impl_->variables[i].variable().node()->shared;
@@ -264,8 +270,8 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     for (const auto& [result, at] : updated)
       sites.arguments.push_back(std::cmp_less(at, saved.read) ? std::optional(inputs + at)
                                                               : std::nullopt);
-    SplitUpdates split = split_updates(saved.module, sites);
-    auto impl = std::make_shared<Impl>(std::move(saved.module), std::move(split), options);
+    SCANLOOM_TRY(auto programs, FunctionPrograms::make(std::move(saved.module), sites, options));
+    auto impl = std::make_shared<Impl>(std::move(programs));
     impl->inputs = inputs;
     impl->outputs = sites.first;
     std::vector<Expr> variables;
@@ -282,7 +288,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
 }
 
 Expected<Function::Export> Function::exported(bool with_states) const {
-  Export made{impl_->programs->open().plan->module, {}};
+  Export made{impl_->programs->whole().open().plan->module, {}};
   SCANLOOM_CHECK_OK(passes::decompose_windows(made.module));
   SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
@@ -374,16 +380,16 @@ Expected<Function> Function::with_shared(const std::vector<Shared>& variables) c
 std::size_t Function::output_count() const noexcept { return impl_->outputs; }
 
 std::span<const ValueInfo> Function::inputs() const noexcept {
-  return std::span(impl_->programs->open().inputs).first(impl_->inputs);
+  return std::span(impl_->programs->whole().open().inputs).first(impl_->inputs);
 }
 
 std::string Function::explain() const {
-  const auto session = guard([&] { return impl_->programs->latest(); });
+  const auto session = guard([&] { return impl_->programs->used().latest(); });
   return session ? Session(*session).explain() : session.error().message();
 }
 
 std::string Function::ir() const {
-  const auto session = guard([&] { return impl_->programs->latest(); });
+  const auto session = guard([&] { return impl_->programs->used().latest(); });
   return session ? Session(*session).ir() : session.error().message();
 }
 

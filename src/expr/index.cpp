@@ -1,8 +1,8 @@
 // Indexing, x[...]. Slices are views, one integer or vector of integers is a gather, and integers
 // for several axes are a gather of tuples. Writing to a part scatters: single integers and slices
 // name a window, which is written as such; integers and vectors of integers for only the first axes
-// are scatters of whole slices. For any other form, indexing a tensor of the element numbers of x
-// shows which elements are written.
+// are scatters of whole slices. Any other form is a scatter by tuples of positions, with slices
+// spelled out.
 #include <scanloom/expr.h>
 
 #include <algorithm>
@@ -348,6 +348,14 @@ Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Ex
       words);
 }
 
+/// Returns the tensor that `whole` is with parts overwritten. It has the same sizes, and reading
+/// them there leaves the results of writes unread, so that they can be made in place.
+Expr written_to(Expr whole) {
+  while (whole.defined() && whole.node()->op != nullptr && whole.node()->op->writes_part)
+    whole = Expr(whole.node()->inputs[0]);
+  return whole;
+}
+
 /// Broadcasts y, which must fit, to the size of the part.
 Expr as_large_as(const Expr& part, const Expr& y, const std::string& words) {
   Expr wide = broadcast_to(y, shape(part));
@@ -368,10 +376,85 @@ std::vector<Expr> leading_indices(const std::vector<Index>& items) {
   return indices;
 }
 
+/// The first position of a slice, or the end that it does not reach, in [low, high], as numpy
+/// clips them.
+Expr clipped(const Expr& limit, const Expr& size, const Expr& low, const Expr& high) {
+  const Expr from_start = where(limit < 0, limit + size, limit);
+  return maximum(low, minimum(from_start, high));
+}
+
+/// Returns the positions along the axis that a slice names, in its order. They take time for the
+/// slice, not for the axis, unless its step is computed.
+Expr positions_of(const Expr& x, const Index& item, std::int64_t axis) {
+  const Expr count = size(x, static_cast<int>(axis)), zero = expr::integer(0);
+  const auto step =
+      item.step.defined() ? expr::constant_integers(item.step) : std::optional(Sizes{1});
+  if (!step) return subtensor(arange(zero, count), {item});
+  const bool back = (*step)[0] < 0;
+  const Expr low = expr::integer(back ? -1 : 0), high = back ? count - 1 : count;
+  const auto end = [&](const Expr& given, const Expr& otherwise) {
+    return given.defined() ? clipped(cast(scalar_or(given, 0), DType::i64), count, low, high)
+                           : otherwise;
+  };
+  return arange(end(item.start, back ? high : zero), end(item.stop, back ? low : count),
+                expr::integer((*step)[0]));
+}
+
+/// The axes of a part that slices and vectors of integers name together.
+struct MixedPart {
+  int rank = 0;           ///< without new axes
+  int index_rank = 0;     ///< of the integers, broadcast with each other
+  int first_indexed = 0;  ///< where their axes begin
+  std::size_t named = 0;  ///< items before the last whole axes
+
+  explicit MixedPart(const std::vector<Index>& items) {
+    std::size_t first = items.size(), last = 0, count = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!expr::is_whole_axis(items[i])) named = i + 1;
+      if (items[i].kind != Index::Kind::at) continue;
+      index_rank = std::max(index_rank, items[i].at.rank());
+      first = std::min(first, i);
+      last = i;
+      ++count;
+    }
+    rank = static_cast<int>(items.size() - count) + index_rank;
+    first_indexed = last - first + 1 == count ? static_cast<int>(first) : 0;
+  }
+};
+
+/// Writes y, which has the size of the part, where slices and vectors of integers meet: by tuples
+/// of positions, one for each element or for each slice along the last whole axes. `items` have no
+/// new axes.
+Expr scatter_mixed(const Expr& whole, const std::vector<Index>& items, const Expr& y,
+                   std::string_view reduction, const std::string& words) {
+  const MixedPart part(items);
+  const int rank = part.rank - static_cast<int>(items.size() - part.named);
+  std::vector<Expr> sizes, columns;
+  for (int k = 0; k < rank; ++k) sizes.push_back(size(y, k));
+  int axis = 0;  // of the part, for the next slice
+  for (std::size_t i = 0; i < part.named; ++i) {
+    const bool at = items[i].kind == Index::Kind::at;
+    if (!at && axis == part.first_indexed) axis += part.index_rank;
+    const Expr positions =
+        at ? cast(items[i].at, DType::i64) : positions_of(whole, items[i], std::int64_t(i));
+    // The axes of the part that follow these positions; broadcasting adds the ones before.
+    const int end = at ? part.first_indexed + part.index_rank : ++axis;
+    Sizes after;
+    for (int k = end; k < rank; ++k) after.push_back(positions.rank() + k - end);
+    const Expr placed = after.empty() ? positions : expand_dims(positions, after);
+    columns.push_back(expand_dims(broadcast_to(placed, shape_of(sizes)), {rank}));
+  }
+  return told_as(apply(ops::scatter_nd_op, {whole, concatenate(columns, -1), y},
+                       {{"reduction", std::string(reduction)}}),
+                 words);
+}
+
 /// Returns `of.whole` with y written, or added, to the elements that the items name.
-Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::string_view reduction,
+Expr scatter(const expr::PartOf& of, const Expr& given, const Expr& y, std::string_view reduction,
              const std::string& words) {
   const Expr& whole = of.whole;
+  const Expr base = written_to(whole);
+  const Expr part = base == whole ? given : picked_from(base, of.items, words);
   const bool leading = std::ranges::all_of(of.items, [](const Index& item) {
     return item.kind == Index::Kind::at && item.at.rank() == 0 && is_integer(item.at.dtype());
   });
@@ -402,13 +485,10 @@ Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::strin
         apply(ops::scatter_nd_op, {whole, tuples_of(indices, words), as_large_as(part, y, words)},
               {{"reduction", std::string(reduction)}}),
         words);
-  const Expr flat = flatten(whole);
-  const Expr numbers = reshape(arange(0, size(flat, 0)), shape(whole));
-  const Expr picked = flatten(picked_from(numbers, of.items, words));
-  const Expr written =
-      apply(ops::scatter_elements_op, {flat, picked, flatten(as_large_as(part, y, words))},
-            {{"axis", 0}, {"reduction", std::string(reduction)}});
-  return reshape(written, shape(whole));
+  Expr wide = as_large_as(part, y, words);
+  if (std::erase_if(resolved.items, [](const Index& item) { return !takes_axis(item); }) > 0)
+    wide = reshape(wide, shape(take(written_to(whole), resolved.items, words)));
+  return scatter_mixed(whole, resolved.items, wide, reduction, words);
 }
 
 Expr write(const Expr& part, const Expr& y, std::string_view reduction) {

@@ -34,6 +34,11 @@ PARTS = {
     "rows by a table of indices": lambda t, i: t[i[:, None], [[0, 2]]],
     "rows and all columns": lambda t, i: t[i, :],
     "rows and columns": lambda t, i: t[i, :2],
+    "a slice of rows and columns": lambda t, i: t[1:6:2, i % 3],
+    "rows and columns backwards": lambda t, i: t[i, ::-2],
+    "rows and columns from the end": lambda t, i: t[i, -2:9],
+    "rows and no column": lambda t, i: t[i, 2:1],
+    "rows, a new axis and columns": lambda t, i: t[i, None, 1:],
     "all": lambda t, i: t[:],
 }
 INDICES = np.array([4, 0, -1])
@@ -315,6 +320,8 @@ SMALL_PARTS = {
     "a column": lambda t, i: t[:, 7],
     "a block": lambda t, i: t[5:25, 3:10],
     "elements": lambda t, i: t[i, i % 50],
+    "rows and columns": lambda t, i: t[i, 3:10],
+    "a slice of rows and columns": lambda t, i: t[1000:1020, i % 50],
 }
 
 

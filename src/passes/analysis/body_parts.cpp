@@ -352,7 +352,7 @@ std::optional<std::vector<std::int64_t>> rows_taken(const Module& module, const 
   const int axis = type.rank() - from_end;
   const std::int64_t size = type.dims[static_cast<std::size_t>(axis)].value();
   if (size > kMaxRows) return std::nullopt;
-  const auto read = row_read(module, node, node.inputs[0], axis, size);
+  const auto read = row_read(module, node, {node.inputs[0], axis}, {node.inputs[0], axis}, size);
   if (!read) return std::nullopt;
   if (node.op == &ops::gather_op) {
     const tensor::Tensor* const indices = constant_of(module, node.inputs[1]);

@@ -65,9 +65,10 @@ bool is_last_row(const Module& module, ValueId index, ValueId stack, std::int64_
          counts_rows(module, add->inputs[0], stack, axis);
 }
 
-std::optional<RowRead> gathered(const Module& module, const Node& node, std::int64_t axis,
+std::optional<RowRead> gathered(const Module& module, const Node& node, RowsOf stack, RowsOf origin,
                                 std::optional<std::int64_t> rows) {
-  if (is_last_row(module, node.inputs[1], node.inputs[0], axis)) {
+  if (is_last_row(module, node.inputs[1], stack.value, stack.axis) ||
+      is_last_row(module, node.inputs[1], origin.value, origin.axis)) {
     const std::int64_t last = rows ? *rows - 1 : -1;
     const bool has_axis = module.value(node.inputs[1]).type.rank() == 1;
     return RowRead{.first = last, .last = last, .has_axis = has_axis};
@@ -154,19 +155,19 @@ std::optional<std::vector<NodeId>> Readers::of(ValueId value) const {
   return readers;
 }
 
-std::optional<RowRead> row_read(const Module& module, const Node& reader, ValueId stack,
-                                std::int64_t axis, std::optional<std::int64_t> rows) {
-  if (std::ranges::count(reader.inputs, stack) != 1 || reader.inputs[0] != stack)
+std::optional<RowRead> row_read(const Module& module, const Node& reader, RowsOf stack,
+                                RowsOf origin, std::optional<std::int64_t> rows) {
+  if (std::ranges::count(reader.inputs, stack.value) != 1 || reader.inputs[0] != stack.value)
     return std::nullopt;
   if (reader.op == &ops::gather_op)
-    return is_row_axis(module, stack, reader.attrs[0].integer(), axis)
-               ? gathered(module, reader, axis, rows)
+    return is_row_axis(module, stack.value, reader.attrs[0].integer(), stack.axis)
+               ? gathered(module, reader, stack, origin, rows)
                : std::nullopt;
   if (reader.op != &ops::slice_op) return std::nullopt;
-  const auto start = integer_operand(module, reader, kStarts, {}),
-             end = integer_operand(module, reader, kEnds, {});
+  const auto start = integer_operand(module, reader, kStarts, {}), end = integer_operand(module, reader, kEnds, {});
   const auto along = integer_operand(module, reader, kAxes, 0);
-  if (!start || !end || !along || !is_row_axis(module, stack, *along, axis)) return std::nullopt;
+  if (!start || !end || !along || !is_row_axis(module, stack.value, *along, stack.axis))
+    return std::nullopt;
   return sliced(module, reader, *start, *end, rows);
 }
 

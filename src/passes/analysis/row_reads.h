@@ -40,12 +40,18 @@ class Readers {
   std::vector<Entry> entries_;  // sorted
 };
 
-/// Returns which rows of a stack a node reads along `axis`: a gather, or a slice along that axis
+/// A value and the axis of it that holds the rows.
+struct RowsOf {
+  ir::ValueId value;
+  std::int64_t axis = 0;
+};
+
+/// Returns which rows of a stack a node reads along its axis: a gather, or a slice along that axis
 /// alone, with a positive or negative step. `rows`: how many there are, at least 1, if that is
 /// known. If not, all bounds must count from the same end, and the stack may have fewer rows than
-/// are named. A gather whose index is the size of the axis minus 1 reads the last row. nullopt: any
-/// other node, rows that are not known, or an error.
-std::optional<RowRead> row_read(const ir::Module& module, const ir::Node& reader, ir::ValueId stack,
-                                std::int64_t axis, std::optional<std::int64_t> rows);
+/// are named. A gather whose index is the size of the axis minus 1, or that of `origin`, which has
+/// as many rows, reads the last row. nullopt: any other node, rows that are not known, or an error.
+std::optional<RowRead> row_read(const ir::Module& module, const ir::Node& reader, RowsOf stack,
+                                RowsOf origin, std::optional<std::int64_t> rows);
 
 }  // namespace scanloom::passes

@@ -4,7 +4,7 @@
 
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
-#include "passes/lifting/step_rules.h"
+#include "passes/lifting/flow_of_results.h"
 #include "passes/loops/tail_rows.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -100,15 +100,15 @@ std::optional<KeptRows> KeptRowsFinder::readers_of(const Node& loop, std::size_t
       continue;
     }
     const auto first = axes.find(node.inputs[0]);
-    const auto read = first != axes.end()
-                          ? row_read(module_, node, first->first, first->second, rows)
-                          : std::nullopt;
+    const auto read = first != axes.end() ? row_read(module_, node, {first->first, first->second},
+                                                     {stack, port.axis}, rows)
+                                          : std::nullopt;
     if (const auto back = read ? steps_back(*read, port.reverse, rows) : std::nullopt) {
       kept.count = std::max(kept.count, *back);
       kept.readers.push_back({id, *read, *back, first->first == stack});
       continue;
     }
-    const auto axis = visited < kMaxNodes ? axis_behind(node, axes, stack) : std::nullopt;
+    const auto axis = visited < kMaxNodes ? axis_after(node, axes, stack) : std::nullopt;
     if (!axis) return std::nullopt;
     if (std::ranges::find(node.inputs, stack) != node.inputs.end()) kept.along.push_back(id);
     for (const ValueId output : node.outputs) {
@@ -121,7 +121,7 @@ std::optional<KeptRows> KeptRowsFinder::readers_of(const Node& loop, std::size_t
 
 /// Returns the axis of the rows in the results of a node that makes each from the same rows of
 /// its operands. nullopt: it does not, or it reads the number of rows.
-std::optional<int> KeptRowsFinder::axis_behind(const Node& node, const std::map<ValueId, int>& axes,
+std::optional<int> KeptRowsFinder::axis_after(const Node& node, const std::map<ValueId, int>& axes,
                                                ValueId stack) const {
   const auto is_ranked = [&](ValueId value) {
     const Type* const type = value.valid() ? &module_.value(value).type : nullptr;

@@ -46,7 +46,7 @@ class KeptRowsFinder {
  private:
   [[nodiscard]] std::optional<KeptRows> readers_of(const ir::Node& loop, std::size_t stacked,
                                                    std::optional<std::int64_t> rows) const;
-  [[nodiscard]] std::optional<int> axis_behind(const ir::Node& node,
+  [[nodiscard]] std::optional<int> axis_after(const ir::Node& node,
                                                const std::map<ir::ValueId, int>& axes,
                                                ir::ValueId stack) const;
   [[nodiscard]] const ir::Type& row_type(const ir::Node& loop, std::size_t stacked) const;

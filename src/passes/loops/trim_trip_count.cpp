@@ -46,7 +46,8 @@ std::optional<std::int64_t> steps_read(const Module& module, const Node& loop,
     if (nodes->empty()) continue;
     if (port.reverse || !port.insert) return std::nullopt;
     for (const NodeId id : *nodes) {
-      const auto read = row_read(module, module.node(id), stack, port.axis, steps);
+      const auto read =
+          row_read(module, module.node(id), {stack, port.axis}, {stack, port.axis}, steps);
       if (!read || !read->from_front) return std::nullopt;
       needed = std::max(needed, read->last + 1);
     }
