@@ -3,8 +3,11 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "errors.h"
 #include "text.h"
@@ -142,14 +145,26 @@ void ArrayView::read_items(nb::handle value, const std::string& name, std::strin
 
 void ArrayView::read_texts(nb::handle value, const std::string& name) {
   const nb::object pair = nb::module_::import_("scanloom._arrays").attr("texts")(value, text(name));
-  std::vector<std::string> texts;
+  struct Storage {
+    std::vector<StringRef> elements;
+    std::unique_ptr<char[]> texts;
+  };
+  std::size_t bytes = 0;
+  for (const nb::handle one : pair[0]) bytes += nb::cast<nb::bytes>(one).size();
+  auto storage = std::make_shared<Storage>();
+  storage->elements.reserve(nb::len(nb::object(pair[0])));
+  storage->texts.reset(new char[bytes]);
+  char* next = storage->texts.get();
   for (const nb::handle one : pair[0]) {
-    const auto bytes = nb::cast<nb::bytes>(one);
-    texts.emplace_back(bytes.c_str(), bytes.size());
+    const auto element = nb::cast<nb::bytes>(one);
+    storage->elements.push_back({next, static_cast<std::int64_t>(element.size())});
+    std::memcpy(next, element.c_str(), element.size());
+    next += element.size();
   }
   std::vector<std::int64_t> shape;
   for (const nb::handle size : pair[1]) shape.push_back(nb::cast<std::int64_t>(size));
-  view_ = strings(texts, std::move(shape));
+  const StringRef* const data = storage->elements.data();
+  view_ = {DType::string, std::move(shape), data, {}, std::move(storage)};
 }
 
 ArrayView::~ArrayView() { PyBuffer_Release(&buffer_); }

@@ -46,8 +46,8 @@ Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outpu
 }
 
 /// Returns the outputs and, if `profile`, (node, kernel, calls, seconds, depth) per executed node.
-nb::tuple call(const Function& function, const nb::list& values, const RunSettings& settings,
-               bool profile) {
+nb::tuple call(nb::handle self, const nb::list& values, const RunSettings& settings, bool profile) {
+  const auto& function = nb::cast<const Function&>(self);
   std::list<ArrayView> arrays;
   std::vector<View> views;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -67,9 +67,11 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
     return all;
   };
   Results results = run_unlocked(settings, compute, raise_of_expression);
-  Converter converter(settings.max_memory);
+  std::vector<Value> made = results.release();
+  Converter converter(settings.max_memory, made);
   nb::list computed;
-  for (Value& value : results.release()) computed.append(converter.to_object(std::move(value)));
+  for (Value& value : made) computed.append(converter.to_object(std::move(value)));
+  note_conversion(self, converter);
   nb::list rows;
   for (const NodeTime& row : report.profile)
     rows.append(
@@ -147,7 +149,7 @@ nb::tuple read_model(const nb::bytes& given, bool is_path, InputSizes sizes,
   return expressions(from_onnx_bytes({data, given.size()}, options));
 }
 
-nb::object value_of(const Shared& shared) { return Converter(0).to_object(shared.value()); }
+nb::object value_of(const Shared& shared) { return Converter(0, {}).to_object(shared.value()); }
 
 void set_value(Shared& shared, const nb::object& value) {
   const ArrayView array(value, "value", "");
@@ -204,9 +206,12 @@ void bind_shared(nb::module_& module) {
 
 void bind_functions(nb::module_& module) {
   bind_shared(module);
-  nb::class_<Function>(module, "Function")
+  nb::class_<Function>(module, "Function", nb::dynamic_attr())  // for note_conversion()
       .def("call", &call)
-      .def("explain", [](const Function& function) { return text(function.explain()); })
+      .def("explain",
+           [](nb::handle self) {
+             return explained(self, nb::cast<const Function&>(self).explain());
+           })
       .def("ir", [](const Function& function) { return text(function.ir()); })
       .def("save", &save)
       .def("to_onnx",

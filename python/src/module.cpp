@@ -108,28 +108,32 @@ nb::tuple describe_model(const Session& session) {
 }
 
 /// Returns (name, array) per result. Moves the values out of `results` to avoid copies.
-nb::list to_arrays(Results results, const RunSettings& settings) {
-  Converter converter(settings.max_memory);
+nb::list to_arrays(nb::handle owner, Results results, const RunSettings& settings) {
+  std::vector<Value> values = results.release();
+  Converter converter(settings.max_memory, values);
   nb::list arrays;
-  for (Value& value : results.release()) {
+  for (Value& value : values) {
     const nb::object name = text(value.name());
     arrays.append(nb::make_tuple(name, converter.to_object(std::move(value))));
   }
+  note_conversion(owner, converter);
   return arrays;
 }
 
-nb::list run(const Session& session, const nb::dict& arrays,
-             const std::vector<std::string>& outputs, const RunSettings& settings) {
+nb::list run(nb::handle self, const nb::dict& arrays, const std::vector<std::string>& outputs,
+             const RunSettings& settings) {
+  const auto& session = nb::cast<const Session&>(self);
   const Feeds feeds(arrays, session.inputs());
   Results results = run_unlocked(settings, [&](const RunOptions& options) {
     return session.run(feeds.feeds(), options, outputs);
   });
-  return to_arrays(std::move(results), settings);
+  return to_arrays(self, std::move(results), settings);
 }
 
 /// Returns the results and (node, kernel, calls, seconds, depth) per executed node.
-nb::tuple run_profiled(const Session& session, const nb::dict& arrays,
+nb::tuple run_profiled(nb::handle self, const nb::dict& arrays,
                        const std::vector<std::string>& outputs, const RunSettings& settings) {
+  const auto& session = nb::cast<const Session&>(self);
   const Feeds feeds(arrays, session.inputs());
   Results results = run_unlocked(settings, [&](const RunOptions& given) {
     RunOptions options = given;
@@ -140,7 +144,7 @@ nb::tuple run_profiled(const Session& session, const nb::dict& arrays,
   for (const NodeTime& row : results.report.profile)
     rows.append(
         nb::make_tuple(text(row.node), text(row.kernel), row.calls, row.seconds, row.depth));
-  return nb::make_tuple(to_arrays(std::move(results), settings), rows);
+  return nb::make_tuple(to_arrays(self, std::move(results), settings), rows);
 }
 
 nb::object plan_for(const Session& session, const nb::dict& arrays) {
@@ -168,13 +172,14 @@ struct BoundStream {
   std::unique_ptr<std::recursive_mutex> turn = std::make_unique<std::recursive_mutex>();
 };
 
-nb::list push(BoundStream& bound, const nb::dict& arrays, const RunSettings& settings) {
+nb::list push(nb::handle self, const nb::dict& arrays, const RunSettings& settings) {
+  auto& bound = nb::cast<BoundStream&>(self);
   const Feeds feeds(arrays, bound.session.inputs());
   Results results = run_unlocked(settings, [&](const RunOptions& options) {
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.push(feeds.feeds(), options);
   });
-  return to_arrays(std::move(results), settings);
+  return to_arrays(self, std::move(results), settings);
 }
 
 void set_state(BoundStream& bound, const std::string& input, const nb::object& value) {
@@ -196,7 +201,7 @@ nb::object get_state(BoundStream& bound, const std::string& state, const RunSett
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.get(state);
   }());
-  Converter converter(settings.max_memory);
+  Converter converter(settings.max_memory, {&value, 1});
   return converter.to_object(std::move(value));
 }
 
@@ -218,7 +223,7 @@ std::string type_of(const Value& value) {
 
 /// Returns a list of (name, type, value).
 nb::list to_kept(const Results& results) {
-  Converter converter(0);
+  Converter converter(0, {});
   nb::list kept;
   for (std::size_t i = 0; i < results.size(); ++i)
     kept.append(nb::make_tuple(text(results.name(i)), text(type_of(results[i])),
@@ -297,7 +302,7 @@ nb::tuple check_model_bytes(const nb::bytes& model, const SessionOptions& option
 }
 
 void bind_session(nb::module_& module) {
-  nb::class_<Session>(module, "Session")
+  nb::class_<Session>(module, "Session", nb::dynamic_attr())  // for note_conversion()
       .def_static("load", &load)
       .def_static("load_bytes", &load_bytes)
       .def("inputs", [](const Session& session) { return describe(session.inputs()); })
@@ -323,7 +328,9 @@ void bind_session(nb::module_& module) {
              }());
              return BoundStream{.session = session, .stream = std::move(stream)};
            })
-      .def("explain", [](const Session& session) { return text(session.explain()); })
+      .def(
+          "explain",
+          [](nb::handle self) { return explained(self, nb::cast<const Session&>(self).explain()); })
       .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
       .def("passes",
            [](const Session& session) {
@@ -336,15 +343,16 @@ void bind_session(nb::module_& module) {
       .def("plan_for", &plan_for)
       .def("nests", &nests_for)
       .def("operators", &Session::operators);
-  nb::class_<BoundStream>(module, "Stream")
+  nb::class_<BoundStream>(module, "Stream", nb::dynamic_attr())
       .def("push", &push)
       .def("set", &set_state)
       .def("get", &get_state)
       .def("reset", &reset_states)
       .def("save", &save_states)
       .def("restore", &restore_states)
-      .def("explain", [](const BoundStream& bound) {
-        return text([&] {
+      .def("explain", [](nb::handle self) {
+        const auto& bound = nb::cast<const BoundStream&>(self);
+        return explained(self, [&] {
           const nb::gil_scoped_release unlocked;
           const std::scoped_lock turn(*bound.turn);
           return bound.stream.explain();

@@ -3,9 +3,12 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,34 +45,70 @@ bool is_plain(DType dtype) {
          dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
 }
 
-}  // namespace
+/// Adds the memory of the value to `bytes`, unless it is in `seen`: items may share theirs.
+// Recurses over the type of the output, which is at most eight levels deep.
+void add_bytes(const Value& value, std::set<const void*>& seen, std::int64_t& bytes) {
+  for (const Value& item : value.items()) add_bytes(item, seen, bytes);
+  if (value.bytes() == 0 || !seen.insert(value.owner().get()).second) return;
+  bytes += static_cast<std::int64_t>(value.bytes());
+  if (value.dtype() != DType::string) return;
+  for (const StringRef& text : value.as<StringRef>()) bytes += text.size;
+}
 
-// The approximate overhead of an array or string in Python; strings this long are deduplicated.
+std::int64_t bytes_of(std::span<const Value> values) {
+  std::set<const void*> seen;
+  std::int64_t bytes = 0;
+  for (const Value& value : values) add_bytes(value, seen, bytes);
+  return bytes;
+}
+
+/// The approximate overhead of an array or string in Python; strings this long are deduplicated.
 constexpr std::size_t kObjectBytes = 64;
 constexpr std::size_t kLongText = 64;
+/// The references to an element of an array of strings: in a list, and in the array.
+constexpr std::size_t kReferences = 2 * sizeof(void*);
 /// The number of bytes to use before asking the system for its free memory, which takes longer
 /// than a short run.
 constexpr std::int64_t kUnmeasured = std::int64_t{64} << 20;
 
-Converter::Converter(std::int64_t max_memory)
-    : whole_(max_memory > 0 ? max_memory : kUnmeasured),
-      left_(whole_),
+/// Returns the bytes of a str, rounded up as its allocator does. All its characters are as wide as
+/// the widest.
+std::size_t bytes_of_text(std::string_view utf8) {
+  unsigned char widest = 0;
+  std::size_t characters = 0;
+  for (const char byte : utf8) {
+    const auto code = static_cast<unsigned char>(byte);
+    widest = std::max(widest, code);
+    characters += (code & 0xc0) != 0x80 ? 1 : 0;
+  }
+  // Python shares the strings of one character.
+  if (widest < 0x80) return utf8.size() < 2 ? 0 : kObjectBytes + utf8.size();
+  const std::size_t width = widest >= 0xf0 ? 4 : widest >= 0xc4 ? 2 : 1;
+  return kObjectBytes + 32 + characters * width;
+}
+
+}  // namespace
+
+Converter::Converter(std::int64_t max_memory, std::span<const Value> results)
+    : held_(bytes_of(results)),
+      whole_(max_memory > 0 ? max_memory : kUnmeasured),
+      left_(max_memory > 0 ? std::max<std::int64_t>(max_memory - held_, 0) : kUnmeasured),
       is_measured_(max_memory > 0) {}
 
 void Converter::charge(std::size_t bytes) {
   if (!is_measured_ && bytes > static_cast<std::size_t>(left_)) {
     is_measured_ = true;
-    const std::int64_t taken = whole_ - left_;
     whole_ = std::max(default_max_memory(), kUnmeasured);
-    left_ = whole_ - taken;
+    left_ = whole_ - made_;
   }
-  if (bytes > static_cast<std::size_t>(left_))
+  if (bytes > static_cast<std::size_t>(std::max<std::int64_t>(left_, 0)))
     raise(Error(Code::limit_reached, "a result needs " + std::to_string(bytes) +
                                          " more bytes in Python, but " + std::to_string(left_) +
                                          " of the memory budget of " + std::to_string(whole_) +
                                          " bytes are left")
               .note("raise it with the option max_memory"));
   left_ -= static_cast<std::int64_t>(bytes);
+  made_ += static_cast<std::int64_t>(bytes);
 }
 
 /// Returns memory that only the array owns: the value's own if it is not shared, otherwise a copy.
@@ -98,20 +137,35 @@ nb::list Converter::to_list(Value value) {
   return objects;
 }
 
+nb::object Converter::make_text(std::string_view bytes) {
+  const std::size_t likely = bytes_of_text(bytes);
+  charge(likely);
+  nb::object made = text(bytes);
+  // Bytes that are not UTF-8 are written as four characters.
+  const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(made.ptr()));
+  const std::size_t least = length * static_cast<std::size_t>(PyUnicode_KIND(made.ptr()));
+  if (bytes.size() > 1 && least > likely) charge(least - likely);
+  return made;
+}
+
 nb::object Converter::to_text(std::string_view bytes) {
-  charge(kObjectBytes);
-  if (bytes.size() < kLongText) return text(bytes);
+  if (bytes.size() < kLongText) return make_text(bytes);
   nb::object& known = texts_[{bytes.data(), bytes.size()}];
   if (!known.is_valid()) {
-    charge(bytes.size());
-    known = text(bytes);
+    charge(kObjectBytes);  // of the entry
+    known = make_text(bytes);
   }
   return known;
 }
 
 nb::object Converter::to_texts(const Value& value) {
-  nb::list texts;
-  for (const std::string_view one : value.strings()) texts.append(to_text(one));
+  const std::span<const StringRef> elements = value.as<StringRef>();
+  charge(kReferences * elements.size());
+  const nb::object texts = nb::steal(PyList_New(static_cast<Py_ssize_t>(elements.size())));
+  if (!texts.is_valid()) nb::raise_python_error();
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    PyList_SET_ITEM(texts.ptr(), static_cast<Py_ssize_t>(i),
+                    to_text(elements[i].view()).release().ptr());
   nb::list shape;
   for (const std::int64_t size : value.shape()) shape.append(size);
   return nb::module_::import_("scanloom._arrays").attr("objects")(texts, shape);
@@ -146,6 +200,30 @@ nb::object Converter::to_object(Value value) {
   Value held = value.items()[0];
   value = Value();
   return to_object(std::move(held));
+}
+
+namespace {
+
+constexpr const char* kNoted = "converted_bytes";
+
+}  // namespace
+
+void note_conversion(nb::handle owner, const Converter& converter) {
+  if (converter.bytes() > 0) nb::setattr(owner, kNoted, nb::int_(converter.bytes()));
+}
+
+nb::object explained(nb::handle owner, std::string text) {
+  if (nb::hasattr(owner, kNoted)) {
+    const auto bytes = nb::cast<double>(nb::getattr(owner, kNoted));
+    char line[128];
+    const bool is_large = bytes >= 999.5e3;
+    std::snprintf(line, sizeof line,
+                  "memory %.3g %s for the results of such a run and the Python objects made of "
+                  "them\n",
+                  bytes / (is_large ? 1e6 : 1e3), is_large ? "MB" : "kB");
+    text += line;
+  }
+  return python::text(text);
 }
 
 }  // namespace scanloom::python

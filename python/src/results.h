@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,30 +19,41 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// Makes the Python objects of one run's results. Their additional memory (copies of repeated
-/// items, strings) is limited by the run's max_memory, because a short list can refer to one large
-/// tensor many times.
+/// Makes the Python objects of one run's results. The memory of the results as they arrive and of
+/// the objects made from them (copies of repeated items, strings) is limited by the run's
+/// max_memory, because a short list can refer to one large tensor many times.
 class Converter {
  public:
-  /// `max_memory` is that of RunOptions.
-  explicit Converter(std::int64_t max_memory);
+  /// `max_memory` is that of RunOptions; `results` are all that will be converted.
+  Converter(std::int64_t max_memory, std::span<const Value> results);
 
   /// Returns writable arrays that share no memory. Takes the value so that an unshared result
   /// need not be copied. Raises LimitReached.
   nb::object to_object(Value value);
 
+  /// Returns the bytes of the results and the objects together; 0 if the objects are the results.
+  [[nodiscard]] std::int64_t bytes() const { return made_ == 0 ? 0 : held_ + made_; }
+
  private:
   void charge(std::size_t bytes);
   std::shared_ptr<const void> own_memory(Value& value);
   nb::list to_list(Value value);
+  nb::object make_text(std::string_view bytes);
   nb::object to_text(std::string_view bytes);
   nb::object to_texts(const Value& value);
   nb::object to_array(Value value);
 
+  std::int64_t held_;  ///< bytes of the results as they arrive
+  std::int64_t made_ = 0;
   std::int64_t whole_, left_;
   bool is_measured_;  ///< whether the limit was measured or given
   /// Long strings by address and size of their bytes, which identify them.
   std::map<std::pair<const char*, std::size_t>, nb::object> texts_;
 };
+
+/// Stores what the conversion took in `owner`, a session, stream or function, for explained().
+void note_conversion(nb::handle owner, const Converter& converter);
+/// Returns `text`, what explain() says of `owner`, with a line about the last conversion.
+nb::object explained(nb::handle owner, std::string text);
 
 }  // namespace scanloom::python

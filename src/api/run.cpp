@@ -5,6 +5,7 @@
 #include "api/impl.h"
 #include "api/profile.h"
 #include "base/memory_budget.h"
+#include "base/memory_left.h"
 #include "interp/interpreter.h"
 #include "ir/size_names.h"
 #include "plan/check_feeds.h"
@@ -101,10 +102,16 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   runtime::Profile profile;
   Expected<runtime::RunResult> result = run->execute(
       feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());
+  // A run that was refused memory leaves none behind: later runs have budgets of their own.
+  const bool is_refused = !result && run->was_short_of_memory();
   {
     const std::scoped_lock lock(entry->mutex);
     if (result) note_run(*entry, *run, *result);
-    if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
+    if (!is_refused && entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
+  }
+  if (is_refused) {
+    run.reset();
+    return_freed_memory();
   }
   if (!result) return std::move(result).error();
   report.steps = result->steps;

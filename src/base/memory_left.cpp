@@ -1,6 +1,7 @@
 #include "base/memory_left.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -186,6 +187,12 @@ std::int64_t recent_memory_left() {
     measured.store(now);
   }
   return left.load();
+}
+
+void return_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace scanloom

@@ -1,5 +1,5 @@
 // How much memory the process can still take before the system takes it from other processes or
-// ends this one.
+// ends this one, and returning what it no longer needs.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +15,9 @@ namespace scanloom {
 
 /// The same, up to a second old. Thread safe.
 [[nodiscard]] std::int64_t recent_memory_left();
+
+/// Returns memory to the system that the process has freed but the C library keeps for later
+/// allocations. Takes time in proportion to the heap. Does nothing without glibc. Thread safe.
+void return_freed_memory();
 
 }  // namespace scanloom

@@ -44,9 +44,9 @@ class Interpreter {
         memory_(budget_.bytes()),
         last_uses_(module),
         values_(module.value_count()) {
-    memory_.set_make_room([this, first = budget_.bytes()] {
-      budget_.measure(memory_.held());
-      return first - budget_.bytes();
+    memory_.set_make_room([this] {
+      if (budget_.measure(memory_.held())) memory_.set_max_bytes(budget_.bytes());
+      return 0;
     });
   }
   Interpreter(const Interpreter&) = delete;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <scanloom/nearest_name.h>
+
 #include "loopnest/print.h"
 #include "loopnest/verify.h"
 
@@ -18,11 +20,12 @@ constexpr NestPass kNestPasses[] = {
 Expected<void> check_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (std::ranges::find(kNestPasses, name, &NestPass::name) != std::end(kNestPasses)) continue;
-    std::string known;
-    for (const NestPass& pass : kNestPasses)
-      known += (known.empty() ? "" : ", ") + std::string(pass.name);
-    return fail(Code::invalid_argument, "unknown loop-nest pass '{}'", name)
-        .note("the passes are: " + known);
+    std::vector<std::string> known;
+    for (const NestPass& pass : kNestPasses) known.emplace_back(pass.name);
+    const std::string meant = nearest_name(name, known);
+    return fail(Code::invalid_argument, "unknown loop-nest pass '{}'{}", name,
+                meant.empty() ? meant : "; did you mean '" + meant + "'?")
+        .note(fmt::format("the passes are: {}", fmt::join(known, ", ")));
   }
   return {};
 }

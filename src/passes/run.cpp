@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <scanloom/nearest_name.h>
+
 #include "ir/infer.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -19,17 +21,16 @@ constexpr PassDef kPasses[] = {
 #undef SCANLOOM_LAST_PASS
 };
 
-std::string all_names() {
-  std::string names;
-  for (const PassDef& pass : kPasses) names += (names.empty() ? "" : ", ") + std::string(pass.name);
-  return names;
-}
-
 Expected<void> check_names(const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    if (find_pass(name) == nullptr)
-      return fail(Code::invalid_argument, "unknown pass '{}'", name)
-          .note("the passes are: " + all_names());
+  for (const std::string& name : names) {
+    if (find_pass(name) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const PassDef& pass : kPasses) known.emplace_back(pass.name);
+    const std::string meant = nearest_name(name, known);
+    return fail(Code::invalid_argument, "unknown pass '{}'{}", name,
+                meant.empty() ? meant : "; did you mean '" + meant + "'?")
+        .note(fmt::format("the passes are: {}", fmt::join(known, ", ")));
+  }
   return {};
 }
 

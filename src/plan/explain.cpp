@@ -50,6 +50,12 @@ std::string stepped_once(const BoundLoop& loop) {
   return "stepped: the body's code takes over at the second step" + loop.notes.remarks;
 }
 
+/// The steps that earlier runs of the session have stepped; empty before the first.
+std::string taken_so_far(const BoundLoop& loop) {
+  const std::int64_t taken = loop.stepped->load();
+  return taken > 0 ? fmt::format("; {} taken so far", counted(taken, "step")) : std::string();
+}
+
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const Expected<Body> body = describe_body(plan, binding, loop);
   if (!body) return loop.notes.strategy + "; " + body.error().text();
@@ -62,8 +68,8 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
         loop.notes.remarks, loop.per_step.steps_to_compile, kMinStepsToCompile);
   if (!code && plan.options.always_compile) return "compiled at run time" + loop.notes.remarks;
   if (!code)
-    return fmt::format("stepped: {}{}; compiled after {}", kFewSteps, loop.notes.remarks,
-                       counted(loop.per_step.steps_to_compile, "step"));
+    return fmt::format("stepped: {}{}; compiled after {}{}", kFewSteps, loop.notes.remarks,
+                       counted(loop.per_step.steps_to_compile, "step"), taken_so_far(loop));
   if (!*code) return loop.notes.strategy + "; " + code->error().text();
   return compiled_step_by_step(loop, fmt::format("{}, after {}", (*code)->target,
                                                  counted(loop.per_step.steps_to_compile, "step")));
@@ -94,6 +100,34 @@ std::string strategy_of_outlined_regions(const Plan& plan, const Binding& bindin
       counted(parts, "piece"), instructions, loop.exit - 1 - loop.body, target, why);
 }
 
+/// Says when the run compiles the loop as a whole.
+std::string when_whole(const PlanOptions& options, const BoundLoop& loop) {
+  const WholeLoop& whole = *loop.whole;
+  const std::int64_t least = min_steps(options);
+  std::string text = fmt::format("compiled after {}", counted(whole.steps_to_whole_loop, "step"));
+  if (whole.source->has_keep_going && least > 1)
+    text += fmt::format(", or after an execution of {}", counted(least, "step"));
+  else if (loop.trip_count < 0 && whole.steps_at_once < whole.steps_to_whole_loop)
+    text += fmt::format(", or by an execution of {}", counted(whole.steps_at_once, "step"));
+  return text + taken_so_far(loop);
+}
+
+/// Describes a loop that the run may compile as a whole, by what is compiled now.
+std::string strategy_of_undecided(const Binding& binding, const BoundLoop& loop) {
+  const Plan& plan = *binding.plan;
+  const auto code = find_loop(plan, *loop.whole->source);
+  if (code && !*code) return "stepped: " + code->error().text();
+  if (code) return "compiled as a whole loop: " + loop.whole->work + ", " + (*code)->target;
+  if (plan.options.always_compile) return "compiled at run time: " + loop.whole->work;
+  if (const Expected<Body> body = describe_body(plan, binding, loop))
+    if (const auto per_step = plan.bodies.find(body->source); per_step && *per_step)
+      return fmt::format("compiled per step: {}, after {}; as a whole loop {}", (*per_step)->target,
+                         counted(loop.per_step.steps_to_compile, "step"),
+                         when_whole(plan.options, loop));
+  return fmt::format("stepped: {}{}; {}", kFewSteps, loop.notes.remarks,
+                     when_whole(plan.options, loop));
+}
+
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   if (loop.per_step.code.code.run != nullptr && takes_one_step(loop)) return stepped_once(loop);
@@ -102,12 +136,7 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   if (loop.is_compiled_whole() || plan.options.compiler == nullptr) return loop.notes.strategy;
   if (const BoundLoop* const around = code_around(binding, loop))
     return "part of the code of " + describe(plan, around->node);
-  if (loop.may_become_whole()) {
-    const auto code = find_loop(plan, *loop.whole->source);
-    if (code && !*code) return "stepped: " + code->error().text();
-    if (code) return "compiled as a whole loop: " + loop.whole->work + ", " + (*code)->target;
-    return loop.notes.strategy;
-  }
+  if (loop.may_become_whole()) return strategy_of_undecided(binding, loop);
   return loop.per_step.outlined_regions.empty() ? strategy_of_body(plan, binding, loop)
                                                 : strategy_of_outlined_regions(plan, binding, loop);
 }

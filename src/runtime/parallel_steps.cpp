@@ -188,6 +188,7 @@ Expected<bool> ParallelSteps::take_rest(std::uint32_t index, double step_seconds
   SCANLOOM_TRY(auto results, shares.take_all());
   if (!results) return false;
   main_.progress.note_parallel(index, shares.threads_used());
+  for (const auto& worker : workers_) main_.memory.note_worker(worker->memory);
   SCANLOOM_CHECK_OK(adopt(index, *std::move(results)));
   return true;
 }

@@ -71,6 +71,8 @@ class Run {
                               std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
+  /// Whether the last execution was denied memory; it may have succeeded with less.
+  [[nodiscard]] bool was_short_of_memory() const;
   /// Returns the times of all executions; steps and seconds leave out profiled ones.
   [[nodiscard]] const std::vector<LoopTime>& loop_times() const;
 

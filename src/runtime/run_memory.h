@@ -57,7 +57,12 @@ class RunMemory {
   /// Begins a worker with a share of the memory that `main` has left. Each of the `workers` counts
   /// the shares of the others as taken, and none raises its budget.
   void begin_worker(const RunMemory& main, std::int64_t workers);
-  void end_worker() { account_ = tensor::MemoryAccount(0); }
+  void end_worker();
+  /// Adds the peak of a worker that has ended to that of this run, which may have to take all steps
+  /// itself next time.
+  void note_worker(const RunMemory& worker) {
+    data_bytes_ = std::max(data_bytes_, budget_.used + worker.data_bytes_);
+  }
 
   /// Sets the function that frees the memory kept for later runs.
   void set_release(std::function<void()> release) { release_ = std::move(release); }
@@ -66,18 +71,28 @@ class RunMemory {
   /// Returns the bytes left for dynamic tensors and objects.
   [[nodiscard]] std::int64_t left() const { return budget_.limit - budget_.used - account_.held(); }
   /// Whether `bytes` more may be taken; calls raise() if there is no room yet.
-  bool fits(std::int64_t bytes) { return bytes <= left() || (raise() && bytes <= left()); }
+  bool fits(std::int64_t bytes) {
+    if (bytes <= left() || (raise() && bytes <= left())) return true;
+    was_short_ = true;
+    return false;
+  }
+  /// Notes that a caller of left() refuses the run.
+  void note_short() { was_short_ = true; }
+  /// Whether this run was denied memory.
+  [[nodiscard]] bool was_short() const { return was_short_ || account_.was_short(); }
   /// Whether `bytes` more may be taken; if necessary, releases memory kept for later runs first.
   bool make_room(std::int64_t bytes);
   /// Measures the free memory of the system; returns whether that raised the budget.
   bool raise();
-  /// Updates the peak. Call after dynamic tensors or objects have taken memory. `copied`: bytes in
-  /// addition to these.
+  /// Updates the peak. Call after dynamic tensors have taken memory; the account of objects notes
+  /// its own peak. `copied`: bytes in addition to both.
   void note_taken(std::int64_t copied = 0) {
     data_bytes_ = std::max(data_bytes_, budget_.used + account_.held() + copied);
   }
   /// Returns the peak of this run, see RunResult::data_bytes.
-  [[nodiscard]] std::int64_t data_bytes() const { return data_bytes_; }
+  [[nodiscard]] std::int64_t data_bytes() const {
+    return std::max(data_bytes_, account_.peak() - fixed_bytes());
+  }
 
   /// Returns the budget that counts storage; it outlives the storage.
   [[nodiscard]] DynamicBudget& budget() { return budget_; }
@@ -88,16 +103,16 @@ class RunMemory {
   tensor::MemoryAccount& update_account();
 
  private:
+  /// Returns the bytes that every run of the binding needs.
+  [[nodiscard]] std::int64_t fixed_bytes() const;
   /// Returns the bytes that the run holds apart from its objects.
   [[nodiscard]] std::int64_t bytes_elsewhere() const;
-  /// Returns bytes_elsewhere() less the raise, since the account keeps its initial limit.
-  [[nodiscard]] std::int64_t counted_elsewhere() const { return bytes_elsewhere() - raised_; }
 
   const plan::Binding& binding_;
   MemoryBudget total_;            // of the present run
-  std::int64_t raised_ = 0;       // by raise(), since the run began
   std::int64_t data_bytes_ = 0;   // see RunResult
   std::int64_t other_bytes_ = 0;  // of a worker: dynamic tensors of the others
+  bool was_short_ = false;
   DynamicBudget budget_;
   tensor::MemoryAccount account_{0};  // a new one for each run
   std::function<void()> release_;

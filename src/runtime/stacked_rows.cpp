@@ -99,6 +99,7 @@ Expected<void> StackedRows::check_all(std::uint32_t index) {
   if (memory_.raise() && needed <= left_for(loop)) return {};
   memory_.release_kept();
   if (needed <= left_for(loop)) return {};
+  memory_.note_short();
   return too_many_rows(values_.describe(loop.node), steps, needed, left_for(loop));
 }
 

@@ -1,6 +1,8 @@
 #include "tensor/memory_account.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.h"
@@ -9,9 +11,11 @@
 namespace scanloom::tensor {
 namespace {
 
-std::int64_t bytes_of(const Tensor& tensor) {
-  // A loop can collect any number of tiny rows, so the Tensor object counts as well.
-  return bytes_with_text(tensor) + static_cast<std::int64_t>(sizeof(Tensor));
+Error no_room(std::string_view bytes, std::int64_t left) {
+  return fail(Code::limit_reached,
+              "the run needs {} more bytes, but {} bytes of the memory budget are left", bytes,
+              std::max<std::int64_t>(left, 0))
+      .note("raise it with the option max_memory");
 }
 
 }  // namespace
@@ -31,15 +35,22 @@ struct MemoryAccount::Held {
   std::int64_t bytes;
 };
 
-Expected<void> MemoryAccount::check(std::int64_t bytes) {
-  const auto left = [this] { return max_bytes_ - (held() + elsewhere_); };
+bool MemoryAccount::fits(std::int64_t bytes) {
   // Two attempts: make_room may raise the limit, and then release caches.
   for (int i = 0; i < 2 && make_room_ && bytes > left(); ++i) elsewhere_ = make_room_();
-  if (bytes > left())
-    return fail(Code::limit_reached,
-                "the run needs {} more bytes, but {} bytes of the memory budget are left", bytes,
-                std::max<std::int64_t>(left(), 0))
-        .note("raise it with the option max_memory");
+  was_short_ |= bytes > left();
+  if (bytes > left()) return false;
+  peak_ = std::max(peak_, held() + elsewhere_ + bytes);
+  return true;
+}
+
+Expected<void> MemoryAccount::check(std::int64_t bytes) {
+  if (!fits(bytes)) return no_room(std::to_string(bytes), left());
+  return {};
+}
+
+Expected<void> MemoryAccount::check_at_least(std::int64_t bytes) {
+  if (!fits(bytes)) return no_room("at least " + std::to_string(bytes), left());
   return {};
 }
 
@@ -49,7 +60,13 @@ Expected<std::shared_ptr<const void>> MemoryAccount::hold(std::int64_t bytes) {
 }
 
 Expected<Tensor> MemoryAccount::count(Tensor tensor) {
-  const std::int64_t bytes = bytes_of(tensor);
+  const std::int64_t bytes = bytes_with_text(tensor);
+  return count(std::move(tensor), bytes);
+}
+
+Expected<Tensor> MemoryAccount::count(Tensor tensor, std::int64_t bytes) {
+  // A loop can collect any number of tiny rows, so the Tensor object counts as well.
+  bytes += static_cast<std::int64_t>(sizeof(Tensor));
   SCANLOOM_CHECK_OK(check(bytes));
   auto held = std::make_shared<const Held>(held_, tensor.owner(), bytes);
   return Tensor(tensor.dtype(), tensor.shape(), std::move(held), tensor.data());

@@ -155,7 +155,9 @@ def test_a_web_page_is_told_as_such(command, tmp_path):
 
 def test_an_unknown_pass_is_answered_with_those_there_are(sums):
     text = scanloom("explain", sums, "--disable-pass", "inlining", expect=BAD).stderr
-    assert "unknown pass 'inlining'" in text and "unroll_short_loop, " in text
+    assert "unknown pass 'inlining'\n" in text and "unroll_short_loop, " in text
+    text = scanloom("explain", sums, "--disable-pass", "unrol_short_loops", expect=BAD).stderr
+    assert "'unrol_short_loops'; did you mean 'unroll_short_loop'?" in text
 
 
 def test_check_names_everything_at_once(tmp_path):

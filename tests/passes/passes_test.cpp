@@ -324,6 +324,18 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
     EXPECT_THAT(refused.error().notes()[0], ::testing::HasSubstr(pass.name));
 }
 
+TEST(Pipeline, AMisspelledPassIsAnsweredWithTheOneMeant) {
+  ir::Module module = read(kPipeline);
+  RunOptions options;
+  options.disabled = {"inline_brunch"};
+  const auto refused = run(module, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(),
+            "unknown pass 'inline_brunch'; did you mean 'inline_branch'?");
+  options.disabled = {"frobnicate"};
+  EXPECT_EQ(run(module, options).error().text(), "unknown pass 'frobnicate'");
+}
+
 TEST(Pipeline, FormerNamesDisableThePassesThatTheyNamed) {
   for (const FormerName& row : kFormerNames) {
     EXPECT_EQ(current_name(row.current), row.current) << "names one pass alone";

@@ -118,6 +118,34 @@ TEST(MemoryAccountTest, AsksForRoomBeforeItRefuses) {
   EXPECT_FALSE(account.check(901));
 }
 
+TEST(MemoryAccountTest, NotesTheLargestSumThatItAllowed) {
+  MemoryAccount account(1000);
+  account.set_elsewhere(100);
+  {
+    const auto held = account.hold(200).value_or_throw();
+    EXPECT_TRUE(account.check(300));
+    EXPECT_EQ(account.peak(), 600);
+  }
+  EXPECT_TRUE(account.check(400));
+  EXPECT_EQ(account.peak(), 600);
+  EXPECT_FALSE(account.was_short());
+  const Expected<void> refused = account.check_at_least(901);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(Error(refused.error()).text(),
+            "the run needs at least 901 more bytes, 900 bytes of the memory budget are left");
+  EXPECT_TRUE(account.was_short());
+  EXPECT_EQ(account.peak(), 600);
+}
+
+TEST(MemoryAccountTest, CountsStorageThatIsLargerThanTheTensor) {
+  MemoryAccount account(10000);
+  {
+    const Tensor kept = account.count(*Tensor::zeros(DType::f32, {10}), 5000).value_or_throw();
+    EXPECT_GE(account.held(), 5000);
+  }
+  EXPECT_EQ(account.held(), 0);
+}
+
 TEST(ObjectCallTest, KeepsCopiesOfMemoryThatIsOnlyLent) {
   const float lent[] = {1, 2};
   MemoryAccount account(100000);

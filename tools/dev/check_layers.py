@@ -21,7 +21,8 @@ class Layer:
 
 
 # The public headers with types that the library and its users share.
-VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "value.h"}
+VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h",
+                 "nearest_name.h", "value.h"}
 
 _OPERATORS = ("base", "tensor", "opmath", "ir", "ops")
 
@@ -88,7 +89,7 @@ THIRD_PARTY = {
 
 # System and compiler headers outside the standard library.
 POSIX = re.compile(
-    r"(sys/|linux/)\w+\.h|(dlfcn|fcntl|unistd|pthread|sched|signal|poll|termios|cpuid"
+    r"(sys/|linux/)\w+\.h|(dlfcn|fcntl|malloc|unistd|pthread|sched|signal|poll|termios|cpuid"
     r"|x86intrin|\w*mmintrin|arm_neon|fenv|features)\.h"
 )
 

@@ -7,11 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <scanloom/nearest_name.h>
 #include <scanloom/session.h>
 
 #include "commands.h"
 #include "failure.h"
-#include "nearest_name.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ std::string meant_option(const CLI::App& command, const std::string& text) {
   for (const CLI::Option* const option : command.get_options())
     names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
   const std::string word = text.substr(2, text.find('=') - 2);
-  const std::string name = scanloom::cli::nearest_name(word, names);
+  const std::string name = scanloom::nearest_name(word, names);
   return name.empty() ? name : "--" + name;
 }
 
@@ -30,7 +30,7 @@ std::string meant_command(const CLI::App& app, const std::string& text) {
   std::vector<std::string> names;
   for (const CLI::App* const command : app.get_subcommands(nullptr))
     names.push_back(command->get_name());
-  return scanloom::cli::nearest_name(text, names);
+  return scanloom::nearest_name(text, names);
 }
 
 /// Returns a suggestion for the first unknown argument; empty if there is none.

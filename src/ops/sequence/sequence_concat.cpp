@@ -54,7 +54,10 @@ Expected<void> run_objects(const ObjectCall& call) {
   if (!axis)
     return fail(Code::invalid_argument, "axis {} is outside [{}, {}) for items of shape {}",
                 call.attrs[kAxis].integer(), -rank, rank, first.to_string());
+  SCANLOOM_TRY(const auto counted,
+               call.memory.hold(static_cast<std::int64_t>(items.size() * sizeof(Tensor))));
   std::vector<Tensor> rows;
+  rows.reserve(items.size());
   for (const tensor::ObjectRef& item : items) {
     const Tensor& row = item->tensor();
     if (!fits(row.shape(), first, *axis, insert))

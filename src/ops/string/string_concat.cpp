@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "ops/ops.h"
 #include "ops/string/text.h"
 #include "tensor/for_each.h"
@@ -22,14 +23,24 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
                                      shape.dims());
   };
   const Shape of_a = strides(a), of_b = strides(b);
+  const auto for_each_pair = [&](const auto& take) {
+    tensor::for_each_element<2>(shape.dims(), {of_a.data(), of_b.data()},
+                                [&](const std::array<std::int64_t, 2>& at) {
+                                  take(a.as<StringRef>()[static_cast<std::size_t>(at[0])].view(),
+                                       b.as<StringRef>()[static_cast<std::size_t>(at[1])].view());
+                                });
+  };
+  std::int64_t bytes = 0;
+  for_each_pair([&](std::string_view first, std::string_view second) {
+    const auto size = static_cast<std::int64_t>(first.size() + second.size());
+    bytes = saturating_sum(bytes, size);
+  });
   TextMaker made(call);
+  SCANLOOM_CHECK_OK(made.reserve(shape.elements(), bytes));
   Expected<void> done;
-  tensor::for_each_element<2>(
-      shape.dims(), {of_a.data(), of_b.data()}, [&](const std::array<std::int64_t, 2>& at) {
-        if (!done) return;
-        done = made.add({a.as<StringRef>()[static_cast<std::size_t>(at[0])].view(),
-                         b.as<StringRef>()[static_cast<std::size_t>(at[1])].view()});
-      });
+  for_each_pair([&](std::string_view first, std::string_view second) {
+    if (done) done = made.add({first, second});
+  });
   SCANLOOM_CHECK_OK(std::move(done));
   return made.give(0, shape);
 }

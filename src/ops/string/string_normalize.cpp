@@ -51,6 +51,9 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   const std::set<std::string> words = stopwords(call, sensitive);
   const std::string& change = call.attrs[kChange].text();
   TextMaker made(call);
+  // A result has at least one string. Of stopwords there may be any number.
+  SCANLOOM_CHECK_OK(made.reserve(std::max<std::int64_t>(x.elements(), 1),
+                                 words.empty() ? tensor::text_bytes(x) : 0));
   for (const StringRef& element : x.as<StringRef>()) {
     const std::string_view text = element.view();
     if (words.contains(sensitive ? std::string(text) : to_lower(text))) continue;
@@ -58,7 +61,6 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
                       : change == "lower" ? made.add(to_lower(text))
                                           : made.add(to_upper(text)));
   }
-  // A result has at least one string.
   if (made.count() == 0) SCANLOOM_CHECK_OK(made.add(""));
   shape[shape.rank() - 1] = made.count();
   return made.give(0, shape);

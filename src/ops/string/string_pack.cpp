@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "ops/ops.h"
 #include "ops/string/text.h"
 
@@ -25,14 +26,20 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   if (begins.shape() != ends.shape())
     return fail(Code::invalid_argument, "begins has sizes {}, but ends has {}",
                 begins.shape().to_string(), ends.shape().to_string());
-  SCANLOOM_CHECK_OK(call.memory.check(begins.elements() * 2 * std::int64_t{sizeof(std::int64_t)}));
+  SCANLOOM_TRY(const auto counted,
+               call.memory.hold(begins.elements() * 2 * std::int64_t{sizeof(std::int64_t)}));
   const auto first = *tensor::to_integers(begins), last = *tensor::to_integers(ends);
   const auto* const text = static_cast<const char*>(symbols.data());
-  TextMaker made(call);
+  std::int64_t bytes = 0;
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] < 0 || first[i] > last[i] || last[i] > symbols.elements())
-      return fail(Code::invalid_argument, "string {} is [{}, {}), outside the {} symbols", i,
-                  first[i], last[i], symbols.elements());
+      return fail(Code::invalid_argument, "string {} is [{}, {}), outside the {} symbols", i, first[i],
+                  last[i], symbols.elements());
+    bytes = saturating_sum(bytes, last[i] - first[i]);
+  }
+  TextMaker made(call);
+  SCANLOOM_CHECK_OK(made.reserve(begins.elements(), bytes));
+  for (std::size_t i = 0; i < first.size(); ++i) {
     const auto size = static_cast<std::size_t>(last[i] - first[i]);
     SCANLOOM_CHECK_OK(
         made.add(size == 0 ? std::string_view() : std::string_view(text + first[i], size)));

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/checked.h"
 #include "base/function_ref.h"
 #include "ops/ops.h"
 #include "ops/string/text.h"
@@ -86,8 +87,9 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   SCANLOOM_CHECK_OK(call.memory.check(x.elements() * std::int64_t{sizeof(std::int64_t)}));
   SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
   auto* const count = static_cast<std::int64_t*>(counts.mutable_data());
-  std::int64_t widest = 0;
-  // Splits twice: a list of the parts of a long text would take memory that no budget counts.
+  SCANLOOM_CHECK_OK(call.give(1, std::move(counts)));
+  std::int64_t widest = 0, bytes = 0;
+  // Splits twice: a list of the parts of a long text would take as much memory as the result.
   const auto split = [&](const StringRef& element, Part part) {
     if (delimiter.empty())
       split_at_blanks(element.view(), most, part);
@@ -96,12 +98,18 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   };
   const std::span<const StringRef> elements = x.as<StringRef>();
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    split(elements[i], [&](std::string_view) { ++count[i]; });
+    split(elements[i], [&](std::string_view part) {
+      ++count[i];
+      bytes += static_cast<std::int64_t>(part.size());
+    });
     widest = std::max(widest, count[i]);
   }
   Shape shape = x.shape();
   shape.push_back(widest);
+  const std::int64_t factors[] = {x.elements(), widest};
   TextMaker made(call);
+  SCANLOOM_CHECK_OK(made.reserve(
+      checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max()), bytes));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     Expected<void> done;
     split(elements[i], [&](std::string_view part) {
@@ -111,8 +119,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
     for (std::int64_t k = count[i]; k < widest; ++k)
       SCANLOOM_CHECK_OK(made.add(std::string_view()));
   }
-  SCANLOOM_CHECK_OK(made.give(0, shape));
-  return call.give(1, std::move(counts));
+  return made.give(0, shape);
 }
 
 }  // namespace

@@ -1,30 +1,76 @@
 #include "ops/string/text.h"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/checked.h"
 
 namespace scanloom::ops {
 
 using tensor::Shape;
+using tensor::Tensor;
+
+namespace {
+
+/// Sizes of a further block of texts.
+constexpr std::int64_t kMinBlock = 64, kMaxBlock = std::int64_t{1} << 20;
+
+}  // namespace
+
+Expected<void> TextMaker::reserve(std::int64_t strings, std::int64_t bytes) {
+  const std::int64_t factors[] = {strings, sizeof(StringRef)};
+  const std::int64_t elements =
+      checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
+  taken_ = saturating_sum(elements, bytes);
+  SCANLOOM_CHECK_OK(call_.memory.check(taken_));
+  SCANLOOM_TRY(first_, Tensor::zeros(DType::u8, {taken_}));
+  elements_ = static_cast<StringRef*>(first_.mutable_data());
+  next_ = reinterpret_cast<char*>(elements_ + strings);
+  strings_ = strings;
+  left_ = bytes;
+  return {};
+}
+
+Expected<void> TextMaker::begin_block(std::int64_t bytes) {
+  const std::int64_t capacity = std::max(bytes, std::clamp(texts_ / 8, kMinBlock, kMaxBlock));
+  SCANLOOM_CHECK_OK(call_.memory.check_at_least(taken_ + capacity));
+  auto block = std::unique_ptr<char[]>(new (std::nothrow) char[static_cast<std::size_t>(capacity)]);
+  if (!block) return fail(Code::out_of_memory, "cannot allocate {} bytes", capacity);
+  next_ = block.get();
+  left_ = capacity;
+  taken_ += capacity;
+  more_.push_back(std::move(block));
+  return {};
+}
 
 Expected<void> TextMaker::add(std::initializer_list<std::string_view> parts) {
-  constexpr std::int64_t kBetweenChecks = 1 << 16;
-  std::size_t size = 0;
-  for (const std::string_view part : parts) size += part.size();
-  bytes_ += static_cast<std::int64_t>(size + sizeof(std::string) + sizeof(StringRef));
-  if (bytes_ - checked_ > kBetweenChecks) {
-    SCANLOOM_CHECK_OK(call_.memory.check(2 * bytes_));  // these texts, and the tensor of them
-    checked_ = bytes_;
+  SCANLOOM_ASSERT(count_ < strings_);
+  std::int64_t size = 0;
+  for (const std::string_view part : parts) size += static_cast<std::int64_t>(part.size());
+  if (size > left_) SCANLOOM_CHECK_OK(begin_block(size));
+  elements_[count_++] = {next_, size};
+  for (const std::string_view part : parts) {
+    if (!part.empty()) std::memcpy(next_, part.data(), part.size());
+    next_ += part.size();
   }
-  std::string& text = texts_.emplace_back();
-  text.reserve(size);
-  for (const std::string_view part : parts) text += part;
+  left_ -= size;
+  texts_ += size;
   return {};
 }
 
 Expected<void> TextMaker::give(std::size_t i, const Shape& shape) {
-  SCANLOOM_CHECK_OK(call_.memory.check(2 * bytes_));
-  SCANLOOM_TRY(tensor::Tensor made, tensor::Tensor::of_strings(shape, texts_));
-  return call_.give(i, std::move(made));
+  SCANLOOM_ASSERT(count_ == shape.elements());
+  std::shared_ptr<const void> owner = first_.owner();
+  if (!more_.empty())
+    owner = std::make_shared<const std::pair<Tensor, Blocks>>(first_, std::move(more_));
+  first_ = Tensor();
+  Tensor tensor(DType::string, shape, std::move(owner), elements_);
+  SCANLOOM_TRY(Tensor counted, call_.memory.count(std::move(tensor), taken_));
+  return call_.give(i, tensor::ObjectRef::of(std::move(counted)));
 }
 
 Expected<Shape> broadcast_shape(const Shape& a, const Shape& b) {

@@ -209,20 +209,12 @@ std::string work_of_body(const ir::Region& body, std::int64_t lanes) {
          counted(lanes, "element");
 }
 
-/// Where only the run knows whether the one function pays: what it waits for; else empty.
-std::string when_compiled(const PlanOptions& options, const BoundLoop& loop, const WholeLoop& whole,
-                          bool pays, const std::string& work) {
-  if (loop.trip_count >= 0 && !pays)
-    return fmt::format("stepped: {}; compiled after {} steps", kFewSteps,
-                       whole.steps_to_whole_loop);
-  const bool has_keep_going = whole.source->has_keep_going;
-  const bool may_end_early = has_keep_going && !options.always_compile;
+/// Whether only the run knows if the one function pays.
+bool run_decides(const PlanOptions& options, const BoundLoop& loop, const WholeLoop& whole,
+                 bool pays) {
+  const bool may_end_early = whole.source->has_keep_going && !options.always_compile;
   const bool has_open_end = loop.trip_count < 0 && loop.has_trip_count;
-  if (!may_end_early && !has_open_end) return {};
-  return has_keep_going
-             ? fmt::format("compiled once it has taken {} steps: {}", min_steps(options), work)
-             : fmt::format("stepped below {}, compiled from then on: {}",
-                           counted(whole.steps_at_once, "step"), work);
+  return may_end_early || has_open_end || (loop.trip_count >= 0 && !pays);
 }
 
 /// Compiles the code now.
@@ -238,7 +230,8 @@ std::optional<Refusal> compile_whole_loop(BindContext& ctx, const BoundLoop& loo
   return std::nullopt;
 }
 
-/// Sets `form.whole` and `form.strategy`, or returns why not; neither, where steps are few.
+/// Sets `form.whole`, and `form.strategy` if it compiles; or returns why not. Neither, where steps
+/// are few.
 std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
                                  const std::vector<Location>& initial,
                                  const std::vector<PortSlices>& slices, LoopForm& form) {
@@ -271,8 +264,7 @@ std::optional<Refusal> try_whole(BindContext& ctx, const BoundLoop& loop,
   whole.operations = static_cast<std::int64_t>(source.program.instrs.size()) * source.lanes;
   whole.work = work_of_body(body, source.lanes);
   whole.source = std::make_shared<const jit::LoopSource>(std::move(source));
-  form.strategy = when_compiled(options, loop, whole, pays, whole.work);
-  if (form.strategy.empty()) {
+  if (!run_decides(options, loop, whole, pays)) {
     if (auto refusal = compile_whole_loop(ctx, loop, whole)) return refusal;
     form.strategy = "compiled as a whole loop: " + whole.work + ", " + whole.code.target;
   }

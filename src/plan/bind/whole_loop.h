@@ -18,7 +18,7 @@ struct LoopForm {
   std::optional<WholeLoop> whole;
   std::vector<ir::ValueId> captured;  ///< what that code reads except states and slices
   std::optional<Refusal> refusal;     ///< why no code runs all steps; nullopt: too few steps
-  std::string strategy;               ///< as `explain` prints it
+  std::string strategy;               ///< as `explain` prints it; empty if the run decides
 };
 
 /// Chooses the form, and compiles the code if that pays immediately; sets ctx.stopped if compiling

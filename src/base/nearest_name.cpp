@@ -1,17 +1,18 @@
-#include "nearest_name.h"
+#include <scanloom/nearest_name.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <vector>
 
-namespace scanloom::cli {
+namespace scanloom {
 namespace {
 
 /// Longer texts are not treated as misspelled names.
-constexpr std::size_t kMaxLength = 40;
+constexpr std::size_t kMaxNameLength = 40;
 
 /// Returns the Levenshtein distance.
-std::size_t letters_between(const std::string& a, const std::string& b) {
+std::size_t letters_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -28,8 +29,8 @@ std::size_t letters_between(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string nearest_name(const std::string& text, const std::vector<std::string>& names) {
-  if (text.size() > kMaxLength) return {};
+std::string nearest_name(std::string_view text, std::span<const std::string> names) {
+  if (text.size() > kMaxNameLength) return {};
   std::string nearest;
   std::size_t least = std::max<std::size_t>(1, text.size() / 3) + 1;
   for (const std::string& name : names)
@@ -40,4 +41,4 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
   return nearest;
 }
 
-}  // namespace scanloom::cli
+}  // namespace scanloom
