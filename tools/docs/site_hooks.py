@@ -36,7 +36,7 @@ LANGUAGES = {".py": "python", ".cpp": "cpp", ".c": "c"}
 _NAV: list = []  # the pages of `nav`, whose titles links show
 _ADDED: dict[str, str] = {}  # text to append to pages of docs/, by path
 _TABLE = re.compile(r"<table>.*?</table>", re.S)
-_LONG_CODE = 24  # characters; longer code in a table may break into lines
+_LONG_CODE = 18  # characters; longer code in a table may break into lines
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
@@ -133,8 +133,9 @@ def on_page_content(html, page, config, files):
     """Lets long code in tables break at blanks and after punctuation; short code stays on one line."""
 
     def mark(code: re.Match) -> str:
-        if len(re.sub(r"<[^>]*>|&\w+;", "x", code[1])) <= _LONG_CODE:
+        if "<" in code[1] or len(re.sub(r"&\w+;", "x", code[1])) <= _LONG_CODE:
             return code[0]
-        return f'<code class="long">{re.sub(r"(?<=[(._=/])(?=[^<]*(?:<|$))", "<wbr>", code[1])}</code>'
+        parts = re.sub(r'(?<=[(._=/])(?![)."])', "<wbr>", code[1])
+        return f'<code class="long">{parts}</code>'
 
     return _TABLE.sub(lambda table: re.sub(r"<code>(.*?)</code>", mark, table[0], flags=re.S), html)
