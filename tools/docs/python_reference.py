@@ -88,7 +88,7 @@ def doc_markdown(text: str) -> str:
             continue
         text = ""
         for line in lines:
-            entry = re.match(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.+)", line)
+            entry = re.match(r"^((?:\*{1,2}|(?=[a-z]))\w+(?:, \*{0,2}\w+)*(?: \([^)]*\))?): (.+)", line)
             in_list = text.split("\n")[-1].startswith("-")
             if entry and text and not in_list and text[-1] not in ".:;":
                 entry = None  # a sentence that is continued on this line, with a colon after its first words
