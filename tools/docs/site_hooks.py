@@ -130,7 +130,8 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Lets long code in tables break at blanks and after punctuation; short code stays on one line."""
+    """Lets long code in tables break at blanks and after punctuation; short code, and options
+    anywhere, stay on one line."""
 
     def mark(code: re.Match) -> str:
         if "<" in code[1] or len(re.sub(r"&\w+;", "x", code[1])) <= _LONG_CODE:
@@ -138,4 +139,5 @@ def on_page_content(html, page, config, files):
         parts = re.sub(r'(?<=[(._=/])(?![)."])', "<wbr>", code[1])
         return f'<code class="long">{parts}</code>'
 
+    html = re.sub(r"<code>(--[\w-]+)</code>", r'<code class="option">\1</code>', html)
     return _TABLE.sub(lambda table: re.sub(r"<code>(.*?)</code>", mark, table[0], flags=re.S), html)

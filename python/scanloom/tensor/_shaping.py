@@ -1,4 +1,4 @@
-"""Creation, reshaping and rearrangement of tensors."""
+"""Creation, reshaping and rearrangement of tensors; reading and writing parts of them."""
 
 from __future__ import annotations
 
