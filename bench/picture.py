@@ -24,7 +24,7 @@ ENGINES = ("onnxruntime", "ort ", "openvino", "jax", "numba", "pytensor", "scipy
 FLOOR = "C loop"
 STRATEGIES = ("compiled", "compiled_steps", "mixed", "stepped")
 
-LEFT, PLOT, RIGHT, TOP, ROW = 190, 420, 230, 58, 15
+LEFT, PLOT, RIGHT, TOP, ROW = 230, 400, 250, 58, 15
 LEAST, MOST = 1e-3, 10.0  # the range of the axis; a bar that exceeds it ends in an arrow
 AHEAD, BEHIND, INK, GRID = "#2b6cb0", "#c05621", "#1a202c", "#cbd5e0"
 

@@ -5,7 +5,7 @@ the data on the left, samples of the machine on the right.
 
     digits_rbm.py [--epochs 40] [--seed 1234] [build/digits_rbm.png]
 
-But for the imports it is a program for Theano: the Gibbs chain of its document on scan, in use.
+Except for the imports it is a program for Theano, built around the Gibbs chain of its tutorial on scan.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Machine:
         return v_mean, self.streams.binomial(size=v.shape, n=1, p=v_mean, dtype=floatX)
 
     def gibbs_chain(self, v, steps):
-        """The probabilities and draws of all steps, and the updates that let streams go on."""
+        """The probabilities and draws of all steps, and the updates of the random streams."""
         (v_means, vs), updates = theano.scan(
             self.gibbs_step,
             outputs_info=[None, v],
@@ -74,8 +74,8 @@ class Machine:
         v, rate = T.matrix("v"), T.scalar("rate")
         v_means, vs, updates = self.gibbs_chain(v, CHAIN_STEPS)
         end = vs[-1]
-        # The data shall become likelier and what the chain makes of it less likely; the way there is
-        # no part of the gradient.
+        # Makes the data likelier and the samples of the chain less likely. The chain itself is not
+        # differentiated.
         cost = self.free_energy(v).mean() - self.free_energy(end).mean()
         gradients = T.grad(cost, self.parameters, consider_constant=[end])
         for parameter, gradient in zip(self.parameters, gradients):
@@ -83,8 +83,8 @@ class Machine:
         return theano.function([v, rate], T.sqr(v - v_means[0]).mean(), updates=updates)
 
     def walker(self, chains):
-        """A function that takes a shared variable's chains some steps further and returns the pixels'
-        probabilities in the last step."""
+        """A function that takes the chains in a shared variable some steps further, and returns the
+        probabilities of the pixels in the last step."""
         steps = T.iscalar("steps")
         v_means, vs, updates = self.gibbs_chain(chains, steps)
         updates[chains] = vs[-1]
@@ -94,14 +94,14 @@ class Machine:
 def train(machine, digits, epochs, generator):
     learn = machine.trainer()
     for epoch in range(epochs):
-        rate = RATE * (1 - epoch / epochs)  # the smaller, the less a single batch decides
+        rate = RATE * (1 - epoch / epochs)  # smaller rates average over more batches
         shuffled = generator.permutation(digits)
         errors = [learn(shuffled[at : at + BATCH], rate) for at in range(0, len(digits), BATCH)]
         print(f"epoch {epoch + 1:2d}  reconstruction error {np.mean(errors):.4f}", flush=True)
 
 
 def draw(machine, generator):
-    """A row of the picture is what GRID chains have come to, SAMPLE_STEPS steps after the row before."""
+    """Returns GRID rows of samples of GRID chains, SAMPLE_STEPS steps after the row before."""
     noise = generator.integers(0, 2, (GRID, VISIBLE)).astype(theano.config.floatX)
     walk = machine.walker(theano.shared(noise, "chains"))
     return np.vstack([walk(SAMPLE_STEPS) for _ in range(GRID)])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the Mandelbrot set in letters: the darker, the more steps a point takes to leave the circle of
-radius 2.
+"""Draws the Mandelbrot set in letters.
 
     mandelbrot.py [--width 72] [--most 200]
 
-Each point is a loop over complex numbers that `until` ends; a loop over the points holds it.
+For each point, a loop over complex numbers ends when the number leaves the circle of radius 2; the
+letter is darker the more steps that takes. An outer loop maps over the points.
 """
 
 import argparse

@@ -174,9 +174,9 @@ def loop_life() -> Drawing:
         d.arrow((140, top), (132, top), (132, bottom), (140, bottom), kind="line")
         d.text(124, (top + bottom) / 2 + 4, line, "right note")
     d.arrow((410, 342), (470, 342), (470, 546), (410, 546))
-    d.text(480, 424, "Steps run as instructions first.", "left note")
-    d.text(480, 442, "What outlives a step is stored where both", "left note")
-    d.text(480, 460, "find it, so code takes over at any step.", "left note")
+    d.text(480, 456, "Steps run as instructions first.", "left note")
+    d.text(480, 474, "What outlives a step is stored where both", "left note")
+    d.text(480, 492, "find it, so code takes over at any step.", "left note")
     return d
 
 

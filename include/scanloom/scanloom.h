@@ -161,7 +161,7 @@ SCANLOOM_API scanloom_code scanloom_value_item(const scanloom_value* value, size
 /// value. NULL if there is no such element.
 SCANLOOM_API const char* scanloom_value_string(const scanloom_value* value, int64_t index,
                                                size_t* length);
-// The rest is about tensors; for other values rank, elements and bytes are 0 and data is NULL.
+// Tensors. For other kinds of values, rank, elements and bytes are 0 and data is NULL.
 /// The element type; for sequences and optionals, of the tensors in them. 0 if ONNX has no number
 /// for it.
 SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);

@@ -70,7 +70,8 @@ def test_paths_that_the_pages_on_internals_name_exist(path):
         assert (PROJECT / name).exists(), name
     for names in re.findall(r"^<!-- files of (.*) -->$", path.read_text(encoding="utf-8"), re.M):
         for name in names.split():
-            assert any((PROJECT / name).glob("*.cpp")), f"{name} has no sources"
+            sources = [*(PROJECT / name).glob("*.cpp"), *(PROJECT / name).glob("*.py")]
+            assert sources, f"{name} has no sources"
 
 
 def test_the_site_lists_every_page():

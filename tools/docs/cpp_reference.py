@@ -270,7 +270,11 @@ def header_page(path: pathlib.Path, language: str) -> str:
     if not any(item.text and not is_left_out(item) for item in found):
         return ""
     include = markdown_text.code(f"#include <scanloom/{path.name}>", language)
-    body = write_items(found, 3, "", language)
+    has_sections = "\n## " in (body := "\n" + write_items(found, 3, "", language))
+    if not has_sections:
+        body = write_items(found, 2, "", language)
+    elif not body.lstrip().startswith("## "):
+        body = f"## Types\n{body}"
     return markdown_text.unique_anchors(f"# {path.name}\n\n{include}\n{markdown_text.escape(head)}\n\n{body}")
 
 

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import textwrap
 
 import markdown_text
 
@@ -50,7 +51,10 @@ def entry(definition: str) -> str:
     name = text_of(field(definition, "name"))
     results = ", ".join(re.findall(r'"([\w.]+)"', field(definition, "outputs")))
     given = attributes(definition)
-    tail = (f" {{{', '.join(given)}}}" if given else "") + (f" -> {results}" if results else "")
+    listed = ", ".join(given)
+    if len(listed) > 80:
+        listed = "\n" + textwrap.fill(listed, 84, initial_indent="    ", subsequent_indent="    ") + "\n"
+    tail = (f" {{{listed}}}" if given else "") + (f" -> {results}" if results else "")
     effects = field(definition, "effects").rpartition("::")[2]
     parts = [
         markdown_text.heading(3, [name], name),

@@ -88,13 +88,16 @@ def doc_markdown(text: str) -> str:
             continue
         text = ""
         for line in lines:
-            entry = re.match(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.+)", line)
+            entry = re.match(r"^((?:\*{1,2}|(?=[a-z]))\w+(?:, \*{0,2}\w+)*(?: \([^)]*\))?): (.+)", line)
+            in_list = text.split("\n")[-1].startswith("-")
+            if entry and text and not in_list and text[-1] not in ".:;":
+                entry = None  # a sentence that is continued on this line, with a colon after its first words
             if entry and (len(lines) == 1 or text.startswith("-") or line is lines[0]
                           or entry[1] == entry[1].lower()):
                 text += ("\n" if text else "") + f"- **{markdown_text.escape(entry[1])}**: "
                 text += markdown_text.escape(entry[2])
             elif line.startswith("Raises ") or (
-                    text.split("\n")[-1].startswith("-") and not line.startswith(" ")):
+                    in_list and not line.startswith(" ")):
                 text += "\n\n" + markdown_text.escape(line)
             else:
                 text += (" " if text else "") + markdown_text.escape(line.strip())

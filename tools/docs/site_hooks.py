@@ -33,7 +33,10 @@ PLACES = {
     "examples": "examples/index.md",
 }
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".c": "c"}
+_NAV: list = []  # the pages of `nav`, whose titles links show
 _ADDED: dict[str, str] = {}  # text to append to pages of docs/, by path
+_TABLE = re.compile(r"<table>.*?</table>", re.S)
+_LONG_CODE = 18  # characters; longer code in a table may break into lines
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
@@ -69,6 +72,11 @@ def on_files(files, config):
     return files
 
 
+def on_nav(nav, config, files):
+    _NAV[:] = nav.pages
+    return nav
+
+
 def tree_path(page: str) -> str:
     """Returns the path in the source tree that corresponds to a page of the site."""
     sources = {target: source for source, target in DOCUMENTS.items()}
@@ -92,13 +100,44 @@ def redirected(target: str, page: str, known: set[str]) -> str:
     return f"{relative}#{anchor}" if anchor else relative
 
 
+def titled(label: str, target: str, page: str, titles: dict[str, str]) -> str:
+    """Returns the text of a link: the page's title instead of its file name, which readers of the
+    source tree see."""
+    if not re.fullmatch(r"[\w/.-]+\.md", label):
+        return label
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target.partition("#")[0]))
+    return titles.get(path, label)
+
+
 def on_page_markdown(markdown, page, config, files):
     source = page.file.src_uri
     if source.startswith("reference/") or (source.startswith("examples/") and source != "examples/index.md"):
         return f"{markdown}\n{_ADDED.get(source, '')}"
     known = {each.src_uri for each in files}
+    titles = {item.file.src_uri: item.title for item in _NAV if item.title}
+
+    def link(match: re.Match) -> str:
+        target = redirected(match[2], source, known)
+        label = match[1].removesuffix("](").removeprefix("[")
+        shown = titled(label, target, source, titles)
+        return f"{match[1] if shown == label else f'[{shown}]('}{target})"
+
     parts = re.split(r"(^```.*?^```$)", file_tables.filled_in(markdown, ROOT), flags=re.M | re.S)
     return "".join(
         part if part.startswith("```")
-        else _LINK.sub(lambda m: m[1] + redirected(m[2], source, known) + m[3], part)
+        else _LINK.sub(link, part)
         for part in parts)
+
+
+def on_page_content(html, page, config, files):
+    """Lets long code in tables break at blanks and after punctuation; short code, and options
+    anywhere, stay on one line."""
+
+    def mark(code: re.Match) -> str:
+        if "<" in code[1] or len(re.sub(r"&\w+;", "x", code[1])) <= _LONG_CODE:
+            return code[0]
+        parts = re.sub(r'(?<=[(._=/])(?![)."])', "<wbr>", code[1])
+        return f'<code class="long">{parts}</code>'
+
+    html = re.sub(r"<code>(--[\w-]+)</code>", r'<code class="option">\1</code>', html)
+    return _TABLE.sub(lambda table: re.sub(r"<code>(.*?)</code>", mark, table[0], flags=re.S), html)

@@ -225,9 +225,11 @@ class InferenceSession:
         )
 
     def get_inputs(self) -> list[NodeArg]:
+        """The inputs in the model's order: name, shape and type of each."""
         return list(self._inputs)
 
     def get_outputs(self) -> list[NodeArg]:
+        """The outputs in the model's order: name, shape and type of each."""
         return list(self._outputs)
 
     def get_states(self) -> list[NodeArg]:
@@ -241,9 +243,11 @@ class InferenceSession:
         return list(self._defaults)
 
     def get_modelmeta(self) -> ModelMetadata:
+        """What the model says about itself: producer, graph name, version, custom metadata."""
         return ModelMetadata(*self._native.info())
 
     def get_providers(self) -> list[str]:
+        """["CPUExecutionProvider"], on which all models run."""
         return [_PROVIDER]
 
     def set_providers(

@@ -1,4 +1,4 @@
-"""Compiled functions, as made by function() and read by load()."""
+"""Compiled functions, as made by function() and read by load(): calls, copies, pickles."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .extra_ops import unique
 
 
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> TensorVariable:
-    """-log of the probability that each row assigns to its true class, given by number."""
+    """-log of the probability that each row gives to its true class, an index."""
     coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_one_of_n)
     if coding.ndim != 2 or true.ndim != 1:
         raise InvalidArgument(

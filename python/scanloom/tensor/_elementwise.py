@@ -48,9 +48,9 @@ def _folded(
 
 # generated from include/scanloom/functions.inc
 exp = _unary(_native.exp, "e to the power of every element.")
-expm1 = _unary(_native.expm1, "exp(x) - 1, exact for small x.")
+expm1 = _unary(_native.expm1, "exp(x) - 1, accurate for small x.")
 log = _unary(_native.log, "The natural logarithm.")
-log1p = _unary(_native.log1p, "log(1 + x), exact for small x.")
+log1p = _unary(_native.log1p, "log(1 + x), accurate for small x.")
 erf = _unary(_native.erf, "The error function.")
 sqrt = _unary(_native.sqrt, "The square root.")
 sin = _unary(_native.sin, "The sine.")
@@ -73,20 +73,20 @@ tan = _unary(_native.tan, "The tangent.")
 abs_ = _unary(_native.abs, "The magnitude.")
 neg = _unary(_native.neg, "The negative.")
 sgn = _unary(_native.sign, "-1, 0 or 1.")
-isinf = _unary(_native.is_inf, "Whether an element is infinite.")
-invert = _unary(_native.invert, "Not, of booleans; of integers bit by bit.")
-real = _unary(_native.real_part, "The real part; real elements are returned as they are.")
-imag = _unary(_native.imaginary_part, "The imaginary part; zeros for real elements.")
-conj = _unary(_native.conj, "The complex conjugate; real elements are returned as they are.")
+isinf = _unary(_native.is_inf, "Whether each element is infinite.")
+invert = _unary(_native.invert, "Logical not of booleans, bitwise not of integers.")
+real = _unary(_native.real_part, "The real part; a real tensor is returned as it is.")
+imag = _unary(_native.imaginary_part, "The imaginary part; zeros for a real tensor.")
+conj = _unary(_native.conj, "The complex conjugate; a real tensor is returned as it is.")
 angle = _unary(_native.angle, "The angle to the positive real axis, from -pi to pi.")
 
 sub = _binary(_native.sub, "a - b.")
-true_div = _binary(_native.div, "a / b; floating-point for integers.")
+true_div = _binary(_native.div, "The quotient a / b; float64 for integers.")
 int_div = _binary(_native.floor_divide, "a / b, rounded down.")
-mod = _binary(_native.remainder, "The remainder of a / b, with the sign of b.")
+mod = _binary(_native.remainder, "The remainder of a / b, with the sign of b, as in Python.")
 pow = _binary(_native.pow, "a to the power of b.")
-maximum = _binary(_native.maximum, "The greater one.")
-minimum = _binary(_native.minimum, "The smaller one.")
+maximum = _binary(_native.maximum, "The greater of a and b.")
+minimum = _binary(_native.minimum, "The smaller of a and b.")
 lt = _binary(_native.lt, "Whether a < b.")
 le = _binary(_native.le, "Whether a <= b.")
 gt = _binary(_native.gt, "Whether a > b.")
@@ -97,9 +97,9 @@ complex = _binary(_native.make_complex, "The complex number of a real and an ima
 complex_from_polar = _binary(_native.from_polar, "The complex number of a length and an angle.")
 add = _folded(_native.add, "The sum of all arguments.")
 mul = _folded(_native.mul, "The product of all arguments.")
-and_ = _folded(_native.bit_and, "And, of booleans; of integers bit by bit.")
-or_ = _folded(_native.bit_or, "Or, of booleans; of integers bit by bit.")
-xor = _folded(_native.bit_xor, "Either or, of booleans; of integers bit by bit.")
+and_ = _folded(_native.bit_and, "Logical and of booleans, bitwise and of integers.")
+or_ = _folded(_native.bit_or, "Logical or of booleans, bitwise or of integers.")
+xor = _folded(_native.bit_xor, "Logical xor of booleans, bitwise xor of integers.")
 bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 floor_div, divide, mod_check = int_div, true_div, mod
 square, power, sign, absolute, negative = sqr, pow, sgn, abs_, neg
@@ -249,7 +249,7 @@ def round(x: Any, mode: Union[str, None] = "half_to_even") -> TensorVariable:  #
 
 
 def switch(condition: Any, ift: Any, iff: Any) -> TensorVariable:
-    """By element, ift if the condition is nonzero, otherwise iff; both are computed."""
+    """For each element, ift where the condition is nonzero, otherwise iff; both are computed."""
     return TensorVariable(_native.where(expr_of(condition), expr_of(ift), expr_of(iff)))
 
 

@@ -1,4 +1,4 @@
-"""Creation, reshaping and rearrangement of tensors."""
+"""Creation, reshaping and rearrangement of tensors; reading and writing parts of them."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
-    """By element of the integer tensor a, the element of choices[a]; shapes broadcast."""
+    """For each element of the integer tensor a, the element of choices[a]; shapes broadcast."""
     numbers = as_tensor_variable(a)
     if isinstance(choices, (list, tuple)):
         listed = [as_tensor_variable(choice) for choice in choices]

@@ -132,7 +132,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
 
 
 def inverse_permutation(perm: Any) -> TensorVariable:
-    """The inverse of a permutation, a vector that holds each number from 0 on once."""
+    """The inverse of a permutation of 0 to n - 1, a vector."""
     numbers = as_tensor_variable(perm)
     return set_subtensor(
         zeros(numbers.shape, numbers.dtype)[numbers], arange(numbers.shape[0]).astype(numbers.dtype)

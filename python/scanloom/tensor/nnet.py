@@ -113,7 +113,7 @@ def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
 
 
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable:
-    """The cross-entropy of each row with a distribution or with the number of its true class."""
+    """The cross-entropy of each row of probabilities with a distribution or the index of a class."""
     coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     logs = TensorVariable(_native.log(coding._expr))
     if true.ndim == coding.ndim:
