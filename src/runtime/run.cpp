@@ -4,18 +4,10 @@
 
 #include "base/fp_environment.h"
 #include "base/memory_budget.h"
-#include "base/memory_left.h"
 #include "runtime/results.h"
 #include "runtime/run_state.h"
 
 namespace scanloom::runtime {
-namespace {
-
-/// The C library may keep memory that was freed. A run with a given budget has it returned if
-/// objects took at least this much: they take much longer to make.
-constexpr std::int64_t kMinReturned = 16 << 20;
-
-}  // namespace
 
 Run::Run(std::unique_ptr<RunState> state, std::shared_ptr<ResultMemory> results)
     : state_(std::move(state)), results_(std::move(results)) {}
@@ -46,12 +38,10 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   // The system commits memory only when a run first writes it.
   const std::int64_t held =
       runs_ == 0 ? 0 : state.binding->arena_bytes + state.binding->scratch_bytes;
-  // With an explicit budget, whether a run fails must not depend on earlier runs, nor may the
-  // process grow by what they have freed.
-  const bool is_given = limits.max_memory > 0;
-  if (is_given && state.memory.data_bytes() >= kMinReturned) return_freed_memory();
   SCANLOOM_CHECK_OK(state.memory.begin_run(limits.max_memory, held));
   state.tensors.begin_run(++runs_);
+  // With an explicit budget, whether a run fails must not depend on earlier runs.
+  const bool is_given = limits.max_memory > 0;
   if (is_given || !state.memory.fits(0)) state.release_kept();
   if (is_given) state.dynamic_calls.forget_growth();
   state.memory.note_taken();  // memory kept from earlier runs
@@ -60,7 +50,6 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   state.objects.begin_run(objects);
   Expected<RunResult> result = run(feeds, limits);
   state.end_run();
-  if (is_given && state.memory.data_bytes() >= kMinReturned) return_freed_memory();
   return result;
 }
 

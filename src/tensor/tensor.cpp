@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/own_pages.h"
+
 namespace scanloom::tensor {
 namespace {
 
@@ -16,8 +18,14 @@ struct FreeAligned {
 };
 
 /// Zeroed bytes, padded to whole cache lines, so that kernels may read whole vectors.
-Expected<std::shared_ptr<const void>> allocate(std::size_t bytes) {
+Expected<std::shared_ptr<const void>> allocate(std::size_t bytes, DType dtype) {
   const std::size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
+  // Strings that grow from step to step would leave the heap full of holes.
+  if (dtype == DType::string && padded >= kMinOwnPages) {
+    auto pages = own_pages(padded);
+    if (pages == nullptr) return fail(Code::out_of_memory, "cannot allocate {} bytes", padded);
+    return pages;
+  }
   void* data = ::operator new(padded, std::align_val_t{kAlign}, std::nothrow);
   if (data == nullptr)
     return fail(Code::out_of_memory, "out of memory: cannot allocate {} bytes", padded);
@@ -39,7 +47,7 @@ template <class Text>
 Expected<Tensor> store_strings(const Shape& shape, std::size_t count, const Text& text) {
   std::size_t bytes = count * sizeof(StringRef);
   for (std::size_t i = 0; i < count; ++i) bytes += text(i).size();
-  SCANLOOM_TRY(auto storage, allocate(bytes));
+  SCANLOOM_TRY(auto storage, allocate(bytes, DType::string));
   auto* refs = static_cast<StringRef*>(const_cast<void*>(storage.get()));
   char* next = reinterpret_cast<char*>(refs + count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -60,7 +68,7 @@ void widen(const Tensor& tensor, std::vector<std::int64_t>& out) {
 
 Expected<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
   SCANLOOM_TRY(const std::size_t count, count_elements(shape));
-  SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype)));
+  SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype), dtype));
   const void* data = storage.get();
   return Tensor(dtype, shape, std::move(storage), data);
 }
@@ -87,7 +95,10 @@ Expected<Tensor> Tensor::of_strings(const Shape& shape, std::span<const std::str
 
 Expected<Tensor> with_own_strings(Tensor tensor) {
   if (tensor.dtype() != DType::string) return tensor;
-  SCANLOOM_TRY(auto texts, allocate(static_cast<std::size_t>(text_bytes(tensor))));
+  // One block where that is small, since a sequence may hold many such tensors.
+  if (bytes_with_text(tensor) < static_cast<std::int64_t>(kMinOwnPages))
+    return Tensor::copy_of(DType::string, tensor.shape(), tensor.data());
+  SCANLOOM_TRY(auto texts, allocate(static_cast<std::size_t>(text_bytes(tensor)), DType::string));
   char* next = static_cast<char*>(const_cast<void*>(texts.get()));
   auto* const refs = static_cast<StringRef*>(tensor.mutable_data());
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {

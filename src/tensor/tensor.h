@@ -79,8 +79,9 @@ std::int64_t text_bytes(const Tensor& tensor);
 /// Bytes of the elements and their texts: the size of a copy of the tensor.
 std::int64_t bytes_with_text(const Tensor& tensor);
 /// Returns a tensor of strings that owns its texts; other tensors unchanged. (Copied StringRefs
-/// still point into the tensor they were copied from.) The elements are updated in place, so only
-/// the texts take memory. Precondition: made by zeros, and not shared yet.
+/// still point into the tensor they were copied from.) The elements of a large tensor are
+/// updated in place, so only the texts take memory. Precondition: made by zeros, and not shared
+/// yet.
 Expected<Tensor> with_own_strings(Tensor tensor);
 
 /// Same dtype, shape and bits.

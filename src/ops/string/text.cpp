@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "base/assert.h"
@@ -19,6 +18,12 @@ namespace {
 /// Sizes of a further block of texts.
 constexpr std::int64_t kMinBlock = 64, kMaxBlock = std::int64_t{1} << 20;
 
+/// Returns zeroed memory for elements and texts of so many bytes together.
+Expected<Tensor> room_for(std::int64_t bytes) {
+  constexpr std::int64_t kSize = sizeof(StringRef);
+  return Tensor::zeros(DType::string, {bytes / kSize + (bytes % kSize == 0 ? 0 : 1)});
+}
+
 }  // namespace
 
 Expected<void> TextMaker::reserve(std::int64_t strings, std::int64_t bytes) {
@@ -27,7 +32,7 @@ Expected<void> TextMaker::reserve(std::int64_t strings, std::int64_t bytes) {
       checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
   taken_ = saturating_sum(elements, bytes);
   SCANLOOM_CHECK_OK(call_.memory.check(taken_));
-  SCANLOOM_TRY(first_, Tensor::zeros(DType::u8, {taken_}));
+  SCANLOOM_TRY(first_, room_for(taken_));
   elements_ = static_cast<StringRef*>(first_.mutable_data());
   next_ = reinterpret_cast<char*>(elements_ + strings);
   strings_ = strings;
@@ -38,12 +43,11 @@ Expected<void> TextMaker::reserve(std::int64_t strings, std::int64_t bytes) {
 Expected<void> TextMaker::begin_block(std::int64_t bytes) {
   const std::int64_t capacity = std::max(bytes, std::clamp(texts_ / 8, kMinBlock, kMaxBlock));
   SCANLOOM_CHECK_OK(call_.memory.check_at_least(taken_ + capacity));
-  auto block = std::unique_ptr<char[]>(new (std::nothrow) char[static_cast<std::size_t>(capacity)]);
-  if (!block) return fail(Code::out_of_memory, "cannot allocate {} bytes", capacity);
-  next_ = block.get();
+  SCANLOOM_TRY(Tensor block, room_for(capacity));
+  next_ = static_cast<char*>(block.mutable_data());
   left_ = capacity;
   taken_ += capacity;
-  more_.push_back(std::move(block));
+  more_.push_back(block.owner());
   return {};
 }
 

@@ -31,7 +31,7 @@ class TextMaker {
   Expected<void> give(std::size_t i, const tensor::Shape& shape);
 
  private:
-  using Blocks = std::vector<std::unique_ptr<char[]>>;
+  using Blocks = std::vector<std::shared_ptr<const void>>;
 
   Expected<void> begin_block(std::int64_t bytes);
 
