@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "loopnest/run.h"
@@ -182,9 +181,9 @@ class BodyWriter : StatementWriter {
   Known add_state(Part& block) {
     const Sizes sizes = shape();
     const std::int64_t bytes = product(sizes) * 4;
-    Access initial = any_known().written;
-    const auto found = std::ranges::find(known_, initial, &Known::written);
-    if (initial.dtype != DType::f32 || found->elements * 4 < bytes)
+    const Known known = known_to_share();
+    Access initial = known.written;
+    if (initial.dtype != DType::f32 || known.elements * 4 < bytes)
       initial = {add_filled(DType::f32, product(sizes)), DType::f32, 0, {}};
     const std::int32_t argument = add_memory(0), next = add_memory(0), last = add_memory(0);
     const std::int32_t first_buffer = add_memory(bytes), second_buffer = add_memory(bytes);

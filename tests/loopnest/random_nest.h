@@ -26,6 +26,7 @@ struct Known {
   Access written;
   Sizes sizes;
   std::int64_t elements = 0;
+  bool may_change = false;  ///< no other slot points there, so a later statement may write to it
 };
 
 class NestWriter : protected ProgramWriter {

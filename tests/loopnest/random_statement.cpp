@@ -1,5 +1,6 @@
 #include "tests/loopnest/random_statement.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace scanloom::loopnest::test {
@@ -65,7 +66,7 @@ void StatementWriter::add_pieces() {
 }
 
 void StatementWriter::add_alias() {
-  Known known = any_known();
+  Known known = known_to_share();
   Part part;
   part.statement.kind = Statement::Kind::set;
   part.statement.set = {add_memory(0), known.written.slot, known.written.offset};
@@ -100,28 +101,43 @@ Access StatementWriter::add_flag(std::vector<Use>& read_later) {
 
 // Writes in place.
 
-/// Memory that no statement has read yet: of the step, or kept from step to step.
-Known StatementWriter::new_target() {
-  if (chance(2)) {
-    const Sizes sizes = shape();
-    if (product(sizes) >= 2 * kIndexed) {
-      Nest nest = nest_over(sizes);
-      const Access place = place_in_arena(any_dtype(), sizes);
-      write_to(nest, place);
-      add_part(std::move(nest));
-      return {place, sizes, product(sizes)};
-    }
+Known StatementWriter::known_to_share() {
+  const Access chosen = any_known().written;
+  Known shared;
+  for (Known& known : known_) {
+    if (known.written.slot != chosen.slot || known.written.offset != chosen.offset) continue;
+    known.may_change = false;
+    if (known.written == chosen) shared = known;
+  }
+  return shared;
+}
+
+/// Returns memory of enough elements that `reads` leave alone: a value of the step that others have
+/// read, or a new one, or one that is kept from step to step.
+Known StatementWriter::target_for(const std::vector<Use>& reads, std::int64_t elements) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const Known& known = any_known();
+    const Use all{known.written.slot, known.written.offset,
+                  known.written.offset + known.elements * width(known.written.dtype)};
+    if (known.may_change && known.elements >= elements && !overlap(reads, {all})) return known;
+  }
+  if (const Sizes sizes = shape(); chance(2) && product(sizes) >= elements) {
+    Nest nest = nest_over(sizes);
+    const Access place = place_in_arena(any_dtype(), sizes);
+    write_to(nest, place);
+    add_part(std::move(nest));
+    return {place, sizes, product(sizes), true};
   }
   const DType dtype = any_dtype();
-  const std::int32_t slot = add_filled(dtype, kFeedElements);
-  made_.results.push_back(
-      {slot, dtype, false, static_cast<std::size_t>(kFeedElements * width(dtype))});
-  return {{slot, dtype, 0, {1}}, {kFeedElements}, kFeedElements};
+  const std::int64_t count = std::max(elements, kFeedElements);
+  const std::int32_t slot = add_filled(dtype, count);
+  made_.results.push_back({slot, dtype, false, static_cast<std::size_t>(count * width(dtype))});
+  return {{slot, dtype, 0, {1}}, {count}, count, true};
 }
 
 void StatementWriter::add_scatter() {
   Nest nest = nest_over(shape());
-  const Known target = new_target();
+  const Known target = target_for(part_of(nest, {}).reads, 2 * kIndexed);
   write_to(nest, access_within(target, nest.sizes, true));
   nest.calls = {0};
   if (chance(2)) {
@@ -140,19 +156,26 @@ void StatementWriter::add_slice() {
   part.statement.call = 0;
   DynamicSlice& slice = part.statement.slice;
   slice.into = chance(2);
-  const Known known = slice.into ? new_target() : any_known();
-  const Known moved = known.elements < 2 * kIndexed ? known_[0] : known;
+  const Sizes sizes = shape();
+  Nest nest{.sizes = sizes, .reads = {}, .reductions = {}, .program = {}, .writes = {}};
+  Access read, place;
+  Known moved;
+  if (slice.into) {
+    read = read_over(sizes, false);
+    moved = target_for({use_of(read, sizes)}, product(sizes) + kIndexed);
+    place = moved.written;
+    place.strides = row_major(sizes);
+  } else {
+    moved = any_known();
+    if (moved.elements < 2 * kIndexed) moved = known_[0];
+    read = access_within(moved, sizes, true);
+    read.indices.clear();  // which has left room for the slice's
+    place = place_in_arena(any_dtype(), sizes);
+  }
   slice.size = kIndexed;
   slice.bytes = width(moved.written.dtype);
   const DynamicIndex index = index_over({}, moved.written.dtype);
   slice.index = {index.slot, index.dtype, index.offset, {}};
-  Sizes sizes = shape();
-  if (slice.into && product(sizes) > moved.elements - kIndexed) sizes = {kIndexed};
-  Nest nest{.sizes = sizes, .reads = {}, .reductions = {}, .program = {}, .writes = {}};
-  Access place = slice.into ? moved.written : place_in_arena(any_dtype(), sizes);
-  place.strides = row_major(sizes);
-  Access read = slice.into ? read_over(sizes, false) : access_within(moved, sizes, true);
-  read.indices.clear();  // which has left room for the slice's
   nest.reads = {read};
   nest.program.inputs = {read.dtype};
   write_to(nest, place);

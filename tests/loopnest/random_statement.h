@@ -19,8 +19,10 @@ class StatementWriter : protected NestWriter {
   void add_part(Nest nest) { parts_->push_back(part_of(std::move(nest), {})); }
   /// Lets later nests read a value.
   void know(const Access& place, const Sizes& sizes) {
-    known_.push_back({place, sizes, product(sizes)});
+    known_.push_back({place, sizes, product(sizes), place.slot == kArena});
   }
+  /// Returns a value to which another slot will point, so that it may no longer change.
+  Known known_to_share();
 
   void add_value();
   /// Returns a row of a result, one in each step of the body or of the inner loop around.
@@ -43,7 +45,7 @@ class StatementWriter : protected NestWriter {
   std::int64_t loop_steps_ = 0;                   ///< the most that it takes
 
  private:
-  Known new_target();
+  Known target_for(const std::vector<Use>& reads, std::int64_t elements);
 };
 
 }  // namespace scanloom::loopnest::test
