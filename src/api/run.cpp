@@ -102,7 +102,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   runtime::Profile profile;
   Expected<runtime::RunResult> result = run->execute(
       feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());
-  // A run that was refused memory leaves none behind: later runs have budgets of their own.
+  // A run that was refused memory keeps none: later runs have their own budgets.
   const bool is_refused = !result && run->was_short_of_memory();
   {
     const std::scoped_lock lock(entry->mutex);

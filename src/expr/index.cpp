@@ -1,9 +1,11 @@
 // Indexing, x[...]. Slices are views, one integer or vector of integers is a gather, and integers
 // for several axes are a gather of tuples. Writing to a part scatters: single integers and slices
 // name a window, which is written as such; integers and vectors of integers for only the first axes
-// are scatters of whole slices. Any other form is a scatter by tuples of positions, with slices
-// spelled out.
+// are scatters of whole slices. For any other form, indexing a tensor of the element numbers of x
+// shows which elements are written; or, for shared variables, which may be large, slices are
+// spelled out as positions.
 #include <scanloom/expr.h>
+#include <scanloom/shared.h>
 
 #include <algorithm>
 #include <limits>
@@ -449,6 +451,20 @@ Expr scatter_mixed(const Expr& whole, const std::vector<Index>& items, const Exp
                  words);
 }
 
+/// The number of each element, in the shape of x.
+Expr element_numbers(const Expr& x) { return reshape(arange(0, size(flatten(x), 0)), shape(x)); }
+
+/// Writes y to the elements with these numbers. The numbers of all elements take time for all of
+/// `whole`, but loops make them once, and their steps compile to less than tuples of positions do.
+Expr scatter_numbered(const Expr& whole, const Expr& numbers, const Expr& y,
+                      std::string_view reduction, const std::string& words) {
+  const Expr written =
+      told_as(apply(ops::scatter_elements_op, {flatten(whole), flatten(numbers), flatten(y)},
+                    {{"axis", 0}, {"reduction", std::string(reduction)}}),
+              words);
+  return reshape(written, shape(whole));
+}
+
 /// Returns `of.whole` with y written, or added, to the elements that the items name.
 Expr scatter(const expr::PartOf& of, const Expr& given, const Expr& y, std::string_view reduction,
              const std::string& words) {
@@ -486,6 +502,10 @@ Expr scatter(const expr::PartOf& of, const Expr& given, const Expr& y, std::stri
               {{"reduction", std::string(reduction)}}),
         words);
   Expr wide = as_large_as(part, y, words);
+  if (!is_shared(base)) {
+    const Expr numbers = picked_from(element_numbers(whole), of.items, words);
+    return scatter_numbered(whole, numbers, wide, reduction, words);
+  }
   if (std::erase_if(resolved.items, [](const Index& item) { return !takes_axis(item); }) > 0)
     wide = reshape(wide, shape(take(written_to(whole), resolved.items, words)));
   return scatter_mixed(whole, resolved.items, wide, reduction, words);

@@ -45,7 +45,7 @@ class MemoryAccount {
   /// Returns the same tensor, counted. Precondition: it has storage of its own. Error:
   /// limit_reached.
   Expected<Tensor> count(Tensor tensor);
-  /// The same for a tensor whose storage takes `bytes`, more than its elements and texts need.
+  /// Counts a tensor whose storage takes `bytes`, more than its elements and texts need.
   Expected<Tensor> count(Tensor tensor, std::int64_t bytes);
   /// Counts an object and its list, without the values that it refers to. Call it again after the
   /// object has changed. Precondition: a unique reference, because counting writes to the object.

@@ -29,8 +29,8 @@ inline std::shared_ptr<const plan::Binding> bind_text(std::string_view text,
   return *std::move(binding);
 }
 
-/// A loop named 'walk' that adds the slices of xs to s, and stacks the sums. The run is told the
-/// number of its steps.
+/// A loop named 'walk' that adds the slices of xs to s, and stacks the sums. The number of
+/// steps is an input.
 inline constexpr const char* kWalk = R"(module {
   graph(%0 "n": i64[], %1 "s": f32[2], %2 "xs": f32[T,2]) {
     %3, %4 = loop trip(%0) carried(%1) scanned(%2 axis 0) stacked(axis 0) : f32[2], f32[?0,2]

@@ -27,7 +27,7 @@ constexpr const char* kUntil = R"(module {
   }
 })";
 
-/// kWalk over so many slices, with a trip count that the run is told.
+/// kWalk over so many slices, with a trip count that is an input.
 struct Counted {
   explicit Counted(std::int64_t slices) : parts(bind_text(kWalk, {{}, {2}, {slices, 2}})) {
     parts.feed(0, trip);

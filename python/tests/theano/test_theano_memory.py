@@ -53,6 +53,34 @@ def test_the_last_row_takes_little():
     assert predicted(f.explain()) < 5 * 8 * LARGE
 
 
+# What is read of the rows that steps pass on and of those that they only return, in T and in numpy.
+LAST_ROWS = {
+    "the last row by its number": lambda rows: rows[rows.shape[0] - 1],
+    "an element of it": lambda rows: rows[rows.shape[0] - 1, 2],
+    "elements of it": lambda rows: rows[rows.shape[0] - 1, 1:4],
+    "the last row of a product": lambda rows: (rows * 2)[rows.shape[0] - 1],
+    "an element of the last row of a sum": lambda rows: (rows + 1)[rows.shape[0] - 1, 2],
+}
+
+
+@pytest.mark.parametrize("name", LAST_ROWS)
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_last_row_by_the_number_of_rows_takes_little(name, which):
+    """The number of steps is an input. All rows take 800 MB."""
+    x, n = T.dvector("x"), T.lscalar("n")
+    rows, _ = theano.scan(
+        lambda k, h: [h * 0.5 + k, h - k], sequences=T.arange(n), outputs_info=[x, None]
+    )
+    start = np.arange(1000.0)
+    read = theano.function([x, n], LAST_ROWS[name](rows[which]))
+    every = theano.function([x, n], rows[which])
+    for steps in (1, 2, 5):
+        np.testing.assert_array_equal(read(start, steps), LAST_ROWS[name](every(start, steps)))
+    read(start, 100_000, max_memory=20_000_000)
+    with pytest.raises(theano.Error, match="index -1 is outside an axis of 0 elements"):
+        read(start, 0)
+
+
 @pytest.mark.parametrize("budget", [20_000, 100_000, 1_000_000])
 def test_a_budget_is_kept(budget):
     """All 100,000 states are 12.8 MB. That a run fails which takes more: tests/grad/grad_test.cpp."""

@@ -42,7 +42,7 @@ struct GraphFrame {
   void poison_outputs(const NodeFacts& facts);
 };
 
-/// What all parts of an import share.
+/// The state that all parts of an import share.
 struct ImportState {
   Reading& reading;
   FunctionTable functions;

@@ -34,7 +34,7 @@ struct RowMakers {
 struct BlockPlan {
   std::int64_t rows = 0, steps = 0;  ///< in total, per block
   std::vector<RowMakers> ports;      ///< computed in blocks
-  /// Not computed row by row, but for all steps before the loop, by a projection that its steps may
+  /// Computed for all steps before the loop instead of row by row, by a projection that its steps may
   /// compute instead (pipelined_projection.h).
   std::vector<RowMakers> whole;
 

@@ -56,7 +56,7 @@ struct BindContext {
   std::vector<std::uint32_t> uses_of_elements;     ///< by ValueId, see block_plan.h
   std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops not bound yet
   std::vector<bool> is_bound_with_loop;            ///< by NodeId: with the loop that reads it
-  /// Of the outermost loop being bound; null if its steps compute no projection.
+  /// The projections of the outermost loop being bound; null if its steps compute none.
   std::shared_ptr<ProjectionPipeline> pipeline;
   const MayGoOn& may_go_on;
   std::optional<Error> stopped;  ///< error of may_go_on while compiling
