@@ -80,7 +80,7 @@ def _convert_function(
     elif extension == ".xml":
         if external_data:
             raise InvalidArgument(
-                "external_data is an option of ONNX models; the weights of "
+                "external data is an option of ONNX models; the weights of "
                 f"{os.fspath(path)!r} are always written to a .bin next to it"
             )
         function.to_openvino(path)

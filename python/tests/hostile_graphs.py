@@ -327,7 +327,7 @@ def structure() -> list[Hostile]:
         changed("opset_negative", old_opset(-5), "version -5", codes=UNSUPPORTED),
         changed("opset_least", old_opset(LEAST), str(LEAST), codes=UNSUPPORTED),
         changed("opsets_3000", many_opsets, "3001", "1000"),
-        changed("cycle_of_one", self_cycle, "node 'minus'", "wait"),
+        changed("cycle_of_one", self_cycle, "node 'minus'", "depend on each other"),
         changed("cycle_of_20000", long_cycle, "depend on each other", "'v0'", "and 19995 more"),
         changed("output_without_name", output_of_nothing, "output 0"),
         text("shadowing_node",

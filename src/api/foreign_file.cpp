@@ -50,7 +50,7 @@ constexpr Kind kKinds[] = {
     {0, "\x89HDF\r\n\x1a\n"sv,
      "is in the HDF5 format, which Keras uses: export it with model.export('model.onnx', "
      "format='onnx') or tf2onnx"},
-    {0, "\x93NUMPY"sv, "is a NumPy array (.npy), not a model: pass it as an input"},
+    {0, "\x93NUMPY"sv, "is a NumPy array (.npy), not a model: feed it as an input"},
     {0, "GGUF"sv,
      "is in the GGUF format of llama.cpp, which holds no graph: export the model to ONNX from its "
      "original framework"},
@@ -177,7 +177,7 @@ std::string describe_zip(std::string_view bytes) {
            "format='onnx')";
   if (!names.empty() &&
       std::ranges::all_of(names, [](auto name) { return name.ends_with(".npy"); }))
-    return "holds NumPy arrays (.npz), not a model: pass them as inputs";
+    return "holds NumPy arrays (.npz), not a model: feed them as inputs";
   const auto has = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };

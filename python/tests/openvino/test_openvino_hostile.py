@@ -125,7 +125,7 @@ def no_version():
     return b"<net name='x'><layers/></net>"
 
 
-@case("has version 7, versions 10 and 11")
+@case("has version 7, but only versions 10 and 11")
 def old_version():
     return b"<net name='x' version='7'><layers/></net>"
 
@@ -266,7 +266,7 @@ def cycle_of_many():
     return edited(identity_of(graph, x), ('from-layer="0" from-port="0"', 'from-layer="900" from-port="2"'))
 
 
-@case(r"it has 1 inputs, Add takes 2")
+@case(r"it has 1 inputs, but Add takes 2")
 def too_few_inputs():
     graph = Graph()
     return identity_of(graph, graph.add("Add", [graph.parameter("x", "float32", [2])]))
@@ -346,7 +346,7 @@ def weights_offset_negative():
     return edited(simple(), ('offset="0"', 'offset="-8"'))
 
 
-@case(r"weights have 4 bytes, f32 of sizes \[2\] need 8")
+@case(r"weights have 4 bytes, but f32 of sizes \[2\] need 8")
 def weights_too_few():
     return edited(simple(), ('size="8"', 'size="4"'))
 
@@ -416,7 +416,7 @@ def external_port_outside():
     return edited(iterator(), ('input external_port_id="1"', 'input external_port_id="9"'))
 
 
-@case(r"layer 77 is no Parameter of the body")
+@case(r"layer 77 is not a Parameter of the body")
 def internal_layer_outside():
     return edited(iterator(), ('external_port_id="1" internal_layer_id="1"',
                                'external_port_id="1" internal_layer_id="77"'), ('to-layer="1"', 'to-layer="77"'))  # fmt: skip
@@ -427,7 +427,7 @@ def back_edge_to_nothing():
     return iterator(back_edges=[(3, 5)])
 
 
-@case(r"layer 9 is no Result of the body")
+@case(r"layer 9 is not a Result of the body")
 def back_edge_from_nothing():
     return iterator(back_edges=[(9, 1)])
 

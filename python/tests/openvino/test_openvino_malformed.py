@@ -145,7 +145,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "constant without size": (lambda: data(sum_of(), 1, size=None), "Const_1.*attribute 'size' is missing"),
     "constant without both": (lambda: data(sum_of(), 1, size=None, offset=None), "Const_1.*'offset' is missing"),
     "constant whose port does not say its type either": (
-        lambda: port(data(sum_of(), 1, element_type=None), 1, "UNSPECIFIED"), "Const_1.*'UNSPECIFIED' is not known"),
+        lambda: port(data(sum_of(), 1, element_type=None), 1, "UNSPECIFIED"), "Const_1.*unknown element type 'UNSPECIFIED'"),
     "constant that ends beyond the file": (
         lambda: data(sum_of(), 1, size=16), r"Const_1.*its 16 bytes begin at byte 0 of 'model.bin', which has 8 bytes"),
     "size of all bits": (
@@ -192,11 +192,11 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "Parameter of a dynamic type": (
         lambda: data(sum_of(), 0, element_type="dynamic"), "'element_type' is 'dynamic', the element type must be known"),
     "interval the wrong way round": (
-        lambda: absolute(["8..2"]), r"'x'.*'shape' is '8..2', of which '8..2' begins above its end"),
+        lambda: absolute(["8..2"]), r"'x'.*'shape' is '8..2', in which '8..2' begins above its end"),
     "such an interval of a later axis": (
-        lambda: absolute([1, "1..", "3..1"]), r"of which '3..1' begins above its end"),
+        lambda: absolute([1, "1..", "3..1"]), r"in which '3..1' begins above its end"),
     "such an interval in a body": (
-        lambda: in_body_declares("5..4"), r"'row'.*of which '5..4' begins above its end"),
+        lambda: in_body_declares("5..4"), r"'row'.*in which '5..4' begins above its end"),
     "part_size above the axis": (
         lambda: iterator(part_size=7, stride=7), r"port_map input 0: part_size is 7, more than the 6 elements"),
     "part_size above a window": (

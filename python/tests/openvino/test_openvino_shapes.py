@@ -607,7 +607,7 @@ REFUSED = [
     refused("inputs 1, 2 and 3 have 1, 2 and 1 entries", "StridedSlice", 1,
             [X, fixed([0]), fixed([1, 1]), fixed([1])]),
     refused("entry 0 of input 3 is 0", "StridedSlice", 1, [X, fixed([0]), fixed([1]), fixed([0])]),
-    refused("have entries for 4 axes, input 0 has 3", "StridedSlice", 1, [X, fixed([0] * 4), fixed([1] * 4)]),
+    refused("have entries for 4 axes, but input 0 has 3", "StridedSlice", 1, [X, fixed([0] * 4), fixed([1] * 4)]),
     refused("marks more than one entry", "StridedSlice", 1, [X, fixed([0, 0]), fixed([1, 1])],
             ellipsis_mask=[1, 1]),
     refused("input 1 names axis 0 twice", "Reverse", 1, [X, fixed([0, -3])], mode="index"),
@@ -628,13 +628,13 @@ REFUSED = [
             [X, fixed([0] * 3), fixed([0] * 3), fixed(1, np.int32)], pad_mode="constant"),
     refused("attribute 'output_type' is f32, but a type of integers", "ShapeOf", 3, [X], output_type="f32"),
     refused("input 1 has 2 axes, not 1", "Bucketize", 3, [X, WHOLE]),
-    refused(r"symbols is i64\[2\], a list of u8", "StringTensorPack", 15, [i64(0, 1), i64(1, 2), i64(97, 98)]),
+    refused(r"symbols is i64\[2\], but must be a list of u8", "StringTensorPack", 15, [i64(0, 1), i64(1, 2), i64(97, 98)]),
     refused("input 0 is f32.*integers are needed", "StringTensorPack", 15, [LINE, i64(0), LETTERS]),
     refused("input 0 has 2 axes, input 1 has 3", "SearchSorted", 15, [WHOLE, X.astype(np.int32)]),
     refused("input 3, the axis, is 2, outside", "ScatterUpdate", 3, [WHOLE, i32(0), WHOLE, fixed(2)]),
     refused("'reduction' is 'sub', but must be one of none, sum, prod, min, max, mean", "ScatterElementsUpdate", 12,
             [WHOLE, WHOLE, WHOLE, fixed(0)], reduction="sub"),
-    refused("input 2 has 2 lengths of -1", "VariadicSplit", 1, [X, fixed(0), fixed([-1, -1])], 2),
+    refused("input 2 has 2 negative lengths", "VariadicSplit", 1, [X, fixed(0), fixed([-1, -1])], 2),
 ]  # fmt: skip
 
 

@@ -734,7 +734,7 @@ def test_nothing_is_printed(capfd):
 
 def test_texts_are_refused_where_numbers_are_wanted(sums):
     for value in (np.array([["a", "b"]]), np.array([["a"]], object), [["a"]]):
-        with pytest.raises(scanloom.InvalidArgument, match="'x'.*texts"):
+        with pytest.raises(scanloom.InvalidArgument, match="'x'.*strings"):
             sums.run(None, {"x": value, "h0": feeds()["h0"]})
 
 

@@ -174,7 +174,7 @@ ACROSS = {
              "MaxPool.*windows hold several of them"),
     "places": (dict(after="i = NonZero(w) y = Cast <to = 1> (i)"), "no rule for streams"),
     "mixed": (dict(after="s = Constant <value = int64[3] {2,-1,3}> () y = Reshape(w, s)"), "mixes their axis"),
-    "length": (dict(after="s = Shape(x) c = Cast <to = 1> (s) y = Identity(c)"), "how many there are"),
+    "length": (dict(after="s = Shape(x) c = Cast <to = 1> (s) y = Identity(c)"), "it reads their number"),
 }
 
 

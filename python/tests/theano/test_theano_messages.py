@@ -114,7 +114,7 @@ CASES = {
     "hessian of a vector": (lambda x: T.hessian(x, x), TypeError, "sum it"),
     "hessian wrt a matrix": (lambda x: T.hessian(x.sum(), MATRIX), ValueError, "which has 2 axes, not 1"),
     "Rop of too few": (lambda x: T.Rop(x * 2, [x, MATRIX], [x]), ValueError, "2 variables in wrt, but 1"),
-    "Lop of another rank": (lambda x: T.Lop(x, x, MATRIX), TypeError, "its eval_point 2"),
+    "Lop of another rank": (lambda x: T.Lop(x, x, MATRIX), TypeError, "its eval_point has 2"),
     # function and shared variables
     "inputs as one": (lambda x: theano.function(x, x), TypeError, "must be a list of variables"),
     "input as number": (lambda x: theano.function([1], x), TypeError, "an input of a function must be a variable"),
@@ -136,7 +136,7 @@ CASES = {
     "value that loses": (lambda x: theano.shared(1).set_value(1.5), TypeError, r"\.astype\('int64'\)"),
     "call with a text": (lambda x: theano.function([x], x)("a"), TypeError, "not 'a'"),
     "call without values": (lambda x: theano.function([x], x)(), TypeError, "needs a value for"),
-    "call with too many": (lambda x: theano.function([x], x)([1], [2]), TypeError, "takes 1 values, 2 are given"),
+    "call with too many": (lambda x: theano.function([x], x)([1], [2]), TypeError, "takes 1 values, but 2 are given"),
     "call with another rank": (lambda x: theano.function([x], x)(np.ones((2, 2))), TypeError, "axes"),
     # variables
     "length": (lambda x: len(x), TypeError, r"x.shape\[0\] is its size"),

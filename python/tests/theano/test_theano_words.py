@@ -186,7 +186,7 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize("how", ["sqrt", {"every": 5}, {"budget": 1000}])
 def test_checkpoints_with_a_condition_say_what_to_do(how):
-    with pytest.raises(NotImplementedError, match=r"checkpoint 'all' .* where\(stop, state, next\)"):
+    with pytest.raises(NotImplementedError, match=r"checkpoint 'all'; .* where\(stop, state, next\)"):
         theano.scan(
             lambda s: (2 * s, theano.scan_module.until(s > 9)), outputs_info=T.scalar(), n_steps=9,
             checkpoint=how,

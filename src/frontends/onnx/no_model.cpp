@@ -155,7 +155,7 @@ bool is_tensor(std::string_view bytes) {
 /// Returns what the bytes are and what to do; empty if they are not recognised.
 std::string_view describe_kind(std::string_view bytes) {
   if (is_tensor(bytes))
-    return "is an ONNX tensor (a TensorProto), not a model: pass it as an input";
+    return "is an ONNX tensor (a TensorProto), not a model: feed it as an input";
   if (is_onnx_graph(bytes))
     return "is an ONNX graph (a GraphProto), not a model: save onnx.helper.make_model(graph) "
            "instead of the graph";

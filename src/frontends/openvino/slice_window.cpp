@@ -78,9 +78,9 @@ void warn_of_rest(LayerCtx& ctx, const std::string& entry, const PortEntry& port
   const std::string of =
       is_whole(port) ? fmt::format("{} elements", walked)
                      : fmt::format("{} elements from {} to {}", walked, port.start, port.end);
-  ctx.reading().diagnostics.warning(fmt::format(
-      "openvino: {}: {}: the last {} of {} elements of axis {} do not fill a slice of {}",
-      describe(ctx.layer()), entry, walked - used, of, *port.axis, port.part_size));
+  ctx.reading().diagnostics.warning(
+      fmt::format("openvino: {}: {}: the last {} of {} of axis {} do not fill a slice of {}",
+                  describe(ctx.layer()), entry, walked - used, of, *port.axis, port.part_size));
 }
 
 /// Like sliced_input(), but errors do not name the entry.
