@@ -5,6 +5,7 @@
 
 #include "ir/walk.h"
 #include "ops/composer.h"
+#include "ops/ops.h"
 
 namespace scanloom {
 namespace {

@@ -10,6 +10,7 @@
 #include "ir/infer.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
+#include "ops/ops.h"
 #include "passes/rewrite/ports.h"
 #include "tensor/tensor.h"
 

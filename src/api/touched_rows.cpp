@@ -11,6 +11,7 @@
 #include "ir/infer.h"
 #include "ir/walk.h"
 #include "ops/composer.h"
+#include "ops/ops.h"
 #include "passes/rewrite/ports.h"
 
 namespace scanloom {

@@ -38,7 +38,8 @@ Expected<void> check_options(const ScanOptions& options) {
     return fail(Code::invalid_argument,
                 "the number of steps is unknown: give sequences or the number of steps");
   if (options.truncate_gradient < -1)
-    return fail(Code::invalid_argument, "truncate_gradient is {}, but must be -1 or a number of steps",
+    return fail(Code::invalid_argument,
+                "truncate_gradient is {}, but must be -1 or a number of steps",
                 options.truncate_gradient);
   return {};
 }

@@ -287,7 +287,8 @@ class BodyVerifier {
       const std::string at = fmt::format("{}{}", path, i);
       operands_.where = fmt::format("statement {} ({})", at, kind_name(statement.kind));
       if (depth > kMaxStatementDepth)
-        return operands_.broken("is nested {} blocks deep, but the limit is {}", depth, kMaxStatementDepth);
+        return operands_.broken("is nested {} blocks deep, but the limit is {}", depth,
+                                kMaxStatementDepth);
       SCANLOOM_CHECK_OK(check_statement(statement));
       SCANLOOM_CHECK_OK(check_block(statement.inner, at + ".", depth + 1));
       SCANLOOM_CHECK_OK(check_block(statement.otherwise, at + ".else.", depth + 1));

@@ -45,7 +45,8 @@ Expected<int> steps_of_pointwise(const ir::StepSite& s) {
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (!s.along(i)) continue;
     const int here = s.type(i).rank() - 1 - s.axis(i);
-    if (trailing >= 0 && here != trailing) return across("its operands have the steps on other axes");
+    if (trailing >= 0 && here != trailing)
+      return across("its operands have the steps on other axes");
     trailing = here;
   }
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {

@@ -330,8 +330,7 @@ TEST(Pipeline, AMisspelledPassIsAnsweredWithTheOneMeant) {
   options.disabled = {"inline_brunch"};
   const auto refused = run(module, options);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(),
-            "unknown pass 'inline_brunch'; did you mean 'inline_branch'?");
+  EXPECT_EQ(refused.error().text(), "unknown pass 'inline_brunch'; did you mean 'inline_branch'?");
   options.disabled = {"frobnicate"};
   EXPECT_EQ(run(module, options).error().text(), "unknown pass 'frobnicate'");
 }

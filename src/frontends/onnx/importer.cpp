@@ -104,8 +104,9 @@ void Importer::read_body(GraphFrame& frame, BodyRequest& request, const NodeStep
   }
   std::string label = fmt::format("the {} of {}", request.role, step.location);
   if (state_.frames.size() <= kMaxDepth) return push(std::move(request), std::move(label));
-  fail_at(state_, frame, step.location,
-          fail(Code::limit_reached, "bodies and functions are nested more than {} deep", kMaxDepth));
+  fail_at(
+      state_, frame, step.location,
+      fail(Code::limit_reached, "bodies and functions are nested more than {} deep", kMaxDepth));
   frame.body_failed = true;
   frame.next_body = frame.open->bodies.size();
 }

@@ -88,8 +88,8 @@ Expected<void> bind_output(const ImportState& state, GraphFrame& frame, const No
   const auto visible = frame.root->visible.find(name.index);
   if (visible != frame.root->visible.end() && visible->second > 0) {
     if (!state.reading.options.lenient)
-      return invalid_model("output '{}' has the same name as a value outside {}: {}", text, frame.label,
-                           describe_outer(state, name));
+      return invalid_model("output '{}' has the same name as a value outside {}: {}", text,
+                           frame.label, describe_outer(state, name));
     state.reading.diagnostics.warning(fmt::format(
         "onnx: {}: output '{}' hides the value of that name outside", step.location, text));
   }
@@ -178,8 +178,9 @@ void bind_outputs(const ImportState& state, GraphFrame& frame, const NodeStep& s
     if (!name.valid()) continue;
     Binding binding = std::move(ctx.outputs()[i]);
     Expected<void> bound =
-        binding.is_absent() ? Expected<void>(fail(Code::unsupported, "output {} is not available", i))
-                            : bind_output(state, frame, step, name, std::move(binding));
+        binding.is_absent()
+            ? Expected<void>(fail(Code::unsupported, "output {} is not available", i))
+            : bind_output(state, frame, step, name, std::move(binding));
     if (bound) continue;
     fail_at(state, frame, step.location, std::move(bound).error());
     if (frame.scope.find(name) == nullptr) frame.scope.bind(name, Binding::poison());

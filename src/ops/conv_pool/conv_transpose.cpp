@@ -59,7 +59,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   }
   if (x.rank() != w.rank() || x.rank() < 3 || x.rank() > tensor::kMaxRank)
     return invalid_model("x has {} axes and w has {}; both need the same number, at least three",
-                          x.rank(), w.rank());
+                         x.rank(), w.rank());
   SCANLOOM_TRY(const ConvTransposeAttrs given,
                tensor::read_conv_transpose_attrs(ctx.attrs(), x.rank() - 2));
   SCANLOOM_CHECK_OK(check_operands(ctx, given));

@@ -33,8 +33,8 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] < 0 || first[i] > last[i] || last[i] > symbols.elements())
-      return fail(Code::invalid_argument, "string {} is [{}, {}), outside the {} symbols", i, first[i],
-                  last[i], symbols.elements());
+      return fail(Code::invalid_argument, "string {} is [{}, {}), outside the {} symbols", i,
+                  first[i], last[i], symbols.elements());
     bytes = saturating_sum(bytes, last[i] - first[i]);
   }
   TextMaker made(call);

@@ -30,7 +30,8 @@ Expected<void> set_roi_result(ir::InferCtx& ctx, std::int64_t columns, std::int6
 Expected<int> steps_of_regions(const ir::StepSite& s) {
   if (s.along(0)) return across("its regions read elements of others");
   for (std::size_t i = 1; i < s.node.inputs.size(); ++i)
-    if (!s.along(i) || s.axis(i) != 0) return across("it takes more or less than one region of each");
+    if (!s.along(i) || s.axis(i) != 0)
+      return across("it takes more or less than one region of each");
   return 0;
 }
 

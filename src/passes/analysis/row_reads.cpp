@@ -164,7 +164,8 @@ std::optional<RowRead> row_read(const Module& module, const Node& reader, RowsOf
                ? gathered(module, reader, stack, origin, rows)
                : std::nullopt;
   if (reader.op != &ops::slice_op) return std::nullopt;
-  const auto start = integer_operand(module, reader, kStarts, {}), end = integer_operand(module, reader, kEnds, {});
+  const auto start = integer_operand(module, reader, kStarts, {}),
+             end = integer_operand(module, reader, kEnds, {});
   const auto along = integer_operand(module, reader, kAxes, 0);
   if (!start || !end || !along || !is_row_axis(module, stack.value, *along, stack.axis))
     return std::nullopt;

@@ -122,7 +122,7 @@ std::optional<KeptRows> KeptRowsFinder::readers_of(const Node& loop, std::size_t
 /// Returns the axis of the rows in the results of a node that makes each from the same rows of
 /// its operands. nullopt: it does not, or it reads the number of rows.
 std::optional<int> KeptRowsFinder::axis_after(const Node& node, const std::map<ValueId, int>& axes,
-                                               ValueId stack) const {
+                                              ValueId stack) const {
   const auto is_ranked = [&](ValueId value) {
     const Type* const type = value.valid() ? &module_.value(value).type : nullptr;
     return type == nullptr || (type->is_tensor() && type->ranked);

@@ -47,8 +47,8 @@ class KeptRowsFinder {
   [[nodiscard]] std::optional<KeptRows> readers_of(const ir::Node& loop, std::size_t stacked,
                                                    std::optional<std::int64_t> rows) const;
   [[nodiscard]] std::optional<int> axis_after(const ir::Node& node,
-                                               const std::map<ir::ValueId, int>& axes,
-                                               ir::ValueId stack) const;
+                                              const std::map<ir::ValueId, int>& axes,
+                                              ir::ValueId stack) const;
   [[nodiscard]] const ir::Type& row_type(const ir::Node& loop, std::size_t stacked) const;
   [[nodiscard]] ir::ValueId row_of(const ir::Node& loop, std::size_t stacked) const;
   [[nodiscard]] bool rows_fit(const ir::Node& loop, std::size_t stacked) const;

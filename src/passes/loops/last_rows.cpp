@@ -8,7 +8,6 @@
 #include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
-#include "ops/lift_rules.h"
 #include "passes/loops/kept_rows.h"
 #include "passes/loops/tail_rows.h"
 #include "passes/rewrite/ports.h"

@@ -34,8 +34,8 @@ struct RowMakers {
 struct BlockPlan {
   std::int64_t rows = 0, steps = 0;  ///< in total, per block
   std::vector<RowMakers> ports;      ///< computed in blocks
-  /// Computed for all steps before the loop instead of row by row, by a projection that its steps may
-  /// compute instead (pipelined_projection.h).
+  /// Computed for all steps before the loop instead of row by row, by a projection that its steps
+  /// may compute instead (pipelined_projection.h).
   std::vector<RowMakers> whole;
 
   [[nodiscard]] bool is_empty() const { return ports.empty() && whole.empty(); }
