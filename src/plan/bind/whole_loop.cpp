@@ -220,7 +220,7 @@ std::string when_compiled(const PlanOptions& options, const BoundLoop& loop, con
   if (!may_end_early && !has_open_end) return {};
   return has_keep_going
              ? fmt::format("compiled once it has taken {} steps: {}", min_steps(options), work)
-             : fmt::format("stepped below {}, compiled from then on: {}",
+             : fmt::format("compiled from {} on, stepped below that: {}",
                            counted(whole.steps_at_once, "step"), work);
 }
 
