@@ -288,7 +288,7 @@ TEST(CApi, RefusesValuesThatCannotBe) {
     scanloom_error_free(error);
     return code;
   };
-  EXPECT_EQ(attempt(99, two, 1, kXs, "no element type 99"), SCANLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(attempt(99, two, 1, kXs, "unknown element type 99"), SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(attempt(SCANLOOM_F32, negative, 1, kXs, "negative"), SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(attempt(SCANLOOM_F32, vast, 1, kXs, "more than 2^40"), SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(attempt(SCANLOOM_F32, many, 17, kXs, "rank 17"), SCANLOOM_INVALID_ARGUMENT);

@@ -131,7 +131,8 @@ Expected<std::vector<Tensor>> run_planned(const std::shared_ptr<const plan::Plan
   }
   auto binding = plan::bind(plan, shapes);
   if (!binding) return std::move(binding).error();
-  for (const plan::BoundLoop& loop : (*binding)->loops) strategies += loop.notes.strategy + "\n";
+  for (const plan::BoundLoop& loop : (*binding)->loops)
+    strategies += plan::describe_strategy(**binding, loop) + "\n";
   auto run = runtime::Run::make(*binding, 0, threads);
   if (!run) return std::move(run).error();
   std::vector<Tensor> first;

@@ -57,7 +57,7 @@ TEST(Complex, HasNoOrderAndNoOnePart) {
   EXPECT_THAT((z < z).error()->message(),
               HasSubstr("less does not support complex numbers; use real(x)"));
   EXPECT_THAT(max(z).error()->message(), HasSubstr("max does not support"));
-  EXPECT_THAT(cast(z, DType::f32).error()->message(), HasSubstr("two parts, f32 has one"));
+  EXPECT_THAT(cast(z, DType::f32).error()->message(), HasSubstr("two parts, but f32 has one"));
   EXPECT_THAT(erf(z).error()->message(), HasSubstr("does not support complex numbers"));
   EXPECT_THAT(make_complex(z, z).error()->message(), HasSubstr("both parts must be real"));
   EXPECT_THAT(grad(z * z, z).error()->message(), HasSubstr("take real(x), imag(x) or abs(x)"));

@@ -76,9 +76,9 @@ TEST(SharedTest, OtherVariablesOfAFunctionMustFit) {
     const auto made = f.with_shared(given);
     return made ? "" : made.error().message();
   };
-  EXPECT_THAT(message({a}), HasSubstr("has 2 shared variables, 1 are given"));
+  EXPECT_THAT(message({a}), HasSubstr("has 2 shared variables, but 1 values are given"));
   EXPECT_THAT(message({b, b}), HasSubstr("'a' is f64[1,?], but its replacement is f64[]"));
-  EXPECT_THAT(message({column, b}), HasSubstr("'a' is of size 1 on axis 0 by its type"));
+  EXPECT_THAT(message({column, b}), HasSubstr("'a' has size 1 on axis 0 by its type"));
   EXPECT_THAT(message({Shared(a + 1), b}), HasSubstr("is not a shared variable"));
   const Function twice = Function::compile({}, {b + Shared("c", 2.0)}).value_or_throw();
   const auto same = twice.with_shared({b, b});

@@ -47,7 +47,7 @@ TEST_F(BuilderTest, ErrorsNameLocationAndOperand) {
   EXPECT_THAT(error(local::plus_op, {x}),
               HasSubstr("a plus node: operand 1 'b' of plus is missing"));
   EXPECT_THAT(error(local::plus_op, {x, ValueId{}}), HasSubstr("operand 1 'b' of plus is missing"));
-  EXPECT_THAT(error(local::plus_op, {x, x, x}), HasSubstr("takes 2 operands, 3 are given"));
+  EXPECT_THAT(error(local::plus_op, {x, x, x}), HasSubstr("takes 2 operands, but 3 are given"));
   EXPECT_THAT(error(local::plus_op, {x, n}), HasSubstr("is i64, but operand 0 is f32"));
   EXPECT_THAT(error(local::resize_op, {x, x}),
               HasSubstr("must be an i64 or i32 tensor, not f32[2]"));

@@ -194,7 +194,7 @@ TEST_F(VerifyByHand, Attributes) {
   module.node(neg).attrs.clear();
   expect_broken(module, "a constant node: attribute 'value' is a tensor without storage");
   module.node(constant).attrs[0] = 1.5;
-  expect_broken(module, "attribute 'value' of constant must be a tensor, not a real");
+  expect_broken(module, "attribute 'value' of constant must be a tensor, not a float");
 }
 
 TEST_F(VerifyByHand, Ports) {

@@ -209,7 +209,7 @@ TEST(FunctionGraphs, ErrorsNameWhatIsMissing) {
   // A name of the function is none of the body's.
   const Error error = error_of(model_of(
       {call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "a"))}, {repeat_function()}));
-  EXPECT_THAT(error.text(), HasSubstr("input 1 'a' is not produced by any earlier node"));
+  EXPECT_THAT(error.text(), HasSubstr("input 1 'a' is not produced by any node"));
 }
 
 TEST(FunctionGraphs, HiddenNamesAreThoseOfTheCaller) {

@@ -33,7 +33,7 @@ TEST(RunMemory, TheFixedNeedsAreCheckedFirst) {
   const Expected<void> begun = memory.begin_run(149, 0);
   ASSERT_FALSE(begun);
   EXPECT_EQ(begun.error().code(), Code::limit_reached);
-  EXPECT_THAT(begun.error().message(), HasSubstr("needs 150 bytes (30 for results), the memory "
+  EXPECT_THAT(begun.error().message(), HasSubstr("needs 150 bytes (30 for results), but the memory "
                                                  "budget is 149 bytes"));
 }
 

@@ -132,7 +132,7 @@ TEST(MemoryAccountTest, NotesTheLargestSumThatItAllowed) {
   const Expected<void> refused = account.check_at_least(901);
   ASSERT_FALSE(refused);
   EXPECT_EQ(Error(refused.error()).text(),
-            "the run needs at least 901 more bytes, 900 bytes of the memory budget are left");
+            "the run needs at least 901 more bytes, but 900 bytes of the memory budget are left");
   EXPECT_TRUE(account.was_short());
   EXPECT_EQ(account.peak(), 600);
 }

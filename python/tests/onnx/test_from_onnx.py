@@ -126,7 +126,7 @@ def test_values_for_inputs():
     z = T.fvector("z")
     np.testing.assert_array_equal(made(z, z).eval({z: np.float32([5])}), [0])
     for wrong, says in (
-        (lambda: made(1, 2, 3), "2 inputs, 3 are given"), (lambda: made(w=1), "no input 'w'"),
+        (lambda: made(1, 2, 3), "2 inputs, but 3 are given"), (lambda: made(w=1), "no input 'w'"),
         (lambda: made([1], x=[2]), "two values for 'x'"), (lambda: made(T.fmatrix()), "1 axes"),
         (lambda: made(T.dvector()), "float32, but the value given for it is float64"),
     ):  # fmt: skip

@@ -200,7 +200,7 @@ def test_names_of_the_function_are_none_of_the_bodys():
                   [function("repeat", ["m", "x"], ["y"],
                             [helper.make_node("Neg", ["x"], ["inside"]),
                              taking(helper.make_node("Loop", ["m", "", "x"], ["y"]), body="what")], ["what"])])  # fmt: skip
-    with pytest.raises(scanloom.InvalidModel, match="'inside' is not produced by any earlier node"):
+    with pytest.raises(scanloom.InvalidModel, match="'inside' is not produced by any node"):
         scanloom.InferenceSession(proto.SerializeToString())
 
 

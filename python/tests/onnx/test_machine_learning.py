@@ -106,9 +106,9 @@ def test_tree_ensemble_errors():
         refused("TreeEnsemble", [x], words, opset=5, domain=ML, **trees(**changes))
 
     broken("leads back to itself", nodes_truenodeids=[0, 1, 3])
-    broken("leads to leaf 9 of 5", nodes_falsenodeids=[0, 9, 4])
-    broken("node 7 of 3", tree_roots=[7])
-    broken("target 4 of 2", leaf_targetids=[0, 1, 0, 1, 4])
+    broken("leads to leaf 9, but there are 5", nodes_falsenodeids=[0, 9, 4])
+    broken("node 7, but there are 3", tree_roots=[7])
+    broken("target 4, but there are 2", leaf_targetids=[0, 1, 0, 1, 4])
     broken("'nodes_trueleafs' has 2 entries, but there are 3", nodes_trueleafs=[0, 1])
     with pytest.raises(scanloom.Error, match="index 9 is outside"):
         run("TreeEnsemble", [x], opset=5, domain=ML, **trees(nodes_featureids=[0, 1, 9]))

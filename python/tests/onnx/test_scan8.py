@@ -357,7 +357,7 @@ def test_counts_and_attributes():
     assert "'directions' has 2 entries, but the node has 1 scan inputs" in refused(two_directions)
     assert "'directions' has 2 at position 0" in refused(strange_direction)
     assert "is 3, but the node has 2 inputs besides sequence_lens" in refused(too_many)
-    assert "'num_scan_inputs' is 0, at least 1" in refused(none_scanned)
+    assert "'num_scan_inputs' is 0, but at least 1" in refused(none_scanned)
     assert "input 0 'h0', the lengths of the sequences, is float of 2 axes" in refused(
         lengths_of_floats
     )

@@ -678,7 +678,7 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
         ),
         (
             "g (seq(float[N]) s) => (seq(float[N]) t) { t = Neg(s) }",
-            "must be a tensor",
+            "must be a numeric tensor",
         ),
         (
             "g (seq(float[N]) s) => (float[N] x) { x = ConcatFromSequence(s) }",

@@ -206,7 +206,7 @@ def test_named_states_of_a_contradicted_size_want_a_value() -> None:
         }"""
     )
     stream = scanloom.InferenceSession(model, states={"h": "next"}).stream()
-    with pytest.raises(scanloom.InvalidArgument, match="'h'.*'N'.*2 and 3"):
+    with pytest.raises(scanloom.InvalidArgument, match="'h'.*'N'.*2 in one feed and 3"):
         stream.push({"x": numbers(2), "y": numbers(3)})
     stream.set("h", np.zeros(4, np.float32))
     x, y = numbers(2), numbers(3)

@@ -109,7 +109,7 @@ def test_too_few_bytes(word: str, tmp_path: pathlib.Path) -> None:
     attributes = graph.layers[0].find("data").attrib
     needs = int(attributes["size"])
     attributes["size"] = str(needs - 1)
-    with pytest.raises(scanloom.InvalidModel, match=rf"weights have {needs - 1} bytes, {word} of sizes \[9\] need {needs}"):
+    with pytest.raises(scanloom.InvalidModel, match=rf"weights have {needs - 1} bytes, but {word} of sizes \[9\] need {needs}"):
         scanloom.InferenceSession(graph.save(tmp_path))
 
 

@@ -645,7 +645,7 @@ def test_refused(one: Case, message: str, tmp_path: pathlib.Path) -> None:
 
 FOUND_WHEN_RUN = [
     ("the parts have 4 elements, but the axis has 5", "Split", 1, [LINE[:5], fixed(0)], 2, {"num_splits": 2}),
-    ("string 1 is \\[1, 9\\) of 2 symbols", "StringTensorPack", 15,
+    ("string 1 is \\[1, 9\\), outside the 2 symbols", "StringTensorPack", 15,
      [i32(0, 1), i32(1, 9), np.frombuffer(b"ab", np.uint8)], 1, {}),
     ("index 7 .* 3", "Gather", 8, [X, i64(7), fixed(1)], 1, {}),
     ("sequence length 5 is outside the 3 steps", "ReverseSequence", 1, [X, i64(1, 5)], 1, {}),

@@ -108,7 +108,7 @@ def test_sizes_given_to_symbols_are_those_of_tensors_alone():
     ragged = [np.zeros(1, np.float32), np.zeros(3, np.float32)]
     t, y = session.run(None, {"s": ragged, "x": np.ones(2, np.float32)})
     assert [item.shape for item in t] == [(1,), (3,)]
-    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 2 on axis 0, the feed has 3"):
+    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 2 on axis 0, but the feed has 3"):
         session.run(None, {"s": ragged, "x": np.ones(3, np.float32)})
     with pytest.raises(scanloom.InvalidArgument, match="'x' cannot be read"):
         session.run(None, {"s": ragged, "x": [[1.0], [1.0, 2.0]]})
@@ -122,7 +122,7 @@ def test_streams_keep_to_the_sizes_given_to_symbols(feeds):
     session = scanloom.InferenceSession(SUM, options)
     stream = session.stream(states={"h0": "h"})
     stream.push({"x": feeds["x"]})
-    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 4 on axis 0, the feed has 3"):
+    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 4 on axis 0, but the feed has 3"):
         stream.push({"x": feeds["x"][:3]})
 
 

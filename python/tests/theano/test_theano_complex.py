@@ -295,7 +295,7 @@ REFUSED = {
     "mod": (lambda z: z % 2, "mod does not support complex numbers; use real"),
     "sigmoid": (lambda z: T.nnet.sigmoid(z), "sigmoid does not support complex numbers; use real"),
     "softmax": (lambda z: T.nnet.softmax(z), "does not support complex numbers"),
-    "float": (lambda z: z.astype("float64"), r"two parts, float64 has one: take real\(x\)"),
+    "float": (lambda z: z.astype("float64"), r"two parts, but float64 has one: take real\(x\)"),
     "int": (lambda z: T.cast(z, "int64"), "two parts, but int64 has one"),
     "complex": (lambda z: T.complex(z, 1.0), "both parts must be real"),
     "grad": (lambda z: T.grad(z.sum(), z), r"complex128, which has no gradient; take real\(x\)"),

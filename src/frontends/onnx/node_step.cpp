@@ -141,8 +141,7 @@ Expected<bool> inputs_are_ready(GraphFrame& frame, const NodeStep& step) {
     if (!name.valid()) continue;
     const Binding* const binding = frame.scope.find(name);
     if (binding == nullptr)
-      return invalid_model("input {} '{}' is not produced by any earlier node", i,
-                           step.node.inputs[i]);
+      return invalid_model("input {} '{}' is not produced by any node", i, step.node.inputs[i]);
     ready = ready && !binding->poisoned;
   }
   return ready;

@@ -52,7 +52,7 @@ std::vector<Sample> string_parse_samples() {
       {.name = "too_large_by_one",
        .inputs = {strings({1}, {"9223372036854775808"})},
        .attrs = {{"to", DType::i64}},
-       .error = "is no i64"},
+       .error = "is not a valid i64"},
       {.name = "below_zero",
        .inputs = {strings({1}, {"-1"})},
        .attrs = {{"to", DType::u64}},

@@ -38,10 +38,10 @@ TEST(Bind, ContradictingSymbolsNameBothInputsAndNumbers) {
 TEST(Bind, WrongRankAndSizeAreNamed) {
   const auto rank = bind_text(kTwoInputs, {{3}, {3, 4}});
   ASSERT_FALSE(rank);
-  EXPECT_NE(rank.error().message().find("rank 2, the feed has rank 1"), std::string::npos);
+  EXPECT_NE(rank.error().message().find("rank 2, but the feed has rank 1"), std::string::npos);
   const auto size = bind_text(kTwoInputs, {{3, 5}, {3, 4}});
   ASSERT_FALSE(size);
-  EXPECT_NE(size.error().message().find("size 4 on axis 1, the feed has 5"), std::string::npos);
+  EXPECT_NE(size.error().message().find("size 4 on axis 1, but the feed has 5"), std::string::npos);
 }
 
 TEST(Bind, ViewsAreNotCalls) {
