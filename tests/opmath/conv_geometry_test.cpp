@@ -63,7 +63,7 @@ TEST(ConvGeometryTest, AKernelOneStepTooLongMakesAnEmptyResult) {
   EXPECT_EQ(geometry_of({1, 1, 2}, {1, 1, 6}, attrs({}, {}, {}, {}, Numbers{4})).out[0], 0);
   const auto longer = conv_geometry({1, 1, 2}, {1, 1, 7}, attrs({}, {}, {}, {}, Numbers{4}));
   ASSERT_FALSE(longer);
-  EXPECT_THAT(longer.error().text(), HasSubstr("a kernel over 7 elements does not fit the 2"));
+  EXPECT_THAT(longer.error().text(), HasSubstr("a kernel over 7 elements does not fit into the 2"));
 }
 
 TEST(ConvGeometryTest, NumbersThatWouldOverflowAreRefused) {
