@@ -30,6 +30,8 @@ class TransposedSum {
   /// `position`: along the spatial axes.
   [[nodiscard]] T at(std::int64_t image, std::int64_t filter, const Shape& position) const {
     T sum = 0;
+    // Without channels the kernel takes no memory, whatever its size.
+    if (geometry_.channels == 0) return sum;
     for_each_index(kernel_.dims(), [&](const Shape& tap) {
       std::int64_t x_at = 0, w_at = 0;
       bool inside = true;

@@ -35,7 +35,7 @@ def test_many_short_runs_count_and_then_compile_the_whole_loop():
     feeds = {"x": np.ones((2000, 8), np.float32), "s": np.ones(8, np.float32)}
     session.run(None, feeds)
     first = strategy(session)
-    assert "stepped: so few steps do not pay for compiling; compiled after " in first
+    assert "stepped: too few steps to repay compilation; compiled after " in first
     assert "; 2000 steps taken so far" in first
     for _ in range(4):
         session.run(None, feeds)

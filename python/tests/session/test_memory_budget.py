@@ -261,7 +261,7 @@ def test_the_memory_that_strings_need_is_told_exactly():
     session = scanloom.InferenceSession(model)
     with pytest.raises(scanloom.LimitReached) as caught:
         session.run(None, {"x": ["ab"] * 1000}, scanloom.RunOptions(max_memory=10_000))
-    assert "needs 20000 more bytes, 10000 bytes of the memory budget are left" in str(caught.value)
+    assert "needs 20000 more bytes, but 10000 bytes of the memory budget are left" in str(caught.value)
 
 
 # Runs that are refused and runs that succeed take turns; prints by how many bytes the process grew.
