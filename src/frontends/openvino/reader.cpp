@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-#include "frontends/openvino/port_map.h"
+#include "frontends/openvino/check_port_maps.h"
 #include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {

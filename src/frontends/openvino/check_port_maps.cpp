@@ -1,4 +1,4 @@
-#include "frontends/openvino/port_map.h"
+#include "frontends/openvino/check_port_maps.h"
 
 #include <map>
 #include <set>
