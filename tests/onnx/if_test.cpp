@@ -188,5 +188,16 @@ TEST(Functions, AllThatTheirBodiesEnterCountsForEachCall) {
   }
 }
 
+TEST(If, BodiesInsideBodiesOfTheMainGraphHaveNoLimit) {
+  GraphBytes large;
+  large.outputs = {value_info("t")};
+  large.nodes = {NodeBytes("Neg", {"x"}, {"t"})};
+  for (int i = 0; i < 300'000; ++i)
+    large.value_infos.push_back(value_info("k" + std::to_string(i), kFloat, {}));
+  const std::string other = branch({"e"}, {NodeBytes("Abs", {"x"}, {"e"})});
+  const std::string inner = branch({"i"}, {if_node(large.bytes(), other, "i")});
+  EXPECT_TRUE(read(model_of({if_node(inner, other)})).module);
+}
+
 }  // namespace
 }  // namespace scanloom::onnx::test

@@ -41,8 +41,13 @@ void Importer::pop() {
 }
 
 bool Importer::count_called(const BodyRequest& request) {
-  // A body of the main graph is read once; bodies inside others may belong to a function.
-  if (state_.frames.size() == 1 && request.root == state_.frames.front()->root) return true;
+  // Bodies of the main graph are read once, however deep they are. A function, and a body that is
+  // passed to one, is read once per call.
+  const auto& main = state_.frames.front()->root;
+  const bool is_outside_functions =
+      request.root == main &&
+      std::ranges::all_of(state_.frames, [&](const auto& frame) { return frame->root == main; });
+  if (is_outside_functions) return true;
   state_.called_nodes += size_of_call(state_.reading.model.graphs[request.graph], request);
   return state_.called_nodes <= kMaxCalledNodes;
 }
