@@ -18,7 +18,7 @@ using AxisSizes = std::array<std::int64_t, tensor::kMaxSpatial>;
 /// Planes are made for a band of the first spatial axis at a time, which stays in the cache.
 inline constexpr std::int64_t kPlanesBytes = 256 * 1024;
 
-/// Of the tables of a call, which are built at binding, where no limit of a run counts them.
+/// Limits on the tables of a call, which are built at binding, where no limit of a run counts them.
 inline constexpr std::int64_t kMaxConvLines = std::int64_t{1} << 18;
 inline constexpr std::int64_t kMaxConvTaps = std::int64_t{1} << 20;
 
