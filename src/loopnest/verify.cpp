@@ -25,7 +25,8 @@ class OperandRules {
 
   template <class... Args>
   Error broken(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(Code::internal, "{} {}", subject_, fmt::format(format, std::forward<Args>(args)...));
+    return fail(Code::internal, "{} {}", subject_,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   Expected<void> check_slot(std::int32_t slot) const {
