@@ -1,6 +1,7 @@
 #include <scanloom/function.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 #include <utility>
 
@@ -81,7 +82,7 @@ struct Function::Impl {
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
     expr::HeldValues held(read);
-    for (std::size_t i = 0; i < read.size(); ++i) arrange_held(inputs + i, held[i], arranged);
+    for (std::size_t i = 0; i < read.size(); ++i) arrange_held(held[i], arranged);
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
     const FunctionPrograms::Program& program = programs->choose(arranged.shapes);
@@ -99,11 +100,10 @@ struct Function::Impl {
  private:
   /// Adds the value of a variable without looking at its elements: it was checked when it was set.
   /// The run does not own it, so that it may be written in place afterwards.
-  static void arrange_held(std::size_t input, const tensor::Tensor& value, Arranged& arranged) {
-    const tensor::Tensor borrowed(value.dtype(), value.shape(), nullptr, value.data());
+  static void arrange_held(const tensor::Tensor& value, Arranged& arranged) {
+    assert(value.dtype() != DType::string);  // shared variables are numeric
     arranged.shapes.push_back(value.shape());
     arranged.data.push_back(static_cast<const std::byte*>(value.data()));
-    if (value.dtype() == DType::string) arranged.objects[input] = tensor::ObjectRef::of(borrowed);
   }
 
   /// Updates all of them, or none if something is wrong.

@@ -15,9 +15,16 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
+/// Whether the node gives the same results if it is executed again, in another loop.
+bool is_repeatable(const Node& node) {
+  return node.op->effects != ir::Effects::random && node.op->effects != ir::Effects::state;
+}
+
 /// Whether computing indices twice, for the rows and for the rest of the step, costs little.
 bool is_cheap(const Node& node) {
-  return node.regions.empty() && node.op != &ops::contract_op && !node.op->writes_part;
+  const ir::OpDef& op = *node.op;
+  const bool sums_products = op.access == ir::Access::contract || op.products != nullptr;
+  return node.regions.empty() && !sums_products && !op.writes_part;
 }
 
 /// Copies what computes `yields` from the body of the loop to one of `made`.
@@ -67,7 +74,7 @@ bool find_needed(const Module& module, TableLoop& loop) {
     const NodeId producer = module.value(value).producer;
     if (producer.valid()) {
       const Node& made_by = module.node(producer);
-      if (!is_cheap(made_by)) return false;
+      if (!is_repeatable(made_by) || !is_cheap(made_by)) return false;
       pending.insert(pending.end(), made_by.inputs.begin(), made_by.inputs.end());
       continue;
     }

@@ -104,11 +104,8 @@ class BoundWrite {
   Operands operands_;
 };
 
-}  // namespace
-
-namespace {
-
-bool is_done(const PartWrite& write, std::span<const Value> results) {
+/// Whether its conditions say that the write is done.
+bool applies(const PartWrite& write, std::span<const Value> results) {
   return std::ranges::all_of(write.conditions, [&](const WriteCondition& condition) {
     return *static_cast<const bool*>(results[condition.result].data()) == condition.wanted;
   });
@@ -120,7 +117,7 @@ Expected<WriteParts> prepare_writes(const SharedUpdate& update, DType dtype,
                                     const tensor::Shape& shape, std::span<const Value> results) {
   auto writes = std::make_shared<std::vector<std::unique_ptr<BoundWrite>>>();
   for (const PartWrite& write : update.writes) {
-    if (!is_done(write, results)) continue;
+    if (!applies(write, results)) continue;
     writes->push_back(std::make_unique<BoundWrite>(write, dtype, shape, results));
     SCANLOOM_CHECK_OK(writes->back()->check());
   }

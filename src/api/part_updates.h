@@ -48,9 +48,8 @@ struct SharedUpdate {
 using WriteParts = std::function<void(void* elements)>;
 
 /// Returns a function that applies an update's writes to a value of this type, or an empty one if
-/// their conditions exclude all of them. `results` are those
-/// of the module and must outlive the returned function. Errors, which name the node: sizes that do
-/// not fit, an index out of range.
+/// their conditions exclude all of them. `results` are those of the module and must outlive the
+/// returned function. Errors, which name the node: sizes that do not fit, an index out of range.
 Expected<WriteParts> prepare_writes(const SharedUpdate& update, DType dtype,
                                     const tensor::Shape& shape, std::span<const Value> results);
 

@@ -133,8 +133,8 @@ bool find_path(const Module& module, ValueId base, ValueId last, RegionAccesses&
 
 }  // namespace
 
-std::optional<RegionAccesses> find_row_accesses(Module& module, ValueId base, ValueId last,
-                                                bool is_own) {
+std::optional<RegionAccesses> isolate_row_indices(Module& module, ValueId base, ValueId last,
+                                                  bool is_own) {
   if (!module.value(base).type.ranked || module.value(base).type.rank() < 1) return std::nullopt;
   RegionAccesses found;
   if (!find_path(module, base, last, found)) return std::nullopt;

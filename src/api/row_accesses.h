@@ -28,9 +28,10 @@ struct RegionAccesses {
 
 /// Finds the accesses to what lies between `base` and `last`, a value of the same region. `is_own`:
 /// the base itself is among the tables; otherwise only what is made from it. nullopt: it is read or
-/// written in another way. Adds nodes that compute indices.
-std::optional<RegionAccesses> find_row_accesses(ir::Module& module, ir::ValueId base,
-                                                ir::ValueId last, bool is_own);
+/// written in another way. Where the operand holds more than indices of rows, adds nodes that
+/// compute these alone, before the access; some of them remain if the result is nullopt.
+std::optional<RegionAccesses> isolate_row_indices(ir::Module& module, ir::ValueId base,
+                                                  ir::ValueId last, bool is_own);
 
 /// Makes the access use `rows`, of the same shape, instead of its indices.
 void set_rows(ir::Module& module, const RowAccess& access, ir::ValueId rows);

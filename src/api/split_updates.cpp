@@ -1,7 +1,6 @@
 #include "api/split_updates.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <span>
@@ -24,6 +23,9 @@ using ir::ValueId;
 
 /// Branches around a write that are followed; more are left whole.
 constexpr int kMaxBranches = 16;
+
+/// Elements of a stand-in for a value of known sizes.
+constexpr std::int64_t kMaxStandIn = 64;
 
 /// The part of a value's way to its next value that is in one region: writes and branches.
 struct UpdateChain {
@@ -148,10 +150,10 @@ class ChainFinder {
   const std::vector<std::uint32_t>& uses_;
 };
 
-/// Returns an element-free stand-in for a value of a region that does not run, where its sizes
-/// allow.
+/// Returns what a region that does not run gives in place of a value: zeros of the same sizes, if
+/// these are known and small, so that the type stays as it is; otherwise nothing along each axis.
 Expected<tensor::Tensor> stand_in(const tensor::Type& type) {
-  const bool is_small = type.is_static() && type.shape().elements() <= 64;
+  const bool is_small = type.is_static() && type.shape().elements() <= kMaxStandIn;
   tensor::Shape shape = tensor::Shape::filled(type.rank(), 0);
   if (is_small) shape = type.shape();
   return tensor::Tensor::zeros(type.dtype, shape);

@@ -58,12 +58,12 @@ class TableRewriter {
     if (module_.value(last).type != module_.value(now_).type ||
         module_.value(last).type.dtype == DType::string)
       return {};
-    auto found = find_row_accesses(module_, now_, last, false);
+    auto found = isolate_row_indices(module_, now_, last, false);
     if (!found || found->path.empty() || !is_yielded_once(yields(), found->tables)) return {};
     top_ = *std::move(found);
     for (const NodeId id : top_.loops)
       if (!add_loop(id)) return {};
-    if (!split_nodes()) return {};
+    if ((top_.accesses.empty() && loops_.empty()) || !split_nodes()) return {};
     const ValueId rows = copy_rows();
     redirect();
     write_back(last);
@@ -107,8 +107,8 @@ class TableRewriter {
     loop.carried = static_cast<std::size_t>(at - outputs.begin());
     const ir::Region& body = module_.region(module_.node(id).regions[0]);
     const ValueId arg = body.args[ports.captured + loop.carried];
-    auto found = find_row_accesses(module_, arg,
-                                   body.yields[ports.first_carried_yield() + loop.carried], true);
+    auto found = isolate_row_indices(module_, arg,
+                                     body.yields[ports.first_carried_yield() + loop.carried], true);
     if (!found || !found->loops.empty() || !is_yielded_once(body.yields, found->tables))
       return false;
     loop.body = *std::move(found);
@@ -117,6 +117,8 @@ class TableRewriter {
       for (const NodeId reader : loop.body.sizes) module_.node(reader).inputs[0] = table;
     }
     add_distinct(loop.rows, loop.body.accesses);
+    // A body that only hands the table on names no rows, and would only be slower for the copy.
+    if (loop.rows.empty()) return false;
     if (!find_needed(module_, loop)) return false;
     loops_.push_back(std::move(loop));
     return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -206,6 +207,16 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t per_position) {
   plan.slots = shares ? std::min(plan.tasks(), kPlaneTasks) : 1;
 }
 
+/// Lines of a whole band.
+template <class T>
+std::int64_t count_lines(const PlanesSchedule<T>& plan) {
+  const ConvGeometry& g = plan.geometry;
+  std::int64_t count = g.spatial == 1 ? 1 : plan.band_size;
+  for (std::size_t axis = 1; axis + 1 < static_cast<std::size_t>(g.spatial); ++axis)
+    count *= g.out[axis];
+  return count;
+}
+
 template <class T>
 void lay_out_planes(PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
@@ -226,8 +237,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
       plan.taps.push_back(at);
     });
   AxisSizes at{};
-  std::int64_t count = g.spatial == 1 ? 1 : plan.band_size;
-  for (std::size_t axis = 1; axis + 1 < axes; ++axis) count *= g.out[axis];
+  const std::int64_t count = count_lines(plan);
   for (std::int64_t line = 0; line < count; ++line) {
     std::int64_t rest = line, start = 0;
     for (std::size_t axis = axes - 1; axis-- > 0;) {
@@ -274,6 +284,8 @@ Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometr
       plan->geometry.out[0] + reach_of(plan->geometry, 0) > 2 * unfolded / *per_position)
     return Prepared::no("planes larger than the unfolded windows");
   choose_tasks(*plan, *per_position);
+  if (plan->k > kMaxConvTaps || count_lines(*plan) > kMaxConvLines)
+    return Prepared::no("too many taps or lines");
   lay_out_planes(*plan);
   const std::int64_t bytes =
       plan->slots * plan->slot_elements() * static_cast<std::int64_t>(sizeof(T));

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <concepts>
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -50,7 +50,6 @@ struct TransposeSchedule {
   std::int64_t slots = 1;
   std::int64_t line_size = 0, line_count = 0;  ///< of the largest phase, in a band
   std::int64_t group_weights = 0;              ///< packed elements per group
-  bool weights_are_finite = false;             ///< known before the run
   std::shared_ptr<const void> packed;          ///< null: packed at the start of a call
 
   [[nodiscard]] bool interleaves() const { return geometry.stride[grid.last()] > 1; }
@@ -209,10 +208,8 @@ Status run_transpose(const Call& call) noexcept {
   const T* weights = static_cast<const T*>(plan.packed.get());
   if (weights == nullptr) {
     const Operand& w = call.in(1);
-    if (!pack_weights(plan, w.data<const T>(), w.strides, scratch)) {
-      tensor::transpose_convolution<T>(call, plan.geometry);
-      return call.ok_or_stopped();
-    }
+    if (!pack_weights(plan, w.data<const T>(), w.strides, scratch))
+      return tensor::transpose_convolution<T>(call, plan.geometry);
     weights = scratch;
     scratch += plan.geometry.group * plan.group_weights;
   }
@@ -350,6 +347,18 @@ void make_phases(TransposeSchedule<T>& plan, const std::int64_t* y_strides) {
   });
 }
 
+/// Whether the lines and taps of all phases are few enough.
+template <class T>
+bool fit_tables(const TransposeSchedule<T>& plan, std::int64_t phases) {
+  const ConvTransposeGeometry& g = plan.geometry;
+  std::int64_t taps = g.channels;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis) {
+    if (g.kernel[axis] > kMaxConvTaps / taps) return false;
+    taps *= g.kernel[axis];
+  }
+  return plan.line_count <= kMaxConvLines / phases;
+}
+
 /// Lays out the planes; false if they would be much larger than x.
 template <class T>
 bool lay_out(TransposeSchedule<T>& plan, std::int64_t x_elements) {
@@ -413,6 +422,7 @@ Prepared prepare_transpose(const PrepareCtx& ctx, const ConvTransposeGeometry& g
   }
   if (!lay_out(*plan, x.shape().elements()))
     return Prepared::no("planes much larger than the input");
+  if (!fit_tables(*plan, phases)) return Prepared::no("too many taps or lines");
   make_phases(*plan, ctx.outputs[0].strides + 2);
   std::int64_t elements = plan->slots * plan->slot_elements();
   if (ctx.constants[1] != nullptr && ctx.packs != nullptr) {

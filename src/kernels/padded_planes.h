@@ -18,6 +18,10 @@ using AxisSizes = std::array<std::int64_t, tensor::kMaxSpatial>;
 /// Planes are made for a band of the first spatial axis at a time, which stays in the cache.
 inline constexpr std::int64_t kPlanesBytes = 256 * 1024;
 
+/// Limits on the tables of a call, which are built at binding, where no limit of a run counts them.
+inline constexpr std::int64_t kMaxConvLines = std::int64_t{1} << 18;
+inline constexpr std::int64_t kMaxConvTaps = std::int64_t{1} << 20;
+
 /// Element q of axis i of a plane is element (first + q) * stride[i] + phase - pad[i] of x, where
 /// `first` is the band's begin for axis 0 and 0 for the others; it is 0 outside of x.
 struct PlaneGrid {

@@ -20,9 +20,13 @@ class OperandRules {
  public:
   explicit OperandRules(const BodySource& source) : source_(source) {}
 
+  /// Sets what messages begin with.
+  void set_subject(std::string subject) { subject_ = std::move(subject); }
+
   template <class... Args>
   Error broken(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(Code::internal, "{} {}", where, fmt::format(format, std::forward<Args>(args)...));
+    return fail(Code::internal, "{} {}", subject_,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   Expected<void> check_slot(std::int32_t slot) const {
@@ -105,10 +109,9 @@ class OperandRules {
     return {};
   }
 
-  std::string where = "the body";  ///< what messages begin with
-
  private:
   const BodySource& source_;
+  std::string subject_ = "the body";
 };
 
 /// The rules of nests and their programs.
@@ -285,7 +288,7 @@ class BodyVerifier {
     for (std::size_t i = 0; i < statements.size(); ++i) {
       const Statement& statement = statements[i];
       const std::string at = fmt::format("{}{}", path, i);
-      operands_.where = fmt::format("statement {} ({})", at, kind_name(statement.kind));
+      operands_.set_subject(fmt::format("statement {} ({})", at, kind_name(statement.kind)));
       if (depth > kMaxStatementDepth)
         return operands_.broken("is nested {} blocks deep, but the limit is {}", depth,
                                 kMaxStatementDepth);

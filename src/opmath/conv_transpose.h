@@ -73,22 +73,25 @@ class TransposedSum {
   Shape kernel_;
 };
 
-/// All elements of the result. T is the type of all operands.
+/// All elements of the result. T is the type of all operands. Polls `stop` before each filter of an
+/// image.
 template <class T>
-void transpose_convolution(const Call& call, const ConvTransposeGeometry& geometry) {
+Status transpose_convolution(const Call& call, const ConvTransposeGeometry& geometry) {
   const Operand& y = call.out(0);
   const TransposedSum<T> sum(call, geometry);
-  for_each_index({y.dims, static_cast<std::size_t>(y.rank)}, [&](const Shape& index) {
-    std::int64_t to = 0;
-    Shape position;
-    for (int axis = 0; axis < y.rank; ++axis) {
-      to += index[axis] * y.strides[axis];
-      if (axis >= 2) position.push_back(index[axis]);
-    }
-    T value = sum.at(index[0], index[1], position);
-    if (call.has(2)) value += call.in(2).data<const T>()[index[1] * call.in(2).strides[0]];
-    y.data<T>()[to] = value;
-  });
+  const auto spatial = static_cast<std::size_t>(y.rank - 2);
+  for (std::int64_t plane = 0; plane < y.dims[0] * y.dims[1]; ++plane) {
+    if (call.stop_requested()) break;
+    const std::int64_t image = plane / y.dims[1], filter = plane % y.dims[1];
+    for_each_index({y.dims + 2, spatial}, [&](const Shape& position) {
+      std::int64_t to = image * y.strides[0] + filter * y.strides[1];
+      for (int axis = 2; axis < y.rank; ++axis) to += position[axis - 2] * y.strides[axis];
+      T value = sum.at(image, filter, position);
+      if (call.has(2)) value += call.in(2).data<const T>()[filter * call.in(2).strides[0]];
+      y.data<T>()[to] = value;
+    });
+  }
+  return call.ok_or_stopped();
 }
 
 }  // namespace scanloom::tensor

@@ -58,8 +58,8 @@ class RunMemory {
   /// the shares of the others as taken, and none raises its budget.
   void begin_worker(const RunMemory& main, std::int64_t workers);
   void end_worker();
-  /// Adds the peak of a worker that has ended to that of this run, which may have to take all steps
-  /// itself next time.
+  /// Raises this run's peak to at least that of a worker that has ended: the run may have to take
+  /// all steps itself next time.
   void note_worker(const RunMemory& worker) {
     data_bytes_ = std::max(data_bytes_, budget_.used + worker.data_bytes_);
   }

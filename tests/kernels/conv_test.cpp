@@ -174,6 +174,12 @@ TEST(Conv, AnInfiniteWeightOverPaddingMakesNan) {
   EXPECT_EQ(y.at<float>(1), INFINITY);
 }
 
+TEST(Conv, MoreTapsThanATableHolds) {
+  const std::int64_t taps = (1 << 20) + 1;
+  expect_conv({.x = {1, 1, taps + 1}, .w = {2, 1, taps}}, active_isa(), true, 1,
+              Layout::contiguous);
+}
+
 TEST(Conv, DeclinesOtherTypes) {
   Buffer x(DType::f16, {1, 1, 2}), w(DType::f16, {1, 1, 2}), y(DType::f16, {1, 1, 1});
   EXPECT_EQ(run({.id = KernelId::conv,

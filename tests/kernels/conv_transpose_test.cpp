@@ -155,6 +155,44 @@ TEST(ConvTranspose, WeightsThatAreNotFiniteMeetNoPadding) {
   expect_transposed<double>(c, active_isa(), false, 1, Layout::contiguous, NAN);
 }
 
+class StopsAtTheSecondPoll final : public tensor::StopToken {
+ private:
+  bool poll() noexcept override {
+    set_stopped(++polls_ > 1);
+    return stopped();
+  }
+
+  int polls_ = 0;
+};
+
+TEST(ConvTranspose, StopsBetweenFiltersIfWeightsAreNotFinite) {
+  Buffer x(DType::f32, {1, 1, 2}), w(DType::f32, {1, 2, 2}), y(DType::f32, {1, 2, 3});
+  x.fill<float>({1});
+  w.fill<float>({INFINITY, 1, 1, 1});
+  y.fill<float>({-1});
+  StopsAtTheSecondPoll stop;
+  EXPECT_EQ(run({.id = KernelId::conv_transpose,
+                 .inputs = {&x, &w},
+                 .outputs = {&y},
+                 .attrs = {Attr(), Attr(), Attr(), Attr(), Attr(), Attr(), Attr()},
+                 .stop = &stop},
+                active_isa()),
+            "stopped");
+  EXPECT_EQ(y.at<float>(2), 1);
+  EXPECT_EQ(y.at<float>(3), -1);
+}
+
+TEST(ConvTranspose, DeclinesMoreThanATableHolds) {
+  const std::int64_t taps = (1 << 20) + 1;
+  Buffer x(DType::f32, {1, 1, 1}), w(DType::f32, {1, 1, taps}), y(DType::f32, {1, 1, taps});
+  EXPECT_EQ(run({.id = KernelId::conv_transpose,
+                 .inputs = {&x, &w},
+                 .outputs = {&y},
+                 .attrs = {Attr(), Attr(), Attr(), Attr(), Attr(), Attr(), Attr()}},
+                active_isa()),
+            "too many taps or lines");
+}
+
 TEST(ConvTranspose, DeclinesOtherTypes) {
   Buffer x(DType::f16, {1, 1, 2}), w(DType::f16, {1, 1, 2}), y(DType::f16, {1, 1, 3});
   EXPECT_EQ(run({.id = KernelId::conv_transpose,

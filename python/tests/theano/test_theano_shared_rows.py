@@ -12,6 +12,7 @@ import pytest
 
 import scanloom as theano
 import scanloom.tensor as T
+from scanloom.gradient import disconnected_grad
 from scanloom.ifelse import ifelse
 
 # Large enough that copying it takes longer than copying the rows.
@@ -303,3 +304,21 @@ def test_a_call_takes_memory_for_the_rows_alone(name):
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert json.loads(answer.stdout) < 20e6  # the table takes 102
+
+
+def test_steps_that_only_hand_the_table_on():
+    table = theano.shared(start("float32"), "table")
+    states, _ = theano.scan(
+        lambda t, now: ([disconnected_grad(now)], theano.scan_module.until(T.ge(t, 3))),
+        sequences=[T.arange(10)], outputs_info=[table],
+    )  # fmt: skip
+    f = theano.function([], states.shape[0], updates=[(table, states[-1])])
+    assert f() == 4
+    np.testing.assert_array_equal(table.get_value(), start("float32"))
+
+
+def test_a_table_that_is_handed_on_without_a_loop():
+    table = theano.shared(start("float32"), "table")
+    f = theano.function([], [], updates=[(table, disconnected_grad(table))])
+    f()
+    np.testing.assert_array_equal(table.get_value(), start("float32"))

@@ -82,11 +82,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   if (!attrs) return call.fail("the operands do not fit the attributes");
   const ConvTransposeGeometry geometry = tensor::conv_transpose_geometry(
       call.in(0).shape(), call.in(1).shape(), call.out(0).shape(), *attrs);
-  if (call.out(0).dtype == DType::f64)
-    tensor::transpose_convolution<double>(call, geometry);
-  else
-    tensor::transpose_convolution<float>(call, geometry);
-  return tensor::Status::ok;
+  if (call.out(0).dtype == DType::f64) return tensor::transpose_convolution<double>(call, geometry);
+  return tensor::transpose_convolution<float>(call, geometry);
 }
 
 }  // namespace

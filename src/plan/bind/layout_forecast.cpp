@@ -65,7 +65,7 @@ std::optional<LaidOut> LayoutForecast::of(ir::ValueId value) const {
     const ir::Node& node = ctx_.module.node(id);
     const auto view = bound_view(node, ctx_.inference, found->layout.dims, found->layout.strides);
     if (!view) {
-      found = contiguous(node.outputs[0]);
+      found = contiguous_result(ctx_, node.outputs[0]);
       continue;
     }
     found->layout = {view->dims, view->strides,
@@ -101,7 +101,8 @@ std::optional<LaidOut> LayoutForecast::origin(ir::ValueId id) const {
   if (!value.producer.valid()) {
     const ir::LoopPorts& ports = *ctx_.module.node(loop_.node).loop;
     const std::uint32_t first_scanned = ports.captured + ports.carried;
-    return value.index < first_scanned ? contiguous(id) : slice(value.index - first_scanned);
+    return value.index < first_scanned ? contiguous_result(ctx_, id)
+                                       : slice(value.index - first_scanned);
   }
   if (const tensor::Tensor* const data = ctx_.inference.constant(id);
       data != nullptr && ctx_.inference.makes_constants(ctx_.module.node(value.producer)))
@@ -109,11 +110,11 @@ std::optional<LaidOut> LayoutForecast::origin(ir::ValueId id) const {
                    .dtype = data->dtype(),
                    .constant = static_cast<const std::byte*>(data->data()),
                    .of_plan = ctx_.values.is_of_plan(id)};
-  return is_placed(id) ? std::optional(contiguous(id)) : std::nullopt;
+  return is_placed(id) ? std::optional(contiguous_result(ctx_, id)) : std::nullopt;
 }
 
-LaidOut LayoutForecast::contiguous(ir::ValueId id) const {
-  const tensor::Type& type = ctx_.values.type(id);
+LaidOut contiguous_result(const BindContext& ctx, ir::ValueId value) {
+  const tensor::Type& type = ctx.values.type(value);
   return {.layout = row_major(type.shape()), .dtype = type.dtype};
 }
 
@@ -130,10 +131,11 @@ std::optional<LaidOut> LayoutForecast::slice(std::size_t i) const {
   const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
   const ir::Region& body = ctx_.module.region(node.regions[0]);
   if (ctx_.values.bound(outer).spot.is_dynamic())
-    return port.axis == 0 ? std::optional(contiguous(body.args[ports.captured + ports.carried + i]))
+    return port.axis == 0 ? std::optional(contiguous_result(
+                                ctx_, body.args[ports.captured + ports.carried + i]))
                           : std::nullopt;
   const bool in_blocks = !loop_.blocks.ports.empty() && loop_.blocks.ports[i];
-  std::optional<LaidOut> whole = in_blocks ? contiguous(outer) : of(outer);
+  std::optional<LaidOut> whole = in_blocks ? contiguous_result(ctx_, outer) : of(outer);
   if (!whole || port.axis >= whole->layout.dims.rank()) return std::nullopt;
   if (in_blocks) {
     tensor::Shape block = whole->layout.dims;

@@ -23,6 +23,9 @@ struct LaidOut {
 /// Returns how a tensor of known sizes has been laid out.
 [[nodiscard]] LaidOut laid_out_at(const Binding& binding, const Spot& spot);
 
+/// Returns how binding lays out a result of known sizes that is no view: in row-major order.
+[[nodiscard]] LaidOut contiguous_result(const BindContext& ctx, ir::ValueId value);
+
 /// Follows a value back to what determines its layout. Relies on binding placing each result of
 /// known sizes in row-major order, except for views. Keeps references to all arguments.
 class LayoutForecast {
@@ -38,7 +41,6 @@ class LayoutForecast {
  private:
   [[nodiscard]] std::optional<ir::ValueId> source_of(ir::ValueId value) const;
   [[nodiscard]] std::optional<LaidOut> origin(ir::ValueId value) const;
-  [[nodiscard]] LaidOut contiguous(ir::ValueId value) const;
   [[nodiscard]] std::optional<LaidOut> bound(ir::ValueId value) const;
   [[nodiscard]] std::optional<LaidOut> slice(std::size_t port) const;
   [[nodiscard]] bool is_placed(ir::ValueId value) const;

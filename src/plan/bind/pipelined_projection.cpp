@@ -1,6 +1,7 @@
 #include "plan/bind/pipelined_projection.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "ops/ops.h"
@@ -65,12 +66,6 @@ std::vector<ir::NodeId> nodes_of_step(const BindContext& ctx, std::span<const ir
       rest.emplace_back(ctx.module.region(node.regions[static_cast<std::size_t>(taken)]).nodes);
   }
   return nodes;
-}
-
-LaidOut contiguous_result(const BindContext& ctx, ir::ValueId value) {
-  const tensor::Type& type = ctx.values.type(value);
-  const tensor::Shape dims = type.shape();
-  return {.layout = {dims, tensor::contiguous_strides(dims), true}, .dtype = type.dtype};
 }
 
 /// Returns the rows that a block's product reads, if other nodes computed them for all steps.
@@ -211,6 +206,7 @@ Expected<void> ProjectionPipeline::bind_step(ir::NodeId id) {
   const kernels::PipelinedCall& made = *step_call(id);
   const StepProduct& step = *std::ranges::find(products_, id, &StepProduct::node);
   std::vector<Location> inputs = ctx_.values.of_inputs(node);
+  // A plain call instead would leave out this step's share of the rows, whose calls are bound.
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!step.inputs[i].agrees_with(ctx_.builder.binding(), inputs[i].spot))
       return fail(Code::internal, "{}: operand {} is not laid out as forecast",
