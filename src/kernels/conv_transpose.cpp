@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_transpose_schedule.h"
 #include "kernels/kernel.h"
 #include "kernels/padded_planes.h"
 #include "kernels/simd.h"
@@ -24,48 +25,6 @@ using tensor::Call;
 using tensor::ConvTransposeGeometry;
 using tensor::Operand;
 using tensor::Status;
-
-constexpr std::int64_t kMaxOutPhases = 1024;
-constexpr std::int64_t kTransposeTasks = 8;     ///< that threads share, if there is enough work
-constexpr std::int64_t kFewestOutFilters = 12;  ///< of a task
-
-/// The results at phase + m * stride along every axis.
-struct OutPhase {
-  AxisSizes phase{}, count{};      ///< count: of results per axis
-  std::vector<AxisSizes> kernel;   ///< the kernel positions that they meet
-  std::vector<std::int64_t> taps;  ///< kernel positions, then channels
-  std::vector<ConvLine> lines;     ///< of a whole band
-  std::int64_t weights = 0;        ///< elements of packed weights before those of this phase
-};
-
-template <class T>
-struct TransposeSchedule {
-  ConvFns<T> fns;
-  ConvTransposeGeometry geometry;
-  PlaneGrid grid;
-  AxisSizes before{};  ///< positions of the grid before the one that result 0 meets at kernel 0
-  std::vector<OutPhase> phases;           ///< those of the last axis vary fastest
-  std::int64_t band_size = 0, bands = 0;  ///< results of a phase along axis 0
-  std::int64_t filters = 0, parts = 1;    ///< filters of a task, and tasks per group and band
-  std::int64_t slots = 1;
-  std::int64_t line_size = 0, line_count = 0;  ///< of the largest phase, in a band
-  std::int64_t group_weights = 0;              ///< packed elements per group
-  std::shared_ptr<const void> packed;          ///< null: packed at the start of a call
-
-  [[nodiscard]] bool interleaves() const { return geometry.stride[grid.last()] > 1; }
-  [[nodiscard]] std::int64_t planes_elements() const {
-    return geometry.channels * grid.plane + kConvSlack;
-  }
-  /// Lines of all phases of the last axis, for the filters of a task.
-  [[nodiscard]] std::int64_t phase_elements() const { return filters * line_count * line_size; }
-  [[nodiscard]] std::int64_t slot_elements() const {
-    return planes_elements() +
-           (interleaves() ? geometry.stride[grid.last()] * phase_elements() : 0);
-  }
-  [[nodiscard]] std::int64_t tasks() const {
-    return geometry.batch * geometry.group * bands * parts;
-  }
-};
 
 /// Packs the weights of all groups: per group, phase and filter those that meet one result. Returns
 /// whether all are finite.
@@ -226,164 +185,6 @@ Status run_transpose(const Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
-/// Calls f(index) for all indices below `sizes` in row-major order.
-template <class F>
-void for_each_position(int axes, const AxisSizes& sizes, F&& f) {
-  std::int64_t count = 1;
-  for (int axis = 0; axis < axes; ++axis) count *= sizes[static_cast<std::size_t>(axis)];
-  for (std::int64_t number = 0; number < count; ++number) {
-    AxisSizes index{};
-    std::int64_t rest = number;
-    for (auto axis = static_cast<std::size_t>(axes); axis-- > 0; rest /= sizes[axis])
-      index[axis] = rest % sizes[axis];
-    f(index);
-  }
-}
-
-/// The distance on the grid from a result of a phase to the element of x that it meets at a kernel
-/// position, or nullopt if it meets none.
-std::optional<std::int64_t> shift_of(const ConvTransposeGeometry& g, std::size_t axis,
-                                     std::int64_t phase, std::int64_t tap) {
-  const std::int64_t distance = phase + g.pad[axis] - tap * g.dilation[axis];
-  if (distance % g.stride[axis] != 0) return std::nullopt;
-  return distance / g.stride[axis];
-}
-
-struct ShiftRange {
-  std::int64_t least = 0, greatest = 0;
-};
-
-ShiftRange shifts_of(const ConvTransposeGeometry& g, std::size_t axis) {
-  // Floors, from the first phase at the last kernel position to the last phase at the first.
-  const std::int64_t low = g.pad[axis] - (g.kernel[axis] - 1) * g.dilation[axis];
-  const std::int64_t floor =
-      low >= 0 ? low / g.stride[axis] : -((-low + g.stride[axis] - 1) / g.stride[axis]);
-  return {floor, (g.stride[axis] - 1 + g.pad[axis]) / g.stride[axis]};
-}
-
-/// Results per axis of the largest phase, which is the first.
-std::int64_t most_results(const ConvTransposeGeometry& g, std::size_t axis) {
-  return (g.out[axis] + g.stride[axis] - 1) / g.stride[axis];
-}
-
-template <class T>
-void choose_bands(TransposeSchedule<T>& plan) {
-  const ConvTransposeGeometry& g = plan.geometry;
-  const ShiftRange range = shifts_of(g, 0);
-  const std::int64_t reach = range.greatest - range.least, all = most_results(g, 0);
-  double plane_row = static_cast<double>(g.channels), out_row = static_cast<double>(g.filters);
-  double work = plane_row * out_row * static_cast<double>(g.batch * g.group);
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis) {
-    work *= static_cast<double>(g.kernel[axis] * most_results(g, axis));
-    if (axis == 0) continue;
-    plane_row *= static_cast<double>(plan.grid.size[axis]);
-    out_row *= static_cast<double>(most_results(g, axis));
-  }
-  if (plan.interleaves()) plane_row += out_row * static_cast<double>(g.stride[plan.grid.last()]);
-  const double cached = static_cast<double>(kPlanesBytes) / sizeof(T) / plane_row;
-  const std::int64_t fewest =
-      g.spatial == 1 ? std::max<std::int64_t>(128, reach) : std::max<std::int64_t>(2 * reach, 2);
-  plan.band_size = std::min(all, std::max(fewest, static_cast<std::int64_t>(cached) - reach));
-  plan.filters = g.filters;
-  const bool shares = work > static_cast<double>(kMinThreadWork);
-  const std::int64_t units = g.batch * g.group * ((all + plan.band_size - 1) / plan.band_size);
-  const std::int64_t wanted = (kTransposeTasks + units - 1) / units;
-  if (shares && wanted > 1) {
-    const std::int64_t parts = std::clamp<std::int64_t>(g.filters / kFewestOutFilters, 1, wanted);
-    plan.filters = (g.filters + parts - 1) / parts;
-    plan.parts = (g.filters + plan.filters - 1) / plan.filters;
-  }
-  plan.bands = (all + plan.band_size - 1) / plan.band_size;
-  plan.slots = shares ? std::min(plan.tasks(), kTransposeTasks) : 1;
-}
-
-/// Lines of a phase in a whole band.
-template <class T>
-std::vector<ConvLine> lines_of(const TransposeSchedule<T>& plan, const OutPhase& phase,
-                               const std::int64_t* y_strides) {
-  const ConvTransposeGeometry& g = plan.geometry;
-  std::vector<ConvLine> lines;
-  AxisSizes counts = phase.count;
-  counts[0] = plan.band_size;
-  const int outer = g.spatial - 1;
-  for_each_position(outer, counts, [&](const AxisSizes& index) {
-    ConvLine line;
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(outer); ++axis) {
-      line.start += index[axis] * plan.grid.pitch[axis];
-      line.to += (index[axis] * g.stride[axis] + phase.phase[axis]) * y_strides[axis];
-    }
-    if (plan.interleaves()) line.to = static_cast<std::int64_t>(lines.size()) * plan.line_size;
-    lines.push_back(line);
-  });
-  return lines;
-}
-
-template <class T>
-void make_phases(TransposeSchedule<T>& plan, const std::int64_t* y_strides) {
-  const ConvTransposeGeometry& g = plan.geometry;
-  const auto axes = static_cast<std::size_t>(g.spatial);
-  for_each_position(g.spatial, g.stride, [&](const AxisSizes& index) {
-    OutPhase phase;
-    phase.phase = index;
-    for (std::size_t axis = 0; axis < axes; ++axis)
-      phase.count[axis] =
-          std::max<std::int64_t>(g.out[axis] - index[axis] + g.stride[axis] - 1, 0) /
-          g.stride[axis];
-    for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
-      std::int64_t at = 0;
-      for (std::size_t axis = 0; axis < axes; ++axis) {
-        const auto shift = shift_of(g, axis, index[axis], tap[axis]);
-        if (!shift) return;
-        at += (*shift + plan.before[axis]) * plan.grid.pitch[axis];
-      }
-      phase.kernel.push_back(tap);
-      for (std::int64_t channel = 0; channel < g.channels; ++channel)
-        phase.taps.push_back(channel * plan.grid.plane + at);
-    });
-    phase.lines = lines_of(plan, phase, y_strides);
-    phase.weights = plan.group_weights;
-    plan.group_weights += static_cast<std::int64_t>(phase.taps.size()) * g.filters;
-    plan.phases.push_back(std::move(phase));
-  });
-}
-
-/// Whether the lines and taps of all phases are few enough.
-template <class T>
-bool fit_tables(const TransposeSchedule<T>& plan, std::int64_t phases) {
-  const ConvTransposeGeometry& g = plan.geometry;
-  std::int64_t taps = g.channels;
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis) {
-    if (g.kernel[axis] > kMaxConvTaps / taps) return false;
-    taps *= g.kernel[axis];
-  }
-  return plan.line_count <= kMaxConvLines / phases;
-}
-
-/// Lays out the planes; false if they would be much larger than x.
-template <class T>
-bool lay_out(TransposeSchedule<T>& plan, std::int64_t x_elements) {
-  const ConvTransposeGeometry& g = plan.geometry;
-  // Elements that are always worth it.
-  constexpr double kFew = 1 << 22;
-  double elements = static_cast<double>(g.channels * g.group);
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis) {
-    const ShiftRange range = shifts_of(g, axis);
-    plan.before[axis] = plan.grid.pad[axis] = -range.least;
-    plan.grid.size[axis] = most_results(g, axis) + range.greatest - range.least;
-    elements *= static_cast<double>(plan.grid.size[axis]);
-  }
-  if (elements > std::max(kFew, 8.0 * static_cast<double>(x_elements))) return false;
-  const ShiftRange range = shifts_of(g, 0);
-  choose_bands(plan);
-  plan.grid.size[0] = plan.band_size + range.greatest - range.least;
-  plan.grid.lay_out();
-  plan.line_size = g.spatial == 1 ? plan.band_size : most_results(g, plan.grid.last());
-  plan.line_count = g.spatial == 1 ? 1 : plan.band_size;
-  for (std::size_t axis = 1; axis + 1 < static_cast<std::size_t>(g.spatial); ++axis)
-    plan.line_count *= most_results(g, axis);
-  return true;
-}
-
 template <class T>
 std::shared_ptr<const void> pack_constant_weights(const PrepareCtx& ctx,
                                                   const TransposeSchedule<T>& plan) {
@@ -413,17 +214,8 @@ Prepared prepare_transpose(const PrepareCtx& ctx, const ConvTransposeGeometry& g
   plan->geometry = geometry;
   plan->grid = {.spatial = geometry.spatial, .in = geometry.in, .outer_phases = {AxisSizes{}}};
   std::copy_n(x.strides + 2, geometry.spatial, plan->grid.x_axis.begin());
-  std::int64_t phases = 1;
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis) {
-    plan->grid.stride[axis] = 1;
-    if (geometry.stride[axis] > kMaxOutPhases / phases)
-      return Prepared::no("elements that are far apart");
-    phases *= geometry.stride[axis];
-  }
-  if (!lay_out(*plan, x.shape().elements()))
-    return Prepared::no("planes much larger than the input");
-  if (!fit_tables(*plan, phases)) return Prepared::no("too many taps or lines");
-  make_phases(*plan, ctx.outputs[0].strides + 2);
+  if (auto refusal = lay_out_transpose(*plan, x.shape().elements(), ctx.outputs[0].strides + 2))
+    return Prepared::no(*std::move(refusal));
   std::int64_t elements = plan->slots * plan->slot_elements();
   if (ctx.constants[1] != nullptr && ctx.packs != nullptr) {
     plan->packed = pack_constant_weights(ctx, *plan);
