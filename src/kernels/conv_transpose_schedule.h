@@ -24,7 +24,7 @@ struct OutPhase {
 template <class T>
 struct TransposeSchedule {
   ConvFns<T> fns;
-  ConvTransposeGeometry geometry;
+  tensor::ConvTransposeGeometry geometry;
   PlaneGrid grid;
   AxisSizes before{};  ///< positions of the grid before the one that result 0 meets at kernel 0
   std::vector<OutPhase> phases;           ///< those of the last axis vary fastest
