@@ -43,14 +43,14 @@ typedef struct scanloom_error scanloom_error;
 typedef int32_t scanloom_code;
 enum {
   SCANLOOM_OK = 0,
-  SCANLOOM_INVALID_ARGUMENT = 1,  ///< an argument, a feed or an option is not acceptable
-  SCANLOOM_INVALID_MODEL = 2,     ///< the model breaks a rule of its format
+  SCANLOOM_INVALID_ARGUMENT = 1,  ///< an argument, feed or option is invalid
+  SCANLOOM_INVALID_MODEL = 2,     ///< the model violates its format
   SCANLOOM_UNSUPPORTED = 3,       ///< the model is valid but needs something that is not supported
   SCANLOOM_NOT_FOUND = 4,         ///< a file, an input or an output does not exist
   SCANLOOM_LIMIT_REACHED = 5,     ///< a step limit, a deadline or a memory budget was reached
   SCANLOOM_CANCELLED = 6,         ///< the caller cancelled the run
   SCANLOOM_OUT_OF_MEMORY = 7,     ///< the system is out of memory
-  SCANLOOM_INTERNAL = 8           ///< a bug of the library
+  SCANLOOM_INTERNAL = 8           ///< a bug in this library
 };
 
 /// Element types, with the numbers of ONNX (TensorProto.DataType). Elements narrower than a byte

@@ -33,7 +33,7 @@ class ModelWarning(UserWarning):
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument, a feed or an option is not acceptable."""
+    """An argument, feed or option is invalid."""
 
     code = "invalid_argument"
 
@@ -57,13 +57,13 @@ class Contradiction(InvalidArgument, KeyError):
 
 
 class InvalidModel(Error, ValueError):
-    """The model breaks a rule of its format."""
+    """The model violates its format."""
 
     code = "invalid_model"
 
 
 class Unsupported(Error, NotImplementedError):
-    """The model is legal but needs something that is not implemented."""
+    """The model is valid but needs something that is not supported."""
 
     code = "unsupported"
 

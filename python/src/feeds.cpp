@@ -153,7 +153,7 @@ void ArrayView::read_texts(nb::handle value, const std::string& name) {
   for (const nb::handle one : pair[0]) bytes += nb::cast<nb::bytes>(one).size();
   auto storage = std::make_shared<Storage>();
   storage->elements.reserve(nb::len(nb::object(pair[0])));
-  storage->texts.reset(new char[bytes]);
+  storage->texts = std::make_unique_for_overwrite<char[]>(bytes);
   char* next = storage->texts.get();
   for (const nb::handle one : pair[0]) {
     const auto element = nb::cast<nb::bytes>(one);

@@ -204,17 +204,19 @@ nb::object Converter::to_object(Value value) {
 
 namespace {
 
-constexpr const char* kNoted = "converted_bytes";
+constexpr const char* kNoted = "_converted_bytes";  // 0: no objects besides the results
 
 }  // namespace
 
 void note_conversion(nb::handle owner, const Converter& converter) {
-  if (converter.bytes() > 0) nb::setattr(owner, kNoted, nb::int_(converter.bytes()));
+  // Also replaces the number of an earlier run by 0. Owners that never had one need no attribute.
+  if (converter.bytes() > 0 || nb::hasattr(owner, kNoted))
+    nb::setattr(owner, kNoted, nb::int_(converter.bytes()));
 }
 
 nb::object explained(nb::handle owner, std::string text) {
-  if (nb::hasattr(owner, kNoted)) {
-    const auto bytes = nb::cast<double>(nb::getattr(owner, kNoted));
+  const auto bytes = nb::cast<double>(nb::getattr(owner, kNoted, nb::int_(0)));
+  if (bytes > 0) {
     char line[128];
     const bool is_large = bytes >= 999.5e3;
     std::snprintf(line, sizeof line,

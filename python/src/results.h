@@ -51,7 +51,8 @@ class Converter {
   std::map<std::pair<const char*, std::size_t>, nb::object> texts_;
 };
 
-/// Stores what the conversion took in `owner`, a session, stream or function, for explained().
+/// Stores what the conversion took in `owner`, a session, stream or function, for explained(),
+/// instead of what an earlier one took.
 void note_conversion(nb::handle owner, const Converter& converter);
 /// Returns `text`, what explain() says of `owner`, with a line about the last conversion.
 nb::object explained(nb::handle owner, std::string text);

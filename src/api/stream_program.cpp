@@ -1,6 +1,5 @@
 // The program of a stream without named states: a module whose states are what the model's loops
 // carry.
-// carry.
 #include <algorithm>
 #include <iterator>
 

@@ -29,6 +29,9 @@ using Sizes = std::vector<std::int64_t>;
 /// The items without ellipses and masks: one per axis, plus new axes.
 struct Resolved {
   std::vector<Index> items;
+  /// Whether a slice, a new axis or an ellipsis, even one of no axes, separates two indices. The
+  /// axes of vectors of integers then come first.
+  bool separated = false;
   std::optional<Error> error;
 };
 
@@ -94,6 +97,17 @@ void add_mask(const Expr& mask, std::vector<Index>& items) {
     items.push_back(Index::of(apply(ops::gather_op, {where, expr::integer(axis)}, {{"axis", 0}})));
 }
 
+/// Whether anything is between the first and the last index, including an ellipsis that was removed
+/// before the item at `dots`.
+bool is_separated(const std::vector<Index>& items, std::optional<std::size_t> dots) {
+  const auto is_index = [](const Index& item) { return item.kind == Index::Kind::at; };
+  const auto first = std::ranges::find_if(items, is_index);
+  if (first == items.end()) return false;
+  const auto last = std::ranges::find_if(items.rbegin(), items.rend(), is_index).base();
+  const auto before_dots = items.begin() + static_cast<std::ptrdiff_t>(dots.value_or(0));
+  return !std::all_of(first, last, is_index) || (first < before_dots && before_dots < last);
+}
+
 Resolved resolve(const Expr& x, const std::vector<Index>& items) {
   Resolved resolved;
   std::vector<Index> plain;
@@ -101,15 +115,16 @@ Resolved resolve(const Expr& x, const std::vector<Index>& items) {
   std::int64_t axis = 0;  // of x, for the next item
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Index& item = items[i];
-    if (auto error = check_item(item)) return {{}, std::move(error)};
+    if (auto error = check_item(item)) return {.error = std::move(error)};
     if (item.kind == Index::Kind::ellipsis) {
-      if (dots) return {{}, fail(Code::invalid_argument, "{}[...] with two ellipses", describe(x))};
+      if (dots)
+        return {.error = fail(Code::invalid_argument, "{}[...] with two ellipses", describe(x))};
       dots = plain.size();
       axis = x.rank();
       for (std::size_t k = i + 1; k < items.size(); ++k) axis -= axes_of(items[k]);
     } else if (is_mask(item)) {
       const Expr mask = fitting_mask(item.at, x, axis);
-      if (mask.error() != nullptr) return {{}, *mask.error()};
+      if (mask.error() != nullptr) return {.error = *mask.error()};
       add_mask(mask, plain);
       axis += mask.rank();
     } else {
@@ -119,13 +134,13 @@ Resolved resolve(const Expr& x, const std::vector<Index>& items) {
   }
   const auto named = std::ranges::count_if(plain, takes_axis);
   if (named > x.rank())
-    return {{},
-            fail(Code::invalid_argument, "{} indices for {}, which has {} axes", named, describe(x),
-                 x.rank())};
+    return {.error = fail(Code::invalid_argument, "{} indices for {}, which has {} axes", named,
+                          describe(x), x.rank())};
+  const bool separated = is_separated(plain, dots);
   const auto rest = static_cast<std::size_t>(x.rank() - named);
   plain.insert(plain.begin() + static_cast<std::ptrdiff_t>(dots.value_or(plain.size())), rest,
                Index::all());
-  return {std::move(plain), std::nullopt};
+  return {.items = std::move(plain), .separated = separated};
 }
 
 Expr scalar_or(const Expr& x, std::int64_t otherwise) {
@@ -224,17 +239,15 @@ Expr tuples_of(const std::vector<Expr>& indices, const std::string& words) {
 }
 
 /// Indices of any rank (numpy's advanced indexing): they are broadcast with each other, and their
-/// axes replace the first of them, or come first if something is between them.
-Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::string& words) {
+/// axes replace the first of them, or come first if they are separated. `items` have no new axes.
+Expr take_tuples(const Expr& x, const std::vector<Index>& items, bool separated,
+                 const std::string& words) {
   std::vector<Expr> indices;
   Sizes named, others;
-  std::size_t first = items.size(), last = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == Index::Kind::at) {
       indices.push_back(cast(items[i].at, DType::i64));
       named.push_back(axis_of(items, i));
-      first = std::min(first, i);
-      last = i;
     } else if (items[i].kind == Index::Kind::slice) {
       others.push_back(axis_of(items, i));
     }
@@ -244,10 +257,7 @@ Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::stri
   order.insert(order.end(), others.begin(), others.end());
   const Expr picked =
       told_as(apply(ops::gather_nd_op, {dimshuffle(x, order), tuples}, {{"batch_dims", 0}}), words);
-  const bool adjacent = std::all_of(items.begin() + static_cast<std::ptrdiff_t>(first),
-                                    items.begin() + static_cast<std::ptrdiff_t>(last),
-                                    [](const Index& item) { return item.kind == Index::Kind::at; });
-  const std::int64_t in_front = adjacent ? axis_of(items, first) : 0;
+  const std::int64_t in_front = separated ? 0 : named[0];
   if (in_front == 0 || picked.error() != nullptr) return picked;
   Sizes back;
   const std::int64_t width = tuples.rank() - 1;
@@ -257,15 +267,15 @@ Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::stri
   return dimshuffle(picked, back);
 }
 
-/// Adds new axes where the items say.
-Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bool tuples) {
+/// Adds new axes where the items say. `index_rank`: of the indices, broadcast with each other.
+Expr add_axes(const Expr& x, const Resolved& part, int index_rank) {
   Sizes axes;
-  std::int64_t axis = 0;
-  bool passed = false;
-  for (const Index& item : items) {
+  bool passed = part.separated;
+  std::int64_t axis = passed ? index_rank : 0;
+  for (const Index& item : part.items) {
     if (item.kind == Index::Kind::new_axis) axes.push_back(axis);
     if (item.kind == Index::Kind::at) {
-      axis += tuples && !passed ? index_rank : 0;
+      axis += passed ? 0 : index_rank;
       passed = true;
     } else {
       ++axis;
@@ -275,7 +285,8 @@ Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bo
 }
 
 /// `words`: describes what was indexed, for the error about an index that is outside.
-Expr take(const Expr& x, const std::vector<Index>& items, const std::string& words) {
+Expr take(const Expr& x, const Resolved& part, const std::string& words) {
+  const std::vector<Index>& items = part.items;
   int indices = 0, rank = 0;
   std::size_t last = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -296,10 +307,10 @@ Expr take(const Expr& x, const std::vector<Index>& items, const std::string& wor
     std::vector<Index> axes;
     for (const Index& item : items)
       if (item.kind != Index::Kind::new_axis) axes.push_back(item);
-    picked = take_tuples(picked, axes, words);
+    picked = take_tuples(picked, axes, part.separated, words);
   }
   if (picked.error() != nullptr) return picked;
-  return add_axes(picked, items, rank, rank > 0);
+  return add_axes(picked, part, rank);
 }
 
 /// Makes an expression of its own for the part, so that set_subtensor finds what it is part of.
@@ -314,7 +325,7 @@ Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::stri
   if (x.error() != nullptr) return x;
   Resolved resolved = resolve(x, items);
   if (resolved.error) return expr::failed(*std::move(resolved.error));
-  return remember(take(x, resolved.items, words), x, items);
+  return remember(take(x, resolved, words), x, items);
 }
 
 /// Drops the axes of y where the part has new ones.
@@ -409,27 +420,27 @@ struct MixedPart {
   int first_indexed = 0;  ///< where their axes begin
   std::size_t named = 0;  ///< items before the last whole axes
 
-  explicit MixedPart(const std::vector<Index>& items) {
-    std::size_t first = items.size(), last = 0, count = 0;
+  MixedPart(const std::vector<Index>& items, bool separated) {
+    std::size_t first = items.size(), count = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!expr::is_whole_axis(items[i])) named = i + 1;
       if (items[i].kind != Index::Kind::at) continue;
       index_rank = std::max(index_rank, items[i].at.rank());
       first = std::min(first, i);
-      last = i;
       ++count;
     }
     rank = static_cast<int>(items.size() - count) + index_rank;
-    first_indexed = last - first + 1 == count ? static_cast<int>(first) : 0;
+    first_indexed = separated ? 0 : static_cast<int>(first);
   }
 };
 
 /// Writes y, which has the size of the part, where slices and vectors of integers meet: by tuples
-/// of positions, one for each element or for each slice along the last whole axes. `items` have no
-/// new axes.
-Expr scatter_mixed(const Expr& whole, const std::vector<Index>& items, const Expr& y,
+/// of positions, one for each element or for each slice along the last whole axes. The items have
+/// no new axes.
+Expr scatter_mixed(const Expr& whole, const Resolved& resolved, const Expr& y,
                    std::string_view reduction, const std::string& words) {
-  const MixedPart part(items);
+  const std::vector<Index>& items = resolved.items;
+  const MixedPart part(items, resolved.separated);
   const int rank = part.rank - static_cast<int>(items.size() - part.named);
   std::vector<Expr> sizes, columns;
   for (int k = 0; k < rank; ++k) sizes.push_back(size(y, k));
@@ -507,8 +518,8 @@ Expr scatter(const expr::PartOf& of, const Expr& given, const Expr& y, std::stri
     return scatter_numbered(whole, numbers, wide, reduction, words);
   }
   if (std::erase_if(resolved.items, [](const Index& item) { return !takes_axis(item); }) > 0)
-    wide = reshape(wide, shape(take(written_to(whole), resolved.items, words)));
-  return scatter_mixed(whole, resolved.items, wide, reduction, words);
+    wide = reshape(wide, shape(take(written_to(whole), resolved, words)));
+  return scatter_mixed(whole, resolved, wide, reduction, words);
 }
 
 Expr write(const Expr& part, const Expr& y, std::string_view reduction) {

@@ -229,7 +229,7 @@ struct OpDef {
   std::uint8_t layer_states = 0;
   /// Whether f16 and bf16 are widened to f32 and rounded once at the end, so that casts and the
   /// operator on f32 give the same bits. Null: no.
-  bool (*widens_halves)(std::span<const tensor::Attr>) = nullptr;
+  bool (*widens_f16)(std::span<const tensor::Attr>) = nullptr;
   /// The most products that a call computes, for operators whose time does not follow from the
   /// sizes of operands and results alone.
   double (*products)(const CostCtx&) = nullptr;
@@ -250,7 +250,7 @@ struct OpDef {
   [[nodiscard]] int attr_index(std::string_view attr_name) const;
 };
 
-/// An OpDef::widens_halves.
+/// An OpDef::widens_f16.
 inline bool always_widens(std::span<const tensor::Attr>) { return true; }
 
 /// Operator table for parse and verify: finds an operator by name, or returns nullptr.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/emit_nest.h"
+#include "jit/nest_target.h"
 
 namespace scanloom::jit {
 

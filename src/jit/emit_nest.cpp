@@ -163,12 +163,6 @@ class NestEmitter {
 
 }  // namespace
 
-llvm::Value* pointer_of(llvm::IRBuilder<>& builder, const NestTarget& target, std::int32_t slot) {
-  const auto fixed = target.fixed.find(slot);
-  if (fixed != target.fixed.end()) return fixed->second;
-  return builder.CreateLoad(builder.getPtrTy(), target.slots.at(slot));
-}
-
 void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target) {
   NestEmitter(builder, nest, target).emit();
 }

@@ -26,18 +26,6 @@ std::optional<std::int64_t> known_offset(const Access& operand,
 
 }  // namespace
 
-std::int64_t lane_stride(const Nest& nest, const Access& operand) {
-  return nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];
-}
-
-llvm::Value* base_address(llvm::IRBuilder<>& builder, const NestTarget& target,
-                          const Access& operand) {
-  llvm::Value* const slot = operand.slot < 0 ? target.locals[loopnest::local_index(operand.slot)]
-                                             : pointer_of(builder, target, operand.slot);
-  if (operand.offset == 0) return slot;
-  return add_bytes(builder, slot, builder.getInt64(static_cast<std::uint64_t>(operand.offset)));
-}
-
 NestMemory::NestMemory(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target,
                        bool in_loop)
     : builder_(builder),

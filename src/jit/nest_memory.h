@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "jit/emit_gather.h"
-#include "jit/emit_nest.h"
+#include "jit/nest_target.h"
 
 namespace scanloom::jit {
-
-/// Returns the distance between an operand's lanes, in elements.
-std::int64_t lane_stride(const loopnest::Nest& nest, const loopnest::Access& operand);
-/// Returns the address of an operand's first element.
-llvm::Value* base_address(llvm::IRBuilder<>& builder, const NestTarget& target,
-                          const loopnest::Access& operand);
 
 class NestMemory {
  public:

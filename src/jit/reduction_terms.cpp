@@ -4,7 +4,6 @@
 
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
-#include "jit/nest_memory.h"
 
 namespace scanloom::jit {
 

@@ -3,8 +3,6 @@
 // are numbers. A rule that differed would make a pass prepare a body that is then not compiled.
 #pragma once
 
-#include <cstddef>
-
 #include "ir/op_def.h"
 
 namespace scanloom::ops {
@@ -33,12 +31,5 @@ class EqualLanes {
  private:
   Count lanes_ = Count(1);
 };
-
-/// The maximum number of states of several lanes in one function, per machine register. With twice
-/// as many states as registers, each step spills and reloads half of them. With hundreds, register
-/// allocation takes LLVM seconds, and the result is slower than keeping states in memory.
-inline constexpr std::size_t kMaxStatesOfRegister = 2;
-/// The registers that every machine has at least; some have twice as many.
-inline constexpr std::size_t kMinVectorRegisters = 16;
 
 }  // namespace scanloom::ops

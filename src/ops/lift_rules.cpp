@@ -62,14 +62,14 @@ Expected<ir::Lifted> lift_pointwise(ir::Builder& builder, const ir::Node& node,
 
 bool can_lift_along_axis(ir::Module& module, const ir::Node& node,
                          const std::vector<bool>& varies) {
-  return only_first_varies(varies) && axis_of(module, node).has_value();
+  return only_first_varies(varies) && attribute_axis(module, node).has_value();
 }
 
 Expected<ir::Lifted> lift_along_axis(ir::Builder& builder, const ir::Node& node,
                                      const LiftedOperands& operands) {
-  const int own = *axis_of(builder.module(), node), steps = operands[0].axis;
+  const int own = *attribute_axis(builder.module(), node), steps = operands[0].axis;
   std::vector<ir::NamedAttr> attrs = attrs_but(node, "axis");
-  attrs.push_back({"axis", beside_steps(own, steps)});
+  attrs.push_back({"axis", axis_in_sequence(own, steps)});
   SCANLOOM_TRY(const ir::NodeId made,
                builder.node(*node.op, values_of(operands), std::move(attrs), node.outputs.size()));
   return ir::Lifted{builder.module().node(made).outputs[0], steps};
@@ -90,7 +90,7 @@ std::optional<std::vector<std::int64_t>> integers_of(const ir::Module& module, c
   return constant != nullptr ? to_integers(*constant) : std::nullopt;
 }
 
-std::optional<int> axis_of(const ir::Module& module, const ir::Node& node) {
+std::optional<int> attribute_axis(const ir::Module& module, const ir::Node& node) {
   return tensor::normalise_axis(attr_of(node, "axis").integer(), type_of(module, node).rank());
 }
 
@@ -162,16 +162,11 @@ Expected<ir::ValueId> with_steps_along(ir::Builder& builder, const ir::Lifted& s
   return builder.op(transpose_op, {sequence.value}, {{"perm", std::move(order)}});
 }
 
-std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank) {
+std::optional<std::vector<std::int64_t>> attribute_axes(const ir::Node& node, int rank) {
   const ir::Attr& attr = attr_of(node, "axes");
   if (!attr.present()) return std::nullopt;
-  std::vector<std::int64_t> axes;
-  for (const std::int64_t axis : attr.integers()) {
-    const auto normal = tensor::normalise_axis(axis, rank);
-    if (!normal) return std::nullopt;
-    axes.push_back(*normal);
-  }
-  std::ranges::sort(axes);
+  auto axes = tensor::normalise_axes(attr.integers(), rank);
+  if (axes) std::ranges::sort(*axes);
   return axes;
 }
 
@@ -185,7 +180,7 @@ std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, cons
   return order;
 }
 
-int beside_steps(int axis, int steps) { return axis < steps ? axis : axis + 1; }
+int axis_in_sequence(int axis, int steps) { return axis < steps ? axis : axis + 1; }
 
 std::vector<ir::ValueId> values_of(const LiftedOperands& operands) {
   std::vector<ir::ValueId> values;
@@ -199,7 +194,7 @@ const ir::Type& result_type(const ir::Module& module, const ir::Node& node) {
 
 std::optional<std::vector<std::int64_t>> axes_by_attribute(const ir::Node& node, int rank) {
   const bool by_operand = node.inputs.size() > 1 && node.inputs[1].valid();
-  return by_operand ? std::nullopt : named_axes(node, rank);
+  return by_operand ? std::nullopt : attribute_axes(node, rank);
 }
 
 std::vector<std::int64_t> without_steps(std::vector<std::int64_t> axes, int steps) {

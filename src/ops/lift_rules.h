@@ -40,15 +40,15 @@ std::optional<std::vector<std::int64_t>> integers_of(const ir::Module& module, c
                                                      std::size_t operand);
 /// Returns the attribute `axis` as an axis of the first operand in [0, rank); nullopt if it is
 /// outside.
-std::optional<int> axis_of(const ir::Module& module, const ir::Node& node);
+std::optional<int> attribute_axis(const ir::Module& module, const ir::Node& node);
 /// Returns the axes that the attribute `axes` names, in [0, rank), sorted; nullopt if it is absent
 /// or names axes outside.
-std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank);
+std::optional<std::vector<std::int64_t>> attribute_axes(const ir::Node& node, int rank);
 /// Returns the order that a transpose gives the axes of its operand, each in [0, rank); nullopt if
 /// the operand's rank is not known, because then the order also checks it.
 std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);
 
-/// named_axes, but nullopt if an operand names the axes.
+/// attribute_axes, but nullopt if an operand names the axes.
 std::optional<std::vector<std::int64_t>> axes_by_attribute(const ir::Node& node, int rank);
 /// Returns the axes of a step's element: those after the steps move down by one.
 std::vector<std::int64_t> without_steps(std::vector<std::int64_t> axes, int steps);
@@ -58,7 +58,7 @@ std::vector<ir::NamedAttr> attrs_but(const ir::Node& node, std::string_view left
 std::vector<ir::ValueId> values_of(const LiftedOperands& operands);
 ir::ValueId list_of(ir::Builder& builder, const std::vector<std::int64_t>& integers);
 /// Returns the axis of a sequence that corresponds to an axis of its elements.
-int beside_steps(int axis, int steps);
+int axis_in_sequence(int axis, int steps);
 /// Moves the steps to axis 0.
 Expected<ir::Lifted> at_front(ir::Builder& builder, const ir::Lifted& sequence);
 /// Returns the sequence with its steps along another axis: a view.

@@ -6,7 +6,8 @@ namespace scanloom::ops {
 
 using tensor::Type;
 
-Expected<NamedAxes> named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr, int operand) {
+Expected<NamedAxes> read_named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr,
+                                    int operand) {
   NamedAxes named;
   if (attr.present() && ctx.has(operand))
     return invalid_model("the axes are given twice, as an attribute and as input {}", operand);

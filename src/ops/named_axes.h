@@ -16,8 +16,9 @@ struct NamedAxes {
   std::optional<std::vector<std::int64_t>> axes;  ///< nullopt: absent, or known only from data
   std::int64_t count = -1;                        ///< -1: absent or unknown
 };
-/// Errors: both forms are present; the operand has more than one axis.
-Expected<NamedAxes> named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr, int operand);
+/// Returns the axes that a node names. Errors: both forms are present; the operand has more than
+/// one axis.
+Expected<NamedAxes> read_named_axes(const ir::InferCtx& ctx, const tensor::Attr& attr, int operand);
 
 /// Returns the type of a result whose axes depend on data: with fresh sizes if it has `rank` axes,
 /// unranked if the rank is unknown or 0. The type is never static, so the axes are read before

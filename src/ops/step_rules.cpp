@@ -18,16 +18,12 @@ std::optional<std::vector<int>> axes_of(const ir::StepSite& s, std::size_t opera
   } else {
     return std::nullopt;
   }
-  std::vector<int> axes;
-  for (const std::int64_t axis : named) {
-    const auto normal = tensor::normalise_axis(axis, s.type(0).rank());
-    if (!normal) return std::nullopt;
-    axes.push_back(*normal);
-  }
-  return axes;
+  const auto axes = tensor::normalise_axes(named, s.type(0).rank());
+  if (!axes) return std::nullopt;
+  return std::vector<int>(axes->begin(), axes->end());
 }
 
-std::optional<int> axis_of(const ir::StepSite& s, int rank) {
+std::optional<int> attribute_axis(const ir::StepSite& s, int rank) {
   return tensor::normalise_axis(attr_of(s.node, "axis").integer(), rank);
 }
 
@@ -59,7 +55,7 @@ Expected<int> steps_of_pointwise(const ir::StepSite& s) {
 }
 
 Expected<int> steps_along_axis(const ir::StepSite& s) {
-  if (axis_of(s, s.type(0).rank()) == s.axis(0)) return across("it works along their axis");
+  if (attribute_axis(s, s.type(0).rank()) == s.axis(0)) return across("it works along their axis");
   return s.axis(0);
 }
 

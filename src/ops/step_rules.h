@@ -24,7 +24,7 @@ Expected<int> steps_unchanged(const ir::StepSite& s);
 /// Returns the axes of operand 0 that an attribute or a constant operand names; nullopt if unknown.
 std::optional<std::vector<int>> axes_of(const ir::StepSite& s, std::size_t operand);
 /// Returns the axis in [0, rank) that the attribute `axis` names; nullopt if it is outside.
-std::optional<int> axis_of(const ir::StepSite& s, int rank);
+std::optional<int> attribute_axis(const ir::StepSite& s, int rank);
 bool contains(const std::vector<int>& axes, int axis);
 /// Returns the axis of the steps after `axes`, which do not contain it, are removed.
 int without(const std::vector<int>& axes, int steps);

@@ -39,7 +39,7 @@ class MemoryAccount {
   [[nodiscard]] Expected<void> check(std::int64_t bytes);
   /// The same, where more may follow: the error says that `bytes` are the least that is needed.
   [[nodiscard]] Expected<void> check_at_least(std::int64_t bytes);
-  /// Counts bytes that belong to no tensor or box, for as long as the returned object exists.
+  /// Counts bytes that belong to no tensor or object, for as long as the returned object exists.
   /// Error: limit_reached.
   [[nodiscard]] Expected<std::shared_ptr<const void>> hold(std::int64_t bytes);
   /// Returns the same tensor, counted. Precondition: it has storage of its own. Error:

@@ -1,7 +1,7 @@
 // Objects: sequences, optionals, and the tensors inside them or of strings: values that no
 // arena holds. The reference count is inside the object and can test for a unique owner, so that
-// appending in a loop is done in place. Tensors whose sizes change in a loop are in runtime/state.h
-// instead.
+// appending in a loop is done in place. Tensors whose sizes change in a loop are in
+// runtime/dynamic_tensors.h instead.
 #pragma once
 
 #include <atomic>

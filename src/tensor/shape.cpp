@@ -108,4 +108,15 @@ std::optional<int> normalise_axis(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+std::optional<std::vector<std::int64_t>> normalise_axes(std::span<const std::int64_t> axes,
+                                                        int rank) {
+  std::vector<std::int64_t> normalised;
+  for (const std::int64_t axis : axes) {
+    const auto normal = normalise_axis(axis, rank);
+    if (!normal) return std::nullopt;
+    normalised.push_back(*normal);
+  }
+  return normalised;
+}
+
 }  // namespace scanloom::tensor

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace scanloom::tensor {
 
@@ -56,5 +57,8 @@ bool is_contiguous(std::span<const std::int64_t> dims, std::span<const std::int6
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 /// Maps [-rank, rank) to [0, rank); nullopt outside.
 std::optional<int> normalise_axis(std::int64_t axis, int rank);
+/// Maps all axes in this way, in their order; nullopt if one is outside.
+std::optional<std::vector<std::int64_t>> normalise_axes(std::span<const std::int64_t> axes,
+                                                        int rank);
 
 }  // namespace scanloom::tensor

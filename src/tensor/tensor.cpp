@@ -17,18 +17,21 @@ struct FreeAligned {
   }
 };
 
+Error out_of_memory(std::size_t bytes) {
+  return fail(Code::out_of_memory, "out of memory: cannot allocate {} bytes", bytes);
+}
+
 /// Zeroed bytes, padded to whole cache lines, so that kernels may read whole vectors.
 Expected<std::shared_ptr<const void>> allocate(std::size_t bytes, DType dtype) {
   const std::size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
   // Strings that grow from step to step would leave the heap full of holes.
   if (dtype == DType::string && padded >= kMinOwnPages) {
     auto pages = own_pages(padded);
-    if (pages == nullptr) return fail(Code::out_of_memory, "cannot allocate {} bytes", padded);
+    if (pages == nullptr) return out_of_memory(padded);
     return pages;
   }
   void* data = ::operator new(padded, std::align_val_t{kAlign}, std::nothrow);
-  if (data == nullptr)
-    return fail(Code::out_of_memory, "out of memory: cannot allocate {} bytes", padded);
+  if (data == nullptr) return out_of_memory(padded);
   std::memset(data, 0, padded);
   return std::shared_ptr<const void>(data, FreeAligned{});
 }

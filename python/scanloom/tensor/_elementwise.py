@@ -48,9 +48,9 @@ def _folded(
 
 # generated from include/scanloom/functions.inc
 exp = _unary(_native.exp, "e to the power of every element.")
-expm1 = _unary(_native.expm1, "exp(x) - 1, exact for small x.")
+expm1 = _unary(_native.expm1, "exp(x) - 1, accurate for small x.")
 log = _unary(_native.log, "The natural logarithm.")
-log1p = _unary(_native.log1p, "log(1 + x), exact for small x.")
+log1p = _unary(_native.log1p, "log(1 + x), accurate for small x.")
 erf = _unary(_native.erf, "The error function.")
 sqrt = _unary(_native.sqrt, "The square root.")
 sin = _unary(_native.sin, "The sine.")
@@ -66,7 +66,7 @@ arccosh = _unary(_native.acosh, "The inverse of the hyperbolic cosine.")
 arctanh = _unary(_native.atanh, "The inverse of the hyperbolic tangent.")
 floor = _unary(_native.floor, "Rounded down.")
 ceil = _unary(_native.ceil, "Rounded up.")
-isnan = _unary(_native.is_nan, "Whether an element is no number.")
+isnan = _unary(_native.is_nan, "Whether an element is NaN.")
 # end
 sqr = _unary(_native.square, "The square.")
 tan = _unary(_native.tan, "The tangent.")

@@ -264,6 +264,25 @@ def test_the_memory_that_strings_need_is_told_exactly():
     assert "needs 20000 more bytes, but 10000 bytes of the memory budget are left" in str(caught.value)
 
 
+def test_explain_forgets_the_objects_of_an_earlier_run():
+    model = parse(
+        """g (string[N] x, float[N] a) => (string[N] y, float[N] b) {
+          y = StringConcat(x, x)
+          b = Neg(a)
+        }""",
+        opset=20,
+    )
+    session = scanloom.InferenceSession(model)
+    feeds = {"x": np.array(["ab"] * 100, object), "a": np.zeros(100, np.float32)}
+    session.run(["y"], feeds)
+    assert "Python objects" in session.explain()
+    session.run(["b"], feeds)
+    assert "Python objects" not in session.explain()
+    session.run(["y"], feeds)
+    assert "Python objects" in session.explain()
+    assert not [name for name in vars(session._native) if not name.startswith("_")]
+
+
 # Runs that are refused and runs that succeed take turns; prints by how many bytes the process grew.
 TURNS = """
 import pathlib, sys

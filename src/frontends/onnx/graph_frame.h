@@ -57,12 +57,4 @@ void fail_at(const ImportState& state, const GraphFrame& frame, const std::strin
 /// Whether the initialiser is replaced by a fed value.
 [[nodiscard]] bool is_fed_default(const ImportState& state, const GraphFrame& frame, NameId name);
 
-/// Makes the frame of a graph, with everything bound that comes before its nodes, and their order.
-/// Reports errors; what is wrong is poisoned.
-[[nodiscard]] std::unique_ptr<GraphFrame> make_frame(ImportState& state, BodyRequest request,
-                                                     std::string label);
-
-/// Returns the outputs of a graph whose nodes have all been read. Reports those that nothing makes.
-[[nodiscard]] std::vector<Binding> graph_outputs(const ImportState& state, GraphFrame& frame);
-
 }  // namespace scanloom::onnx

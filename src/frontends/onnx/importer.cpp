@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/graph_entry.h"
 #include "frontends/onnx/main_graph.h"
+#include "frontends/onnx/node_outputs.h"
 
 namespace scanloom::onnx {
 

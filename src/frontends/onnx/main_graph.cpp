@@ -5,6 +5,7 @@
 #include <set>
 
 #include "frontends/onnx/converter.h"
+#include "frontends/onnx/graph_entry.h"
 #include "frontends/onnx/types.h"
 
 namespace scanloom::onnx {

@@ -39,7 +39,4 @@ Expected<void> check_signature(const ImportState& state, const GraphFrame& frame
 bool check_attributes(const ImportState& state, const GraphFrame& frame, const NodeStep& step,
                       const NodeCtx& ctx);
 
-/// Binds the outputs of a converted node to their names. Reports errors.
-void bind_outputs(const ImportState& state, GraphFrame& frame, const NodeStep& step, NodeCtx& ctx);
-
 }  // namespace scanloom::onnx

@@ -79,7 +79,7 @@ constinit const ir::OpDef conv_op{
     .infer = infer,
     .reference = reference,
     .batching = ir::Batching::convolution,
-    .widens_halves = ir::always_widens,
+    .widens_f16 = ir::always_widens,
     .products = products_of_conv,
     .steps = {.axis = steps_of_windows},
     .lifting = kLiftWindows,

@@ -2,7 +2,6 @@
 #include "opmath/conv_transpose.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/window_rules.h"
-#include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 
@@ -16,6 +15,7 @@ using tensor::kMaxParameter;
 using tensor::Type;
 
 constexpr int kBias = 2;
+
 /// Returns the span of all taps of all elements of an axis.
 Dim reached(ir::InferCtx& ctx, const ConvTransposeAttrs& given, std::size_t i, Dim in, Dim kernel) {
   tensor::DimTable& dims = ctx.dims();
@@ -109,7 +109,7 @@ constinit const ir::OpDef conv_transpose_op{
     .infer = infer,
     .reference = reference,
     .batching = ir::Batching::call,
-    .widens_halves = ir::always_widens,
+    .widens_f16 = ir::always_widens,
     .products = products_of_conv,
     .steps = {.axis = steps_of_windows},
     .lifting = kLiftWindows,

@@ -1,6 +1,6 @@
-// Overlap-add, as in col2im and conv_transpose: the inverse of a convolution's walk. Element i of
-// an axis of x is added to element i * stride - pad + k * dilation of the result for every tap k of
-// the window, if the result has that element.
+// Overlap-add, as in col2im: the inverse of a convolution's walk. Element i of an axis of x is
+// added to element i * stride - pad + k * dilation of the result for every tap k of the window, if
+// the result has that element.
 #pragma once
 
 #include <algorithm>

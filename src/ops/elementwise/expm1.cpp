@@ -10,7 +10,7 @@ ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::expm1, s.in(0));
 
 constinit const ir::OpDef expm1_op{
     .name = "expm1",
-    .doc = "exp(x) - 1, exact for small x.",
+    .doc = "exp(x) - 1, accurate for small x.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,

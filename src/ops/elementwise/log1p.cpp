@@ -10,7 +10,7 @@ ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::log1p, s.in(0));
 
 constinit const ir::OpDef log1p_op{
     .name = "log1p",
-    .doc = "log(1 + x), exact for small x; NaN below -1.",
+    .doc = "log(1 + x), accurate for small x; NaN below -1.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,

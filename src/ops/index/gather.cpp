@@ -77,10 +77,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 }
 
 Expected<int> steps(const ir::StepSite& s) {
-  const auto axis = axis_of(s);
-  if (!axis || (s.along(kDataOperand) && s.along(kIndexOperand))) return others();
+  const auto axis = data_axis(s);
+  if (!axis || (s.along(kDataOperand) && s.along(kIndexOperand))) return error_other_steps();
   if (s.along(kIndexOperand)) return *axis + s.axis(kIndexOperand);
-  if (*axis == s.axis(kDataOperand)) return picks();
+  if (*axis == s.axis(kDataOperand)) return error_selects_steps();
   return s.axis(kDataOperand) < *axis ? s.axis(kDataOperand)
                                       : s.axis(kDataOperand) + s.type(kIndexOperand).rank() - 1;
 }
@@ -95,7 +95,7 @@ bool surely_inside(const ir::Module& module, const ir::Node& node, ir::Dim size)
 
 // A varying index is checked as often as in the loop.
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
-  const auto axis = axis_of(module, node);
+  const auto axis = attribute_axis(module, node);
   if (!axis || varies[0] == varies[1]) return false;
   const ir::Dim size = type_of(module, node).dims[static_cast<std::size_t>(*axis)];
   return varies[1] || surely_inside(module, node, size);
@@ -103,7 +103,7 @@ bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&
 
 Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
                           const LiftedOperands& operands) {
-  const int own = *axis_of(builder.module(), node);
+  const int own = *attribute_axis(builder.module(), node);
   const bool picks = operands[1].is_sequence();
   const int steps = picks ? operands[1].axis : operands[0].axis;
   const int axis = picks || own < steps ? own : own + 1;

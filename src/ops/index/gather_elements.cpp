@@ -71,11 +71,11 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 // Along any other axis an index is at the position of its element.
 Expected<int> steps(const ir::StepSite& s) {
-  const auto axis = axis_of(s);
-  if (!s.along(kIndexOperand)) return picks();
+  const auto axis = data_axis(s);
+  if (!s.along(kIndexOperand)) return error_selects_steps();
   const bool points = axis == s.axis(kIndexOperand);
   if (s.along(kDataOperand) ? points || s.axis(kDataOperand) != s.axis(kIndexOperand) : !points)
-    return others();
+    return error_other_steps();
   return s.axis(kIndexOperand);
 }
 

@@ -92,10 +92,10 @@ Expected<int> steps(const ir::StepSite& s) {
     const bool in_batch = s.axis(kIndexOperand) < batch;
     if (s.axis(kIndexOperand) == last || s.along(kDataOperand) != in_batch ||
         (in_batch && s.axis(kDataOperand) != s.axis(kIndexOperand)))
-      return others();
+      return error_other_steps();
     return s.axis(kIndexOperand);
   }
-  if (s.axis(kDataOperand) < batch + *length) return picks();
+  if (s.axis(kDataOperand) < batch + *length) return error_selects_steps();
   return last + s.axis(kDataOperand) - batch - *length;
 }
 

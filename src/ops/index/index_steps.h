@@ -12,8 +12,9 @@ namespace scanloom::ops {
 
 inline constexpr std::size_t kDataOperand = 0, kIndexOperand = 1, kUpdateOperand = 2;
 
-inline std::optional<int> axis_of(const ir::StepSite& s) {
-  return axis_of(s, s.type(kDataOperand).rank());
+/// Returns the axis of the data that the attribute `axis` names; nullopt if it is outside.
+inline std::optional<int> data_axis(const ir::StepSite& s) {
+  return attribute_axis(s, s.type(kDataOperand).rank());
 }
 
 /// Returns how many indices a tuple has; nullopt if that is not known.
@@ -23,7 +24,7 @@ inline std::optional<int> tuple_length(const ir::StepSite& s) {
   return static_cast<int>(length.value());
 }
 
-inline Error picks() { return ir::across("it selects some of them"); }
-inline Error others() { return ir::across("it reads elements of other steps"); }
+inline Error error_selects_steps() { return ir::across("it selects some of them"); }
+inline Error error_other_steps() { return ir::across("it reads elements of other steps"); }
 
 }  // namespace scanloom::ops

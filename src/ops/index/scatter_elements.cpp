@@ -105,7 +105,7 @@ Expected<int> steps(const ir::StepSite& s) {
   for (const std::size_t i : {kDataOperand, kIndexOperand, kUpdateOperand})
     if (!s.along(i) || s.axis(i) != s.axis(kDataOperand))
       return across("its operands do not all have the steps on one axis");
-  if (axis_of(s) == s.axis(kDataOperand)) return across("it writes elements of other steps");
+  if (data_axis(s) == s.axis(kDataOperand)) return across("it writes elements of other steps");
   return s.axis(kDataOperand);
 }
 

@@ -91,7 +91,7 @@ tensor::Status pick(const tensor::Call& call, ir::ViewOf& part) {
   const Operand& y = call.out(0);
   const std::vector<std::int64_t>& picked = call.attrs[kPicked].integers();
   for (std::size_t k = 0; k < picked.size(); ++k) {
-    const int axis = axis_of(picked[k], y.rank);
+    const int axis = non_negative_axis(picked[k], y.rank);
     const std::int64_t index = listed_index(call.in(kIndices), static_cast<std::int64_t>(k));
     const std::int64_t position = position_of(index, y.dims[axis]);
     if (position < 0)

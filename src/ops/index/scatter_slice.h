@@ -24,7 +24,7 @@ inline constexpr int kPicked = 1;
 inline constexpr int kReduction = 2;
 
 /// Returns the axis in [0, rank). Precondition: `given` is in [-rank, rank).
-[[nodiscard]] inline int axis_of(std::int64_t given, int rank) {
+[[nodiscard]] inline int non_negative_axis(std::int64_t given, int rank) {
   return static_cast<int>(given < 0 ? given + rank : given);
 }
 
@@ -37,7 +37,7 @@ ir::ViewOf sliced_part(const tensor::Shape& dims, const tensor::Shape& strides,
   ir::ViewOf part{.offset = 0, .dims = dims, .strides = strides};
   const std::vector<std::int64_t>& axes = attrs[kAxes].integers();
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    const int axis = axis_of(axes[k], dims.rank());
+    const int axis = non_negative_axis(axes[k], dims.rank());
     const auto i = static_cast<std::int64_t>(k);
     apply_cut(
         part, axis,
@@ -51,7 +51,7 @@ inline void drop_picked(ir::ViewOf& part, const tensor::Attr* attrs) {
   const int rank = part.dims.rank();
   for (int axis = rank; axis-- > 0;) {
     const bool picked = std::ranges::any_of(attrs[kPicked].integers(), [&](std::int64_t given) {
-      return axis_of(given, rank) == axis;
+      return non_negative_axis(given, rank) == axis;
     });
     if (!picked) continue;
     part.dims.erase(axis);

@@ -1,5 +1,6 @@
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "ops/index/slice_cuts.h"
 #include "ops/indices.h"
@@ -210,20 +211,14 @@ Expected<int> steps(const ir::StepSite& s) {
 std::optional<std::vector<std::int64_t>> cut_axes(const ir::Module& module, const ir::Node& node) {
   const tensor::Tensor* starts = constant_of(module, node.inputs[1]);
   if (starts == nullptr) return std::nullopt;
-  std::vector<std::int64_t> axes;
   if (node.inputs.size() <= 3 || !node.inputs[3].valid()) {
-    for (std::int64_t axis = 0; axis < starts->elements(); ++axis) axes.push_back(axis);
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(starts->elements()));
+    std::iota(axes.begin(), axes.end(), 0);
     return axes;
   }
-  const tensor::Tensor* given = constant_of(module, node.inputs[3]);
-  const auto integers = given != nullptr ? to_integers(*given) : std::nullopt;
-  if (!integers) return std::nullopt;
-  for (const std::int64_t axis : *integers) {
-    const auto normal = tensor::normalise_axis(axis, type_of(module, node).rank());
-    if (!normal) return std::nullopt;
-    axes.push_back(*normal);
-  }
-  return axes;
+  const auto given = integers_of(module, node, 3);
+  if (!given) return std::nullopt;
+  return tensor::normalise_axes(*given, type_of(module, node).rank());
 }
 
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {

@@ -179,7 +179,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 // Asking for more elements than the axis has would be an error that no step may reach.
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
   if (!can_lift_along_axis(module, node, varies)) return false;
-  const auto axis = static_cast<std::size_t>(*axis_of(module, node));
+  const auto axis = static_cast<std::size_t>(*attribute_axis(module, node));
   return type_of(module, node).dims[axis].is_constant() && integers_of(module, node, 1).has_value();
 }
 

@@ -81,7 +81,7 @@ class Slices {
   std::int64_t step_ = 0, count_ = 0;
 };
 
-int axis_of(const tensor::Attr& attr, int rank) {
+int unique_axis(const tensor::Attr& attr, int rank) {
   return attr.present() ? checked_axis(attr, rank) : -1;
 }
 
@@ -233,7 +233,7 @@ void copy_slices(const tensor::Call& call, int axis) {
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
-  const int axis = axis_of(call.attrs[kAxis], call.in(0).rank);
+  const int axis = unique_axis(call.attrs[kAxis], call.in(0).rank);
   tensor::visit_dtype(call.in(0).dtype,
                       [&]<class T>(std::type_identity<T>) { find_unique<T>(call, axis); });
   if (axis >= 0) copy_slices(call, axis);

@@ -268,7 +268,7 @@ constinit const ir::OpDef contract_op{
     .infer = infer,
     .reference = reference,
     .batching = ir::Batching::product,
-    .widens_halves = ir::always_widens,
+    .widens_f16 = ir::always_widens,
     .steps = {.axis = steps, .any_operand = true},
     .lifting = {can_lift, lift},
 };

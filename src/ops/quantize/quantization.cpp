@@ -76,7 +76,7 @@ bool can_lift_quantization(ir::Module& module, const ir::Node& node,
   if (!can_lift_along_axis(module, node, varies)) return false;
   for (std::size_t i = 1; i < node.inputs.size(); ++i)
     if (node.inputs[i].valid() && !type_of(module, node, i).is_static()) return false;
-  const auto axis = static_cast<std::size_t>(*axis_of(module, node));
+  const auto axis = static_cast<std::size_t>(*attribute_axis(module, node));
   return type_of(module, node).dims[axis].is_constant();
 }
 

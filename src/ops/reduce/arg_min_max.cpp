@@ -129,11 +129,11 @@ tensor::Status arg_least(const Call& call) noexcept { return run(call, false); }
 Expected<int> steps_of_arg_min_max(const ir::StepSite& s) {
   SCANLOOM_TRY(const int axis, steps_along_axis(s));
   if (attr_of(s.node, "keepdims").integer() != 0) return axis;
-  return *axis_of(s, s.type(0).rank()) < axis ? axis - 1 : axis;
+  return *attribute_axis(s, s.type(0).rank()) < axis ? axis - 1 : axis;
 }
 
 bool can_lift_arg_min_max(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
-  const auto axis = axis_of(module, node);
+  const auto axis = attribute_axis(module, node);
   return axis && type_of(module, node).dims[static_cast<std::size_t>(*axis)].is_constant();
 }
 
@@ -141,7 +141,7 @@ Expected<ir::Lifted> lift_arg_min_max(ir::Builder& builder, const ir::Node& node
                                       const LiftedOperands& operands) {
   SCANLOOM_TRY(ir::Lifted lifted, lift_along_axis(builder, node, operands));
   const bool goes = attr_of(node, "keepdims").integer() == 0;
-  if (goes && *axis_of(builder.module(), node) < lifted.axis) --lifted.axis;
+  if (goes && *attribute_axis(builder.module(), node) < lifted.axis) --lifted.axis;
   return lifted;
 }
 

@@ -178,7 +178,7 @@ bool can_lift_cumulative(ir::Module& module, const ir::Node& node,
 Expected<ir::Lifted> lift_cumulative(ir::Builder& builder, const ir::Node& node,
                                      const LiftedOperands& operands) {
   const int steps = operands[0].axis;
-  const std::int64_t own = beside_steps(*cumulated_axis(builder.module(), node), steps);
+  const std::int64_t own = axis_in_sequence(*cumulated_axis(builder.module(), node), steps);
   const ir::ValueId axis = builder.constant(tensor::Tensor::of<std::int64_t>({}, {{own}}));
   SCANLOOM_TRY(const ir::ValueId value,
                builder.op(*node.op, {operands[0].value, axis}, attrs_but(node)));

@@ -14,7 +14,7 @@ constinit const ir::OpDef log_softmax_op{
     .infer = infer_softmax,
     .reference = run_log_softmax,
     .batching = ir::Batching::call,
-    .widens_halves = ir::always_widens,
+    .widens_f16 = ir::always_widens,
     .steps = {.axis = steps_along_axis},
     .lifting = {can_lift_along_axis, lift_along_axis},
 };

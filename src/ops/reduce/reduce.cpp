@@ -100,7 +100,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const auto kind = kind_of(ctx.attr(kKind).text());
   if (!kind) return invalid_model("unknown reduction '{}'", ctx.attr(kKind).text());
   SCANLOOM_CHECK_OK(check_dtype(x.dtype, *kind));
-  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), kAxesOperand));
+  SCANLOOM_TRY(const NamedAxes named, read_named_axes(ctx, ctx.attr(kAxes), kAxesOperand));
   const bool keep = ctx.attr(kKeepdims).integer() != 0;
   if (!x.ranked) {
     ctx.set(0, named.present || keep ? Type::unranked(x.dtype) : Type::scalar(x.dtype));
@@ -340,21 +340,13 @@ Expected<int> steps(const ir::StepSite& s) {
 }
 
 /// Returns the axes that a reduction reduces, sorted; nullopt if an operand names them.
-std::optional<std::vector<int>> axes_to_lift(const ir::Module& module, const ir::Node& node) {
+std::optional<std::vector<std::int64_t>> axes_to_lift(const ir::Module& module,
+                                                      const ir::Node& node) {
   const int rank = type_of(module, node).rank();
   if (node.inputs.size() > 1 && node.inputs[1].valid()) return std::nullopt;
-  const ir::Attr& attr = attr_of(node, "axes");
-  std::vector<int> axes(static_cast<std::size_t>(rank));
+  if (attr_of(node, "axes").present()) return attribute_axes(node, rank);
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
-  if (attr.present()) {
-    axes.clear();
-    for (const std::int64_t axis : attr.integers()) {
-      const auto normal = tensor::normalise_axis(axis, rank);
-      if (!normal) return std::nullopt;
-      axes.push_back(*normal);
-    }
-    std::ranges::sort(axes);
-  }
   return axes;
 }
 
@@ -371,9 +363,9 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   std::vector<ir::NamedAttr> attrs = attrs_but(node, "axes");
   std::erase_if(attrs, [](const ir::NamedAttr& attr) { return attr.name == "empty_is_all"; });
   const bool keeps = attr_of(node, "keepdims").integer() != 0;
-  const std::vector<int> named = *axes_to_lift(builder.module(), node);
-  for (const int reduced : named) {
-    axes.push_back(beside_steps(reduced, steps));
+  const std::vector<std::int64_t> named = *axes_to_lift(builder.module(), node);
+  for (const std::int64_t reduced : named) {
+    axes.push_back(axis_in_sequence(static_cast<int>(reduced), steps));
     if (!keeps && reduced < steps) --result;
   }
   attrs.push_back({"axes", std::move(axes)});
@@ -383,7 +375,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
 }
 
 /// min and max are exact as they are, and without elements their result depends on the type.
-bool widens_halves(std::span<const tensor::Attr> attrs) {
+bool widens_f16(std::span<const tensor::Attr> attrs) {
   const std::string& kind = attrs[tensor::kReduceKind].text();
   return kind != "max" && kind != "min";
 }
@@ -406,7 +398,7 @@ constinit const ir::OpDef reduce_op{
     .access = ir::Access::reduce,
     .infer = infer,
     .reference = reference,
-    .widens_halves = widens_halves,
+    .widens_f16 = widens_f16,
     .steps = {.axis = steps},
     .lifting = {can_lift, lift},
 };

@@ -91,7 +91,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 }
 
 Expected<int> steps(const ir::StepSite& s) {
-  const auto axis = axis_of(s, s.type(0).rank());
+  const auto axis = attribute_axis(s, s.type(0).rank());
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i)
     if (!s.along(i) || s.axis(i) != s.axis(0))
       return across("its operands do not all have the steps on one axis");
@@ -101,7 +101,7 @@ Expected<int> steps(const ir::StepSite& s) {
 
 /// Whether the sizes of all operands agree, also where they are symbols.
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
-  const auto axis = axis_of(module, node);
+  const auto axis = attribute_axis(module, node);
   if (!axis) return false;
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     ir::Type type = type_of(module, node, i);
@@ -115,7 +115,7 @@ bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&
 
 Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
                           const LiftedOperands& operands) {
-  const int own = *axis_of(builder.module(), node);
+  const int own = *attribute_axis(builder.module(), node);
   const ir::Lifted& first = *std::ranges::find_if(operands, &ir::Lifted::is_sequence);
   const bool alike = std::ranges::all_of(
       operands, [&](const ir::Lifted& operand) { return operand.axis == first.axis; });

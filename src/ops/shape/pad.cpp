@@ -39,7 +39,7 @@ std::optional<Mode> mode_of(std::string_view text) {
 }
 
 // Returns the axes that pads refers to; nullopt if they are not known.
-Expected<std::optional<std::vector<int>>> padded_axes(ir::InferCtx& ctx, int rank) {
+Expected<std::optional<std::vector<int>>> inferred_axes(ir::InferCtx& ctx, int rank) {
   std::vector<std::int64_t> axes;
   if (ctx.has(kAxes)) {
     const auto given = ctx.numbers(kAxes);
@@ -89,7 +89,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   SCANLOOM_CHECK_OK(check_counts(ctx, x.rank()));
-  SCANLOOM_TRY(const auto axes, padded_axes(ctx, x.rank()));
+  SCANLOOM_TRY(const auto axes, inferred_axes(ctx, x.rank()));
   const auto pads = ctx.integers(kPads);
   if (!axes || !pads) {
     ctx.set(0, ctx.fresh(x.dtype, x.rank()));
@@ -170,12 +170,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
-constexpr std::size_t kPadsInput = 1, kValueInput = 2, kAxesInput = 3;
-
 Expected<int> steps(const ir::StepSite& s) {
-  const auto pads = s.integers(kPadsInput);
-  const auto axes = axes_of(s, kAxesInput);
-  if (!pads || (s.has(kAxesInput) && !axes)) return across("the axes it adds are unknown");
+  const auto pads = s.integers(kPads);
+  const auto axes = axes_of(s, kAxes);
+  if (!pads || (s.has(kAxes) && !axes)) return across("the axes it adds are unknown");
   const std::size_t count = pads->size() / 2;
   for (std::size_t i = 0; i < count; ++i) {
     const bool theirs = (axes ? (*axes)[i] : static_cast<int>(i)) == s.axis(0);
@@ -186,26 +184,23 @@ Expected<int> steps(const ir::StepSite& s) {
 }
 
 /// Returns the axes that a pad names, in [0, rank); nullopt if they are not known.
-std::optional<std::vector<std::int64_t>> padded_axes(const ir::Module& module,
-                                                     const ir::Node& node) {
+std::optional<std::vector<std::int64_t>> constant_axes(const ir::Module& module,
+                                                       const ir::Node& node) {
   const int rank = type_of(module, node).rank();
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
-  std::iota(axes.begin(), axes.end(), 0);
-  if (node.inputs.size() <= kAxesInput || !node.inputs[kAxesInput].valid()) return axes;
-  auto named = integers_of(module, node, kAxesInput);
-  if (!named) return std::nullopt;
-  for (std::int64_t& axis : *named) {
-    const auto normal = tensor::normalise_axis(axis, rank);
-    if (!normal) return std::nullopt;
-    axis = *normal;
+  if (node.inputs.size() <= kAxes || !node.inputs[kAxes].valid()) {
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
   }
-  return named;
+  const auto named = integers_of(module, node, kAxes);
+  if (!named) return std::nullopt;
+  return tensor::normalise_axes(*named, rank);
 }
 
 // Padding that cuts or repeats elements fails if the axis is too short.
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>& varies) {
-  const auto pads = integers_of(module, node, kPadsInput);
-  const auto axes = padded_axes(module, node);
+  const auto pads = integers_of(module, node, kPads);
+  const auto axes = constant_axes(module, node);
   if (!only_first_varies(varies) || !pads || !axes || pads->size() != 2 * axes->size())
     return false;
   const bool repeats = attr_of(node, "mode").text() != "constant";
@@ -220,15 +215,14 @@ bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&
 Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
                           const LiftedOperands& operands) {
   const int steps = operands[0].axis;
-  std::vector<std::int64_t> axes = *padded_axes(builder.module(), node);
+  std::vector<std::int64_t> axes = *constant_axes(builder.module(), node);
   for (std::int64_t& axis : axes)
     if (axis >= steps) ++axis;
-  const ir::ValueId value =
-      operands.size() > kValueInput ? operands[kValueInput].value : ir::ValueId();
-  SCANLOOM_TRY(const ir::ValueId padded, builder.op(pad_op,
-                                                    {operands[0].value, operands[kPadsInput].value,
-                                                     value, list_of(builder, axes)},
-                                                    attrs_but(node)));
+  const ir::ValueId value = operands.size() > kValue ? operands[kValue].value : ir::ValueId();
+  SCANLOOM_TRY(
+      const ir::ValueId padded,
+      builder.op(pad_op, {operands[0].value, operands[kPads].value, value, list_of(builder, axes)},
+                 attrs_but(node)));
   return ir::Lifted{padded, steps};
 }
 

@@ -34,7 +34,7 @@ Expected<void> infer_all(ir::InferCtx& ctx) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
-  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), 1));
+  SCANLOOM_TRY(const NamedAxes named, read_named_axes(ctx, ctx.attr(kAxes), 1));
   if (!x.ranked) {
     ctx.set(0, Type::unranked(x.dtype));
     return {};
@@ -66,7 +66,7 @@ Expected<int> steps(const ir::StepSite& s) {
 
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
   const ir::Type& type = type_of(module, node);
-  const auto axes = named_axes(node, type.rank());
+  const auto axes = attribute_axes(node, type.rank());
   const bool by_attribute = node.inputs.size() < 2 || !node.inputs[1].valid();
   return by_attribute && axes && std::ranges::all_of(*axes, [&](std::int64_t axis) {
            return type.dims[static_cast<std::size_t>(axis)] == ir::Dim(1);
@@ -77,7 +77,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
                           const LiftedOperands& operands) {
   const int steps = operands[0].axis;
   int result = steps;
-  std::vector<std::int64_t> axes = *named_axes(node, type_of(builder.module(), node).rank());
+  std::vector<std::int64_t> axes = *attribute_axes(node, type_of(builder.module(), node).rank());
   for (std::int64_t& axis : axes)
     if (axis < steps)
       --result;
@@ -104,7 +104,7 @@ std::optional<int> axis_of_lowered(const ir::Module& module, const ir::Node& nod
 Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::ValueId element,
                             int operand_axis, int) {
   const int rank = type_of(builder.module(), node).rank();
-  auto axes = without_steps(*named_axes(node, rank), operand_axis);
+  auto axes = without_steps(*attribute_axes(node, rank), operand_axis);
   return builder.op(squeeze_op, {element}, {{"axes", std::move(axes)}});
 }
 

@@ -18,7 +18,7 @@ constexpr int kAxes = 0;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
-  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), 1));
+  SCANLOOM_TRY(const NamedAxes named, read_named_axes(ctx, ctx.attr(kAxes), 1));
   if (!named.present) return invalid_model("no axes are named");
   if (!x.ranked || !named.axes) {
     const bool counted = x.ranked && named.count >= 0 && named.count <= tensor::kMaxRank;
@@ -54,12 +54,13 @@ Expected<int> steps(const ir::StepSite& s) {
 
 bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&) {
   const bool by_attribute = node.inputs.size() < 2 || !node.inputs[1].valid();
-  return by_attribute && named_axes(node, result_type(module, node).rank()).has_value();
+  return by_attribute && attribute_axes(node, result_type(module, node).rank()).has_value();
 }
 
 Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
                           const LiftedOperands& operands) {
-  std::vector<std::int64_t> axes = *named_axes(node, result_type(builder.module(), node).rank());
+  std::vector<std::int64_t> axes =
+      *attribute_axes(node, result_type(builder.module(), node).rank());
   // The steps keep their neighbour: they come after the axes of the result that are made from the
   // axes before them.
   std::int64_t result = 0;
@@ -84,7 +85,7 @@ std::optional<int> axis_of_lowered(const ir::Module& module, const ir::Node& nod
 Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::ValueId element, int,
                             int result_axis) {
   const int rank = result_type(builder.module(), node).rank();
-  auto axes = without_steps(*named_axes(node, rank), result_axis);
+  auto axes = without_steps(*attribute_axes(node, rank), result_axis);
   return builder.op(unsqueeze_op, {element}, {{"axes", std::move(axes)}});
 }
 

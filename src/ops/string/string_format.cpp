@@ -21,7 +21,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
 Expected<void> run_objects(const tensor::ObjectCall& call) {
   const Tensor& x = call.tensor(0);
   const auto* element = static_cast<const std::byte*>(x.data());
-  // Most numbers are short. Of many, texts go to further blocks, which waste less.
+  // Most numbers fit in 8 bytes. The first block is for a few of them only: the further blocks,
+  // which are added as texts are written, leave less memory unused.
   constexpr std::int64_t kBytesOfNumber = 8, kMaxFirstBytes = 64;
   TextMaker made(call);
   SCANLOOM_CHECK_OK(

@@ -81,7 +81,7 @@ struct Axis {
 };
 
 template <class T>
-Axis<T> axis_of(const tensor::Call& call, T from, T to, std::int64_t cells) {
+Axis<T> sampled_axis(const tensor::Call& call, T from, T to, std::int64_t cells) {
   const T scale = static_cast<T>(call.attrs[kScale].real());
   const bool half_pixel = call.attrs[kHalfPixel].integer() != 0;
   const T offset = half_pixel ? T(0.5) : T{0};
@@ -157,8 +157,8 @@ tensor::Status align(const tensor::Call& call) {
     T corner[4];
     for (int i = 0; i < 4; ++i)
       corner[i] = rois.data<const T>()[n * rois.strides[0] + i * rois.strides[1]];
-    const auto rows = axis_of(call, corner[1], corner[3], y.dims[2]);
-    const auto columns = axis_of(call, corner[0], corner[2], y.dims[3]);
+    const auto rows = sampled_axis(call, corner[1], corner[3], y.dims[2]);
+    const auto columns = sampled_axis(call, corner[0], corner[2], y.dims[3]);
     if (rows.samples < 0 || columns.samples < 0)
       return call.fail("region {} needs more than {} samples per cell", n, kMaxSamples);
     for (std::int64_t c = 0; c < y.dims[1]; ++c) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/register_limits.h"
 #include "opmath/reduction.h"
 #include "ops/element_program.h"
 #include "ops/ops.h"
@@ -24,8 +25,7 @@ using Splits = std::map<ValueId, Split>;
 /// The maximum number of parts along an axis.
 constexpr std::int64_t kMaxParts = 32;
 /// The maximum number of states, so that one function holds them on every machine.
-constexpr auto kMaxStates =
-    static_cast<std::int64_t>(ops::kMaxStatesOfRegister * ops::kMinVectorRegisters);
+constexpr auto kMaxStates = static_cast<std::int64_t>(kMaxStatesPerRegister * kMinVectorRegisters);
 /// Longer axes are skipped.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 16;
 /// The maximum number of added nodes for each removed node that moves elements.

@@ -33,7 +33,8 @@ ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   };
   std::vector<Pick> picks;
   for (const std::int64_t given : node.attrs[window::kPicked].integers())
-    picks.push_back({window::axis_of(given, rank), static_cast<std::int64_t>(picks.size())});
+    picks.push_back(
+        {window::non_negative_axis(given, rank), static_cast<std::int64_t>(picks.size())});
   // From the last axis on, so that the axes before it keep their positions.
   std::ranges::sort(picks, std::greater<>(), &Pick::axis);
   for (const Pick& pick : picks) {

@@ -18,7 +18,7 @@ using ir::ValueId;
 Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
   Module& module = rewriter.module();
   const Node node = module.node(id);  // by value: adding nodes may move it
-  if (node.op->widens_halves == nullptr || !node.op->widens_halves(node.attrs)) return false;
+  if (node.op->widens_f16 == nullptr || !node.op->widens_f16(node.attrs)) return false;
   Type type = rewriter.type(node.outputs[0]);
   const DType half = type.dtype;
   if (!tensor::is_half(half)) return false;

@@ -47,7 +47,6 @@ using ir::attr_of;
 std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
 using ir::constant_of;
 using ops::list_of;
-using ops::named_axes;
 using ops::order_of;
 /// Returns the node that makes the value if it is an `op` node, otherwise nullptr.
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);

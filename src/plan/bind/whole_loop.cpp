@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/element_program.h"
+#include "base/register_limits.h"
 #include "plan/bind/stacks.h"
 #include "plan/codegen/body_program.h"
 #include "plan/cost.h"
@@ -98,7 +98,7 @@ std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states
   if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenPolls)
     return "a step takes too long between two polls of the limits";
   if (const std::size_t registers = jit::vector_registers(active_isa());
-      states > ops::kMaxStatesOfRegister * registers)
+      states > kMaxStatesPerRegister * registers)
     return Refusal(fmt::format("{} states do not fit in {} registers", states, registers));
   return std::nullopt;
 }

@@ -121,7 +121,7 @@ std::optional<SlicedNest> dynamic_window_nest(const CallView& call) {
   if (!nest) return std::nullopt;
   const Spot& data = call.spot(window::kData);
   const Layout& layout = call.layout(data);
-  const int axis = window::axis_of(picked_axes(call)[0], layout.dims.rank());
+  const int axis = window::non_negative_axis(picked_axes(call)[0], layout.dims.rank());
   return SlicedNest{{.index = first_element(call.spot(window::kIndices)),
                      .size = layout.dims[axis],
                      .bytes = bytes_of(data.dtype, layout.strides[axis]),
@@ -147,7 +147,7 @@ std::vector<Nest> indexed_window(const CallView& call, std::int32_t index) {
   }
   const std::vector<std::int64_t>& picked = picked_axes(call);
   for (std::size_t k = 0; k < picked.size(); ++k) {
-    const int axis = window::axis_of(picked[k], layout.dims.rank());
+    const int axis = window::non_negative_axis(picked[k], layout.dims.rank());
     const std::int64_t at =
         list.dims.rank() == 0 ? 0 : static_cast<std::int64_t>(k) * list.strides[0];
     nest->writes[0].indices.push_back({.slot = indices.slot,

@@ -1,6 +1,6 @@
 // SequenceMap: a loop over the items of its sequences, which must have equal lengths. Results are
 // carried sequences that grow by one item per step; other inputs are the same in every step. Such
-// loops may run steps in parallel: plan/bind/independent_steps.h.
+// loops may run steps in parallel: plan/bind/parallel_steps.h.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"
