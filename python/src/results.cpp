@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
@@ -209,8 +210,11 @@ constexpr const char* kNoted = "_converted_bytes";  // 0: no objects besides the
 }  // namespace
 
 void note_conversion(nb::handle owner, const Converter& converter) {
-  // Also replaces the number of an earlier run by 0. Owners that never had one need no attribute.
-  if (converter.bytes() > 0 || nb::hasattr(owner, kNoted))
+  // Also replaces the number of an earlier run by 0. Asking for a missing attribute takes longer
+  // than some runs, so it is not done before any run of the process has made objects.
+  static std::atomic<bool> has_noted{false};
+  if (converter.bytes() > 0) has_noted = true;
+  if (converter.bytes() > 0 || (has_noted && nb::hasattr(owner, kNoted)))
     nb::setattr(owner, kNoted, nb::int_(converter.bytes()));
 }
 
