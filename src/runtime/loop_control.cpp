@@ -37,7 +37,7 @@ Expected<bool> LoopControl::enter(std::uint32_t index, const Limits& limits) {
     SCANLOOM_TRY(const auto count, values_.scalar<std::int64_t>(loop.trip_operand, loop.node));
     if (count < ir::kEndlessTripCount) state.trip = count;
   }
-  SCANLOOM_CHECK_OK(check_slices(loop, state.trip));
+  if (!loop.scanned.empty()) SCANLOOM_CHECK_OK(check_slices(loop, state.trip));
   const bool has_end = state.trip != kEndless;
   state.shown = has_end ? state.trip : -1;
   const std::int64_t limit = limits.max_steps >= 0 ? limits.max_steps

@@ -8,7 +8,10 @@ namespace scanloom::runtime {
 Expected<bool> LoopDriver::arrive(std::uint32_t index, Watch& watch) {
   RunProgress& progress = parts_.progress;
   progress.arrive();
-  SCANLOOM_TRY(const bool whole, parts_.code.try_whole(index, watch));
+  bool whole = false;
+  if (binding_.loops[index].may_become_whole()) {
+    SCANLOOM_TRY(whole, parts_.code.try_whole(index, watch));
+  }
   bool steps_follow = false;
   if (!whole) {
     SCANLOOM_TRY(steps_follow, begin(index, watch));
@@ -35,12 +38,16 @@ Expected<bool> LoopDriver::begin(std::uint32_t index, Watch& watch) {
     SCANLOOM_CHECK_OK(parts_.rows.make_empty(loop));
     return false;
   }
-  SCANLOOM_CHECK_OK(begin_slices(loop, 0));
+  // Inner loops of few steps begin so often that each call without effect is noticed.
+  if (!loop.scanned.empty()) SCANLOOM_CHECK_OK(begin_slices(loop, 0));
   if (loop.blocks.steps > 0) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic() && !port.result.is_object())
       slot(port.row.slot) = values.address(port.result) + port.first_bytes;
-  SCANLOOM_CHECK_OK(parts_.rows.begin(index));
+  if (loop.stacked.empty())
+    parts_.loops[index].room = parts_.loops[index].trip;
+  else
+    SCANLOOM_CHECK_OK(parts_.rows.begin(index));
   return true;
 }
 
