@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/infer_ctx.h"
+#include "ir/step_rules.h"
 
 namespace scanloom::ops {
 
