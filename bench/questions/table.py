@@ -21,13 +21,26 @@ def questions(place, clock):
 
 
 def _form(form, rows):
-    work = table.Form(form, rows)
-    work.check()
     limit = BESIDE_STEPS if form == "steps" else BESIDE_NUMPY
+    about = (f"{table.UPDATED} rows of {table.NARROW} doubles of a table of {rows} rows, "
+             f"by {form.replace('_', ' ')}")
+    return _update(f"table/{form}", rows, about, table.Form(form, rows), limit)
+
+
+def _rows(place):
+    for rows in table.ROWS:
+        if not place.wants("table/rows", {"n": rows}):
+            continue
+        about = f"{table.UPDATED} rows of {table.WIDTH} doubles of a table of {rows} rows"
+        yield _update("table/rows", rows, about, table.Table(rows), BESIDE_NUMPY)
+
+
+def _update(name, rows, about, work, limit):
+    work.check()
     return Question(
-        name=f"table/{form}",
+        name=name,
         sizes={"n": rows},
-        about=f"{table.UPDATED} rows of {table.NARROW} doubles of a table of {rows} rows, by {form.replace('_', ' ')}",
+        about=about,
         unit="call",
         units=1,
         ours=Engine("scanloom", work.call),
@@ -35,22 +48,3 @@ def _form(form, rows):
         reference=work.reference(),
         tolerance=0,
     )
-
-
-def _rows(place):
-    for rows in table.ROWS:
-        if not place.wants("table/rows", {"n": rows}):
-            continue
-        work = table.Table(rows)
-        work.check()
-        yield Question(
-            name="table/rows",
-            sizes={"n": rows},
-            about=f"{table.UPDATED} rows of {table.WIDTH} doubles of a table of {rows} rows",
-            unit="call",
-            units=1,
-            ours=Engine("scanloom", work.call),
-            peers=[Peer(Engine("numpy", work.in_numpy), BESIDE_NUMPY)],
-            reference=work.reference(),
-            tolerance=0,
-        )

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxNameLength = 40;
 
 /// Returns the Levenshtein distance.
-std::size_t letters_between(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -34,7 +34,7 @@ std::string nearest_name(std::string_view text, std::span<const std::string> nam
   std::string nearest;
   std::size_t least = std::max<std::size_t>(1, text.size() / 3) + 1;
   for (const std::string& name : names)
-    if (const std::size_t distance = letters_between(text, name); distance < least) {
+    if (const std::size_t distance = edit_distance(text, name); distance < least) {
       least = distance;
       nearest = name;
     }

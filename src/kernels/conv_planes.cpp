@@ -3,14 +3,11 @@
 #include "kernels/conv_planes.h"
 
 #include <algorithm>
-#include <concepts>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "kernels/padded_planes.h"
-#include "kernels/simd.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -90,35 +87,14 @@ template <class T>
 Status run_planes(const Call& call) noexcept {
   const PlanesSchedule<T>& plan = *static_cast<const PlanesSchedule<T>*>(call.prepared);
   T* const scratch = reinterpret_cast<T*>(*call.scratch);
-  const std::int64_t tasks = plan.tasks();
-  const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
-  const auto work_of = [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
-      run_planes_task(plan, call, task, scratch + slot * plan.slot_elements());
-  };
-  if (slots > 1)
-    parallel_for(slots, call.max_threads, work_of);
-  else
-    work_of(0);
-  return call.ok_or_stopped();
+  return share_tasks(call, plan.tasks(), plan.slots, [&](std::int64_t task, std::int64_t slot) {
+    run_planes_task(plan, call, task, scratch + slot * plan.slot_elements());
+  });
 }
 
 /// The greatest distance on the grid between a window's position and its taps.
 std::int64_t reach_of(const ConvGeometry& g, std::size_t axis) {
   return (g.kernel[axis] - 1) * g.dilation[axis] / g.stride[axis];
-}
-
-/// Calls f(index) for the kernel positions in row-major order.
-template <class F>
-void for_each_kernel_position(const ConvGeometry& g, F&& f) {
-  const std::int64_t count = g.kernel_positions();
-  for (std::int64_t number = 0; number < count; ++number) {
-    AxisSizes index{};
-    std::int64_t rest = number;
-    for (auto axis = static_cast<std::size_t>(g.spatial); axis-- > 0; rest /= g.kernel[axis])
-      index[axis] = rest % g.kernel[axis];
-    f(index);
-  }
 }
 
 std::int64_t phase_along(const ConvGeometry& g, std::size_t axis, const AxisSizes& tap) {
@@ -139,7 +115,7 @@ bool find_phases(PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
   const std::size_t last = plan.grid.last();
   bool several = false;
-  for_each_kernel_position(g, [&](const AxisSizes& tap) {
+  for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
     several |= phase_along(g, last, tap) != 0;
     const AxisSizes phase = outer_phase_of(g, tap);
     if (plan.grid.outer_phases.size() <= kMaxPhases &&
@@ -226,7 +202,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
   plan.grid.lay_out();
   const std::size_t last = plan.grid.last();
   for (std::int64_t channel = 0; channel < g.channels; ++channel)
-    for_each_kernel_position(g, [&](const AxisSizes& tap) {
+    for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
       const auto outer = std::ranges::find(plan.grid.outer_phases, outer_phase_of(g, tap));
       std::int64_t at = (channel * plan.grid.phases() +
                          (outer - plan.grid.outer_phases.begin()) * plan.grid.last_phases +
@@ -254,10 +230,7 @@ template <class T>
 Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   auto plan = std::make_shared<PlanesSchedule<T>>();
-  if constexpr (std::same_as<T, float>)
-    plan->fns = simd_tables(ctx.isa).f32_conv;
-  else
-    plan->fns = simd_tables(ctx.isa).f64_conv;
+  plan->fns = conv_fns<T>(ctx.isa);
   plan->geometry = geometry;
   plan->k = geometry.channels * geometry.kernel_positions();
   plan->positions = geometry.out_positions();

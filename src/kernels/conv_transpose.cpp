@@ -7,16 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "kernels/conv_transpose_schedule.h"
 #include "kernels/kernel.h"
 #include "kernels/padded_planes.h"
-#include "kernels/simd.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -172,17 +169,9 @@ Status run_transpose(const Call& call) noexcept {
     weights = scratch;
     scratch += plan.geometry.group * plan.group_weights;
   }
-  const std::int64_t tasks = plan.tasks();
-  const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
-  const auto work_of = [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
-      TransposeTask<T>(plan, call, task).run(weights, scratch + slot * plan.slot_elements());
-  };
-  if (slots > 1)
-    parallel_for(slots, call.max_threads, work_of);
-  else
-    work_of(0);
-  return call.ok_or_stopped();
+  return share_tasks(call, plan.tasks(), plan.slots, [&](std::int64_t task, std::int64_t slot) {
+    TransposeTask<T>(plan, call, task).run(weights, scratch + slot * plan.slot_elements());
+  });
 }
 
 template <class T>
@@ -207,10 +196,7 @@ template <class T>
 Prepared prepare_transpose(const PrepareCtx& ctx, const ConvTransposeGeometry& geometry) {
   const Operand& x = ctx.inputs[0];
   auto plan = std::make_shared<TransposeSchedule<T>>();
-  if constexpr (std::same_as<T, float>)
-    plan->fns = simd_tables(ctx.isa).f32_conv;
-  else
-    plan->fns = simd_tables(ctx.isa).f64_conv;
+  plan->fns = conv_fns<T>(ctx.isa);
   plan->geometry = geometry;
   plan->grid = {.spatial = geometry.spatial, .in = geometry.in, .outer_phases = {AxisSizes{}}};
   std::copy_n(x.strides + 2, geometry.spatial, plan->grid.x_axis.begin());

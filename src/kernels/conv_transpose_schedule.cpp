@@ -14,20 +14,6 @@ constexpr std::int64_t kMaxOutPhases = 1024;
 constexpr std::int64_t kTransposeTasks = 8;     ///< that threads share, if there is enough work
 constexpr std::int64_t kFewestOutFilters = 12;  ///< of a task
 
-/// Calls f(index) for all indices below `sizes` in row-major order.
-template <class F>
-void for_each_position(int axes, const AxisSizes& sizes, F&& f) {
-  std::int64_t count = 1;
-  for (int axis = 0; axis < axes; ++axis) count *= sizes[static_cast<std::size_t>(axis)];
-  for (std::int64_t number = 0; number < count; ++number) {
-    AxisSizes index{};
-    std::int64_t rest = number;
-    for (auto axis = static_cast<std::size_t>(axes); axis-- > 0; rest /= sizes[axis])
-      index[axis] = rest % sizes[axis];
-    f(index);
-  }
-}
-
 /// The distance on the grid from a result of a phase to the element of x that it meets at a kernel
 /// position, or nullopt if it meets none.
 std::optional<std::int64_t> shift_of(const ConvTransposeGeometry& g, std::size_t axis,

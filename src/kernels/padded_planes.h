@@ -5,11 +5,16 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
+#include "base/cpu.h"
+#include "base/thread_pool.h"
 #include "kernels/conv_band.h"
+#include "kernels/simd.h"
 #include "opmath/conv_geometry.h"
+#include "tensor/call.h"
 
 namespace scanloom::kernels {
 
@@ -64,5 +69,45 @@ class PlaneFill {
   ConvFill<T> row_;
   std::int64_t skipped_ = 0;  ///< elements of a row of x before the band
 };
+
+/// The functions for elements of type T.
+template <class T>
+const ConvFns<T>& conv_fns(Isa isa) {
+  if constexpr (std::same_as<T, float>)
+    return simd_tables(isa).f32_conv;
+  else
+    return simd_tables(isa).f64_conv;
+}
+
+/// Calls f(index) for all indices below `sizes` in row-major order.
+template <class F>
+void for_each_position(int axes, const AxisSizes& sizes, F&& f) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < axes; ++axis) count *= sizes[static_cast<std::size_t>(axis)];
+  for (std::int64_t number = 0; number < count; ++number) {
+    AxisSizes index{};
+    std::int64_t rest = number;
+    for (auto axis = static_cast<std::size_t>(axes); axis-- > 0; rest /= sizes[axis])
+      index[axis] = rest % sizes[axis];
+    f(index);
+  }
+}
+
+/// Calls run(task, slot) for all tasks, in parallel if there are several slots. A slot has one task
+/// at a time. Ends early if the run is to stop.
+template <class F>
+tensor::Status share_tasks(const tensor::Call& call, std::int64_t tasks, std::int64_t slots,
+                           F&& run) {
+  if (call.max_threads <= 1) slots = 1;
+  const auto work_of = [&](std::int64_t slot) {
+    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
+      run(task, slot);
+  };
+  if (slots > 1)
+    parallel_for(slots, call.max_threads, work_of);
+  else
+    work_of(0);
+  return call.ok_or_stopped();
+}
 
 }  // namespace scanloom::kernels

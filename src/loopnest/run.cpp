@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <scanloom/nearest_name.h>
-
+#include "base/unknown_name.h"
 #include "loopnest/print.h"
 #include "loopnest/verify.h"
 
@@ -22,10 +21,7 @@ Expected<void> check_names(const std::vector<std::string>& names) {
     if (std::ranges::find(kNestPasses, name, &NestPass::name) != std::end(kNestPasses)) continue;
     std::vector<std::string> known;
     for (const NestPass& pass : kNestPasses) known.emplace_back(pass.name);
-    const std::string meant = nearest_name(name, known);
-    return fail(Code::invalid_argument, "unknown loop-nest pass '{}'{}", name,
-                meant.empty() ? meant : "; did you mean '" + meant + "'?")
-        .note(fmt::format("the passes are: {}", fmt::join(known, ", ")));
+    return unknown_name("loop-nest pass", "passes", name, known);
   }
   return {};
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <scanloom/nearest_name.h>
-
+#include "base/unknown_name.h"
 #include "ir/infer.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -26,10 +25,7 @@ Expected<void> check_names(const std::vector<std::string>& names) {
     if (find_pass(name) != nullptr) continue;
     std::vector<std::string> known;
     for (const PassDef& pass : kPasses) known.emplace_back(pass.name);
-    const std::string meant = nearest_name(name, known);
-    return fail(Code::invalid_argument, "unknown pass '{}'{}", name,
-                meant.empty() ? meant : "; did you mean '" + meant + "'?")
-        .note(fmt::format("the passes are: {}", fmt::join(known, ", ")));
+    return unknown_name("pass", "passes", name, known);
   }
   return {};
 }
