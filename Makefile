@@ -17,6 +17,7 @@ CHECK := python3 tools/dev
 help:
 	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
+	@echo 'make test-long  the tests alongside libraries that the others do without: JAX, Numba, Arrow'
 	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
@@ -24,6 +25,10 @@ help:
 	@echo 'make docs    the documents and the reference as a site, in build/site'
 	@echo 'make build   the library, the command line and the examples, in build/release'
 	@echo 'make python  the Python package, in build/venv'
+	@echo 'make wheel   wheels that need nothing but numpy, in build/wheels'
+	@echo 'make package  Debian packages and an archive, in build/portable/packages'
+	@echo 'make check-packages  tests wheels and packages in clean installations of Debian, as root'
+	@echo 'make sdist   the source distribution, in build/wheels'
 	@echo 'make setup   installs what the targets above need'
 	@echo 'make clean   removes build/'
 
@@ -49,7 +54,7 @@ library:
 	@tools/dev/setup.sh build
 	$(call announce,14)
 	cmake --preset release -DSCANLOOM_BUILD_TESTS=OFF
-	cmake --build --preset release --target scanloom scanloom_jit
+	cmake --build --preset release --target scanloom scanloom_jit scanloom_images
 
 # The library is taken from build/release, so that only the extension is compiled here.
 .PHONY: python
@@ -57,7 +62,35 @@ python: library
 	@tools/dev/setup.sh build python
 	$(VENV) -m pip install --quiet --no-deps --no-build-isolation \
 	    --config-settings=build-dir=build/python \
-	    --config-settings=cmake.define.SCANLOOM_LIBRARY_DIR=build/release .
+	    --config-settings=cmake.define.SCANLOOM_LIBRARY_DIR=build/release \
+	    --config-settings=cmake.define.SCANLOOM_PACKAGE_PARTS=library .
+
+# A build of its own, because it links everything statically (docs/releasing.md).
+.PHONY: portable
+portable:
+	@tools/dev/setup.sh build python packages
+	@tools/packages/fetch.sh re2 python
+	cmake --preset portable
+	cmake --build --preset portable
+
+.PHONY: wheel
+wheel: portable
+	tools/packages/wheels.sh build/portable
+
+.PHONY: package
+package: wheel
+	tools/packages/packages.sh build/portable
+
+# In clean installations of Debian 12 and 13; as root.
+.PHONY: check-packages
+check-packages:
+	@tools/dev/setup.sh packages
+	tools/packages/check_roots.sh build/portable
+
+.PHONY: sdist
+sdist:
+	@tools/dev/setup.sh python packages
+	$(VENV) -m build --sdist --no-isolation --outdir build/wheels .
 
 .PHONY: demo
 demo:
@@ -76,6 +109,13 @@ test:
 	ctest --preset release -j "$$(nproc)"
 	$(VENV) -m pytest -q -n "$$(nproc)" --dist worksteal -o cache_dir=build/pytest \
 	    python/tests tests/dev tests/cli tests/docs
+
+# Tests that are skipped without packages which `make test` does not install.
+.PHONY: test-long
+test-long:
+	@tools/dev/setup.sh build python test long
+	@$(MAKE) --no-print-directory python
+	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py
 
 .PHONY: bench
 bench:

@@ -76,9 +76,9 @@ def package_in(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
     _remove(made)
     shutil.copytree(pathlib.Path(installed.origin).parent, made)
     for library in built:
-        (made / library.name).unlink(missing_ok=True)
+        (made / "lib" / library.name).unlink(missing_ok=True)
         if library.exists():
-            shutil.copy(library, made)
+            shutil.copy(library, made / "lib")
     return made
 
 

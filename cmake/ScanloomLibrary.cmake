@@ -4,6 +4,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 include(ScanloomPkgConfig)
+if(SCANLOOM_BUILD_PYTHON)
+  set(CMAKE_INSTALL_LIBDIR lib)  # the package's folder is a prefix of its own
+endif()
 
 get_property(layers GLOBAL PROPERTY SCANLOOM_LAYERS)
 set(objects)
@@ -18,8 +21,9 @@ target_include_directories(scanloom PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DI
 target_compile_features(scanloom PUBLIC cxx_std_20)
 target_link_libraries(scanloom PRIVATE fmt::fmt hwy::hwy PkgConfig::re2 pugixml::pugixml Threads::Threads
                                        ${CMAKE_DL_LIBS})
-set_target_properties(scanloom PROPERTIES VERSION ${PROJECT_VERSION}
-                                          SOVERSION ${PROJECT_VERSION_MAJOR})
+# One file and not a chain of links, since wheels hold no links.
+set_target_properties(scanloom PROPERTIES SOVERSION ${PROJECT_VERSION_MAJOR})
+scanloom_hide(scanloom scanloom.map)
 
 add_library(scanloom_core STATIC EXCLUDE_FROM_ALL ${objects})
 target_include_directories(scanloom_core PUBLIC ${PROJECT_SOURCE_DIR}/src
@@ -28,7 +32,8 @@ target_link_libraries(scanloom_core PUBLIC fmt::fmt hwy::hwy PkgConfig::re2 pugi
                                            ${CMAKE_DL_LIBS})
 
 install(TARGETS scanloom EXPORT scanloom-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+        NAMELINK_COMPONENT development)
 install(DIRECTORY include/scanloom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT scanloom-targets NAMESPACE scanloom::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom COMPONENT development)

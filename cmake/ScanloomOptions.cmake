@@ -28,7 +28,7 @@ if(SCANLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 find_program(SCANLOOM_LLD ld.lld)
-if(SCANLOOM_LLD)
+if(SCANLOOM_LLD AND NOT CMAKE_CROSSCOMPILING)  # cross compilers look for it by another name
   add_link_options(-fuse-ld=lld)
 endif()
 

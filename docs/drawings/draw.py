@@ -155,8 +155,8 @@ def loop_life() -> Drawing:
         ("node of a Plan", "the kernels that it may use", "scanloom show --plan", "box"),
         ("instructions of a Binding", "strategy, slots, kernels", "scanloom show --plan --dim T=1000", "box"),
         ("loop nests", "statements over elements, fused", "scanloom show --nests", "hot"),
-        ("LLVM IR", "any number of steps, vectors of lanes", "", "hot"),
-        ("machine code", "states in registers where they fit", "scanloom explain", "hot"),
+        ("LLVM IR", "any number of steps, vectors of lanes", "scanloom show --llvm", "hot"),
+        ("machine code", "states in registers where they fit", "scanloom show --assembly", "hot"),
     ]
     verbs = ["front-end, or lower", "passes", "plan", "bind", "codegen", "jit", "LLVM"]
     d.text(285, 34, "what it is", "note")

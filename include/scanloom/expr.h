@@ -230,6 +230,29 @@ struct SignAndLog {
 SCANLOOM_API Expr lower_triangle(const Expr& x, std::int64_t diagonal = 0);
 SCANLOOM_API Expr upper_triangle(const Expr& x, std::int64_t diagonal = 0);
 
+// Discrete Fourier transforms along one axis, by fast transforms of every length up to 2^24, as
+// numpy.fft computes them. Integers are computed in f64, f16 and bf16 in f32. Results have the same
+// bits on every machine; docs/numbers.md gives their errors. Gradients of any order exist.
+
+/// Which transform is divided by what: the inverse by the length, the forward one by it, or both by
+/// its square root.
+enum class FourierNorm : std::uint8_t { backward, forward, ortho };
+struct FourierForm {
+  Expr length = {};  ///< a scalar integer; undefined: what the sizes of x say
+  int axis = -1;
+  FourierNorm norm = FourierNorm::backward;
+};
+/// The transform of real or complex numbers, and its inverse: c64 or c128. x is padded with zeros
+/// or cut to the length. Errors: no such axis; a length below 1 or above 2^24, at once if it is
+/// known, otherwise of the run.
+SCANLOOM_API Expr fft(const Expr& x, const FourierForm& form = {});
+SCANLOOM_API Expr ifft(const Expr& x, const FourierForm& form = {});
+/// The first length / 2 + 1 elements of the transform of real numbers, which determine the others.
+SCANLOOM_API Expr rfft(const Expr& x, const FourierForm& form = {});
+/// The real signal of which x is such a half; without a length of 2 (size - 1) elements. The
+/// imaginary part of the first element, and for an even length of the last one, is not read.
+SCANLOOM_API Expr irfft(const Expr& x, const FourierForm& form = {});
+
 // Shapes. A shape is a vector of integers; sizes may be computed.
 
 /// The sizes of all axes, i64.

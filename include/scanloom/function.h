@@ -90,6 +90,11 @@ class SCANLOOM_API Function {
   [[nodiscard]] std::string explain() const;
   /// The module of that version after passes, as text.
   [[nodiscard]] std::string ir() const;
+  /// Same as Session::report, for the version of the last call. Calls nothing.
+  [[nodiscard]] Expected<std::string> report(const ReportOptions& options = {}) const;
+  /// Same, for these values: computes the outputs to time them, but sets no shared variable.
+  [[nodiscard]] Expected<std::string> report(std::span<const View> values,
+                                             const ReportOptions& options = {}) const;
 
  private:
   struct Impl;

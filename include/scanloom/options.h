@@ -106,6 +106,8 @@ struct NodeTime {
   std::int64_t calls = 0;
   double seconds = 0;
   int depth = 0;  ///< nesting of loops and branches
+  /// The nodes that it computes, by their numbers in Session::report.
+  std::vector<std::uint32_t> nodes = {};
 };
 
 struct RunReport {

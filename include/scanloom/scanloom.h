@@ -87,7 +87,7 @@ enum {
 
 /// Kinds of values. New ones may be added: check the kind before reading a value as a tensor.
 typedef int32_t scanloom_kind;
-enum { SCANLOOM_TENSOR = 0, SCANLOOM_SEQUENCE = 1, SCANLOOM_OPTIONAL = 2 };
+enum { SCANLOOM_TENSOR = 0, SCANLOOM_SEQUENCE = 1, SCANLOOM_OPTIONAL = 2, SCANLOOM_MAP = 3 };
 
 /// How a session executes. SCANLOOM_AUTOMATIC is right for everyone; the others are for testing and
 /// debugging.
@@ -145,12 +145,19 @@ SCANLOOM_API scanloom_code scanloom_value_strings(const char* const* texts, cons
 SCANLOOM_API scanloom_code scanloom_value_sequence(const scanloom_value* const* items, size_t count,
                                                    scanloom_dtype dtype, scanloom_value** value,
                                                    scanloom_error** error);
+/// Creates a map from each key to the value at the same position. `keys` is a tensor of int64 or
+/// strings, `values` a tensor, both with one axis of the same size. It shares their memory; both
+/// may be freed. Errors: invalid_argument, out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_map(const scanloom_value* keys,
+                                              const scanloom_value* values, scanloom_value** value,
+                                              scanloom_error** error);
 /// Creates an empty optional. An input that is an optional also accepts the bare value that it
 /// would hold. Errors: invalid_argument, out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_none(scanloom_dtype dtype, scanloom_value** value,
                                                scanloom_error** error);
 SCANLOOM_API scanloom_kind scanloom_value_kind(const scanloom_value* value);
-/// The number of items of a sequence; 1 or 0 for an optional, 0 for a tensor.
+/// The number of items of a sequence; 1 or 0 for an optional, 0 for a tensor, 2 for a map: the
+/// tensor of its keys and that of its values.
 SCANLOOM_API size_t scanloom_value_item_count(const scanloom_value* value);
 /// Returns an item as a separate value over the same memory; free it too. Errors: invalid_argument
 /// (the index is out of range), out_of_memory.
@@ -162,8 +169,8 @@ SCANLOOM_API scanloom_code scanloom_value_item(const scanloom_value* value, size
 SCANLOOM_API const char* scanloom_value_string(const scanloom_value* value, int64_t index,
                                                size_t* length);
 // Tensors. For other kinds of values, rank, elements and bytes are 0 and data is NULL.
-/// The element type; for sequences and optionals, of the tensors in them. 0 if ONNX has no number
-/// for it.
+/// The element type; for sequences and optionals, of the tensors in them; for maps, of the values.
+/// 0 if ONNX has no number for it.
 SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);
 SCANLOOM_API size_t scanloom_value_rank(const scanloom_value* value);
 /// The sizes; not NULL even for rank 0.
@@ -332,6 +339,18 @@ SCANLOOM_API scanloom_code scanloom_session_run(const scanloom_session* session,
                                                 size_t input_count, const char* const* output_names,
                                                 scanloom_value** outputs, size_t output_count,
                                                 scanloom_error** error);
+
+/// Writes a page of HTML that shows the model, or its data as JSON if `as_data` is not 0
+/// (docs/report.md). `inputs` NULL with `input_count` 0: nothing runs; otherwise the model runs
+/// with the inputs, which are given as for scanloom_session_run. The caller frees the text with
+/// scanloom_text_free. Errors: those of scanloom_session_run; unsupported (the page, in a library
+/// that was built without it).
+SCANLOOM_API scanloom_code scanloom_session_report(const scanloom_session* session,
+                                                   const scanloom_run_options* options,
+                                                   const char* const* input_names,
+                                                   const scanloom_value* const* inputs,
+                                                   size_t input_count, int as_data, char** text,
+                                                   scanloom_error** error);
 
 /* ---- Streams ------------------------------------------------------------------------------ */
 

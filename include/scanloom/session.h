@@ -1,6 +1,7 @@
 // Session: a model loaded and ready to run. Stream: its state, carried from run to run.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include <scanloom/expected.h>
 #include <scanloom/options.h>
+#include <scanloom/report.h>
 #include <scanloom/value.h>
 
 namespace scanloom {
@@ -61,7 +63,11 @@ class SCANLOOM_API Results {
     return value->try_as<T>();
   }
   /// Throws Failure (not_found) if there is no such result.
-  [[nodiscard]] const Value& at(std::string_view name) const;
+  [[nodiscard]] const Value& at(std::string_view name) const {
+    // Thrown here and not in the library, which may have a C++ runtime of its own.
+    if (const Value* value = find(name)) return *value;
+    throw Failure(unknown(name));
+  }
   /// Moves the values out, in order; each keeps its name(). Leaves no results.
   [[nodiscard]] std::vector<Value> release() noexcept { return std::exchange(values_, {}); }
 
@@ -141,9 +147,35 @@ class SCANLOOM_API Session {
   /// has none. For people: compiles nothing that binding does not. Errors: invalid_argument (feeds
   /// as in `run`). Thread safe.
   [[nodiscard]] Expected<std::string> nests(std::span<const Feed> feeds) const;
+  /// The LLVM IR of every loop that is compiled for the sizes of the feeds, or would be after more
+  /// steps, for the instruction set that runs use: as machine code is generated from it, or before
+  /// LLVM's own passes (`optimized` false). Each loop follows a comment with its strategy; one such
+  /// line says why another loop has no code. For people: the text differs by machine and version.
+  /// Generates the code again, which takes as long as compiling it. Errors: invalid_argument (feeds
+  /// as in `run`). Thread safe.
+  [[nodiscard]] Expected<std::string> llvm(std::span<const Feed> feeds,
+                                           bool optimized = true) const;
+  /// The machine code of these loops, as the assembler of LLVM or GNU reads it; otherwise like
+  /// `llvm`.
+  [[nodiscard]] Expected<std::string> assembly(std::span<const Feed> feeds) const;
   /// The operators of the model after passes and how often each occurs, such as "loop", "branch",
   /// "conv".
   [[nodiscard]] std::vector<std::pair<std::string, int>> operators() const;
+
+  /// Returns a page of HTML, or its data, that shows the model: its graph, each loop with its
+  /// strategy and what would help, the memory of a run, the states of a stream, and programs to
+  /// copy. Runs nothing: sizes, strategies and memory are those of the last run or, before the
+  /// first, of a model that fixes the sizes of its inputs. Thread safe. Errors: unsupported (the
+  /// page, in a library that was built without it), out_of_memory.
+  [[nodiscard]] Expected<std::string> report(const ReportOptions& options = {}) const;
+  /// Also runs the model with the feeds and shows where the time goes. Errors: also those of `run`,
+  /// and invalid_argument (options.runs outside [0, 1000]).
+  [[nodiscard]] Expected<std::string> report(std::span<const Feed> feeds,
+                                             const ReportOptions& options = {}) const;
+  [[nodiscard]] Expected<std::string> report(std::initializer_list<Feed> feeds,
+                                             const ReportOptions& options = {}) const {
+    return report(std::span(feeds.begin(), feeds.size()), options);
+  }
 
  private:
   friend class Function;

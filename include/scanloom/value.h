@@ -1,4 +1,4 @@
-// View and Value: the inputs and results of a run: tensors, sequences, optionals.
+// View and Value: the inputs and results of a run: tensors, sequences, optionals, maps.
 #pragma once
 
 #include <concepts>
@@ -21,13 +21,14 @@ namespace scanloom {
 template <class T>
 concept Element = std::same_as<T, StringRef> || dtype_of<T> != DType::string;
 
-enum class ValueKind : std::uint8_t { tensor, sequence, optional };
+enum class ValueKind : std::uint8_t { tensor, sequence, optional, map };
 
 /// The caller's memory, read during the run and never written. `strides` are in elements; empty
 /// means row-major. `owner`, if set, keeps the memory alive as long as the library refers to it.
 /// Elements of strings are StringRefs. Sequences have `items` and no data of their own; optionals
-/// have one item or none. An input that is an optional also accepts the bare value that it would
-/// hold.
+/// have one item or none. Maps have two items: the tensor of their keys, int64 or strings, and the
+/// tensor of their values, each with one axis. An input that is an optional also accepts the bare
+/// value that it would hold.
 struct View {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape = {};
@@ -53,24 +54,29 @@ template <Element T>
                                         std::vector<std::int64_t> shape);
 /// A sequence of these items; `dtype` is the element type if there are none.
 [[nodiscard]] SCANLOOM_API View sequence(std::vector<View> items, DType dtype = DType::f32);
+/// A map from each key to the value at the same position. `keys` has one axis and is int64 or
+/// string; `values` has as many elements. The run checks both, and that no key occurs twice.
+[[nodiscard]] SCANLOOM_API View map(View keys, View values);
 /// An empty optional.
 [[nodiscard]] SCANLOOM_API View none(DType dtype = DType::f32);
 
-/// A result: a tensor of row-major elements, a sequence, or an optional. Copies share the elements.
+/// A result: a tensor of row-major elements, a sequence, an optional, or a map. Copies share the
+/// elements.
 class SCANLOOM_API Value {
  public:
   Value() = default;
   Value(DType dtype, std::vector<std::int64_t> shape, std::shared_ptr<const void> data);
-  /// A sequence of items, or an optional of one item or none.
+  /// A sequence of items, an optional of one item or none, or a map of keys and values.
   Value(ValueKind kind, DType dtype, std::vector<Value> items);
 
   /// The name of the output; empty for values without a name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] ValueKind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is_tensor() const noexcept { return kind_ == ValueKind::tensor; }
-  /// The element type of the tensors, at any depth.
+  /// The element type of the tensors, at any depth; of maps, that of their values.
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  /// The items of a sequence, in order; for an optional, the one it holds, or none.
+  /// The items of a sequence, in order; for an optional, the one it holds, or none; for a map, the
+  /// tensor of its keys and that of its values.
   [[nodiscard]] std::span<const Value> items() const noexcept;
 
   // Tensors only.
@@ -95,7 +101,9 @@ class SCANLOOM_API Value {
   /// invalid_argument (another value).
   [[nodiscard]] Expected<std::vector<std::string_view>> try_strings() const;
   /// The same. Throws Failure if try_strings() fails.
-  [[nodiscard]] std::vector<std::string_view> strings() const;
+  [[nodiscard]] std::vector<std::string_view> strings() const {
+    return try_strings().value_or_throw();
+  }
   /// A view that shares the memory, to feed the value again.
   [[nodiscard]] View view() const;
 

@@ -70,10 +70,12 @@ from ._ort.stream import Stream
 from ._ort.values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
-    from . import capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
+    from . import backend, capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
     from ._theano.config import config
     from ._convert import convert as convert
+    from ._environment import environment as environment, print_environment as print_environment
     from ._from_onnx import from_onnx
+    from ._report import Report as Report
     from ._theano.function import In, Out, function
     from ._theano.graph import clone
     from ._theano.compiled import load
@@ -94,6 +96,7 @@ _former_modules.register()
 # access, so that programs that only run models do not load them.
 _LAZY = {
     **dict.fromkeys(["In", "Out", "function"], "_theano.function"),
+    **dict.fromkeys(["environment", "print_environment"], "_environment"),
     **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_theano.views"),
     **dict.fromkeys(["SharedVariable", "shared"], "_theano.shared"),
     **dict.fromkeys(["grad", "Rop", "Lop"], "gradient"),
@@ -106,6 +109,7 @@ _LAZY = {
     "config": "_theano.config",
     "convert": "_convert",
     "NoTestValue": "_theano.test_values",
+    "Report": "_report",
     "dot": "tensor",
     "from_onnx": "_from_onnx",
     "load": "_theano.compiled",
@@ -114,10 +118,13 @@ _LAZY = {
 _MODULES = (
     "capi", "compile", "gradient", "ifelse", "printing", "sandbox", "scan_module", "tensor", "updates",
 )  # fmt: skip
+# Modules that import packages which Scanloom does not need. They are not in dir(), so that tools that
+# look at every name do not import them.
+_WITH_DEPENDENCIES = ("backend",)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _MODULES or name in _WITH_DEPENDENCIES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
         from ._missing import PACKAGE, refuse  # only errors need it
@@ -173,6 +180,7 @@ __all__ = [
     "create_and_register_allocator",
     "disable_telemetry_events",
     "enable_telemetry_events",
+    "environment",
     "get_all_providers",
     "get_available_providers",
     "get_build_info",
@@ -181,6 +189,7 @@ __all__ = [
     "get_version_string",
     "has_collective_ops",
     "preload_dlls",
+    "print_environment",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
     "set_global_thread_pool_sizes",

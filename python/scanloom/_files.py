@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
 from typing import Union
 
@@ -13,20 +14,38 @@ from ._errors import FileNotWritten, FolderNotFound
 
 def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) -> None:
     """Writes a temporary file next to the target and renames it, so that readers never see a
-    partial file."""
+    partial file. Links are followed, permissions kept, and pipes and devices written into.
+
+    Raises FileNotWritten, FolderNotFound.
+    """
     data = content.encode("utf-8") if isinstance(content, str) else content
     place = os.fspath(path)
+    try:
+        _write(os.path.realpath(place), data)
+    except OSError as error:
+        raise _not_written(place, error) from None
+
+
+def _write(place: str, data: bytes) -> None:
+    try:
+        old = os.stat(place)
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(place, "wb") as file:  # a pipe or a device; a folder is an error
+            file.write(data)
+        return
     temporary = f"{place}.{os.getpid()}.{threading.get_ident()}.part"
     try:
         with open(temporary, "wb") as file:
             file.write(data)
+        if old is not None:
+            os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, place)
-    except BaseException as error:
+    except BaseException:
         with contextlib.suppress(OSError):
             os.remove(temporary)
-        if not isinstance(error, OSError):
-            raise
-        raise _not_written(place, error) from None
+        raise
 
 
 def writable(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:

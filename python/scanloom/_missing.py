@@ -18,7 +18,7 @@ _POOLS = "write T.signal.pool.pool_2d"
 TENSOR = {
     **dict.fromkeys(
         ["gamma", "gammaln", "psi", "tri_gamma", "chi2sf", "j0", "j1", "jv", "i0", "i1", "iv",
-         "erfinv", "erfcinv", "erfcx", "fft"],
+         "erfinv", "erfcinv", "erfcx"],
         _SPECIAL,
     ),
     **dict.fromkeys(["tensor6", "tensor7"], _WIDE),
@@ -72,6 +72,8 @@ TENSOR = {
     "shared": "it is scanloom.shared",
     "function": "it is scanloom.function",
     "scan": "it is scanloom.scan",
+    "until": "it is scanloom.scan_module.until",
+    "gradient": "it is scanloom.gradient",
     "opt": "there are no optimizers to choose: every function runs all passes",
     "raw_random": "use T.shared_randomstreams.RandomStreams",
     "random": "write T.shared_randomstreams.RandomStreams(seed).uniform(size)",

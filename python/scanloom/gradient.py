@@ -336,7 +336,7 @@ def _check_cost(cost: Any) -> None:
     made = _variable(cost, "the cost")
     if made.ndim != 0:
         raise InvalidType(
-            f"the cost {made} has {made.ndim} axes, but must be a scalar: sum it"
+            f"the cost, {made}, has {made.ndim} axes, but must be a scalar: sum it"
         )
 
 

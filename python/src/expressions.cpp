@@ -182,6 +182,21 @@ void bind_matrices(nb::module_& module) {
   });
 }
 
+void bind_fourier(nb::module_& module) {
+  module.def(
+      "fourier",
+      [](const Expr& x, std::string_view kind, const std::optional<Expr>& length, int axis,
+         std::string_view norm) {
+        FourierForm form{.length = length.value_or(Expr()), .axis = axis};
+        if (norm == "forward") form.norm = FourierNorm::forward;
+        if (norm == "ortho") form.norm = FourierNorm::ortho;
+        if (kind == "fft") return checked(fft(x, form));
+        if (kind == "ifft") return checked(ifft(x, form));
+        return checked(kind == "rfft" ? rfft(x, form) : irfft(x, form));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+}
+
 void bind_rewriting(nb::module_& module) {
   module.def("if_else",
              [](const Expr& condition, const std::vector<Expr>& a, const std::vector<Expr>& b) {
@@ -262,6 +277,7 @@ void bind_expressions(nb::module_& module) {
     });
   bind_indexing(module);
   bind_matrices(module);
+  bind_fourier(module);
   bind_rewriting(module);
 }
 

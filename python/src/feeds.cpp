@@ -121,6 +121,8 @@ void ArrayView::read(nb::handle value, const std::string& name, std::string_view
   }
   if (const std::string_view item = inside(type, "seq("); !item.empty())
     return read_items(value, name, item);
+  if (const std::string_view map = inside(type, "map("); !map.empty())
+    return read_map(value, name, map);
   if (type == "tensor(string)") return read_texts(value, name);
   if (read_buffer(value)) return;
   const std::string_view wanted = inside(type, "tensor(");
@@ -141,6 +143,21 @@ void ArrayView::read_items(nb::handle value, const std::string& name, std::strin
     const std::string item_name = name + "[" + std::to_string(items_.size()) + "]";
     view_.items.push_back(items_.emplace_back(item, item_name, type).view());
   }
+}
+
+/// `type` is that of keys and values: "string,tensor(float)".
+void ArrayView::read_map(nb::handle value, const std::string& name, std::string_view type) {
+  if (!nb::isinstance<nb::dict>(value))
+    raise(Error(Code::invalid_argument, "feed '" + name + "' is a " + written(value.type()) +
+                                            ", but must be a dict for a map"));
+  const auto all = nb::borrow<nb::dict>(value);
+  const std::size_t comma = type.find(',');
+  const std::string keys = "tensor(" + std::string(type.substr(0, comma)) + ")";
+  const auto read_list = [&](const nb::list& list, const char* what, std::string_view of) {
+    return items_.emplace_back(list, std::string(what) + " of " + name, of).view();
+  };
+  const View keys_view = read_list(all.keys(), "keys", keys);
+  view_ = map(keys_view, read_list(all.values(), "values", type.substr(comma + 1)));
 }
 
 void ArrayView::read_texts(nb::handle value, const std::string& name) {

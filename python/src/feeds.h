@@ -17,8 +17,9 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// A view of one Python value: an array, strings, a list for a sequence, or None for an empty
-/// optional. It keeps the value alive. Requires the GIL for construction and destruction.
+/// A view of one Python value: an array, strings, a list for a sequence, a dict for a map, or None
+/// for an empty optional. It keeps the value alive. Requires the GIL for construction and
+/// destruction.
 class ArrayView {
  public:
   /// `info` describes the input; nullptr if the model has no input of that name. Raises
@@ -35,6 +36,7 @@ class ArrayView {
  private:
   void read(nb::handle value, const std::string& name, std::string_view type);
   void read_items(nb::handle value, const std::string& name, std::string_view type);
+  void read_map(nb::handle value, const std::string& name, std::string_view type);
   void read_texts(nb::handle value, const std::string& name);
   bool read_buffer(nb::handle value);
 

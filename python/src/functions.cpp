@@ -45,10 +45,9 @@ Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outpu
   return *std::move(made);
 }
 
-/// Returns the outputs and, if `profile`, (node, kernel, calls, seconds, depth) per executed node.
-nb::tuple call(nb::handle self, const nb::list& values, const RunSettings& settings, bool profile) {
-  const auto& function = nb::cast<const Function&>(self);
-  std::list<ArrayView> arrays;
+/// Returns views of the values of a call; `arrays` keeps them alive.
+std::vector<View> views_of(const Function& function, const nb::list& values,
+                           std::list<ArrayView>& arrays) {
   std::vector<View> views;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool known = i < function.inputs().size();
@@ -56,6 +55,14 @@ nb::tuple call(nb::handle self, const nb::list& values, const RunSettings& setti
     views.push_back(
         arrays.emplace_back(values[i], name, known ? &function.inputs()[i] : nullptr).view());
   }
+  return views;
+}
+
+/// Returns the outputs and, if `profile`, (node, kernel, calls, seconds, depth) per executed node.
+nb::tuple call(nb::handle self, const nb::list& values, const RunSettings& settings, bool profile) {
+  const auto& function = nb::cast<const Function&>(self);
+  std::list<ArrayView> arrays;
+  const std::vector<View> views = views_of(function, values, arrays);
   RunReport report;
   const auto compute = [&](const RunOptions& given) -> Expected<Results> {
     RunOptions options = given;
@@ -77,6 +84,18 @@ nb::tuple call(nb::handle self, const nb::list& values, const RunSettings& setti
     rows.append(
         nb::make_tuple(text(row.node), text(row.kernel), row.calls, row.seconds, row.depth));
   return nb::make_tuple(computed, rows);
+}
+
+/// `values`: a list, or None to call nothing. Returns the data of the report.
+nb::object report_of(const Function& function, const nb::object& values,
+                     const RunSettings& settings, std::string title, int runs) {
+  if (values.is_none())
+    return report_unlocked(settings, std::move(title), runs,
+                           [&](const ReportOptions& options) { return function.report(options); });
+  std::list<ArrayView> arrays;
+  const std::vector<View> views = views_of(function, nb::cast<nb::list>(values), arrays);
+  const auto make = [&](const ReportOptions& options) { return function.report(views, options); };
+  return report_unlocked(settings, std::move(title), runs, make, raise_of_expression);
 }
 
 /// Returns (name, numpy dtype, rank) per input.
@@ -213,6 +232,7 @@ void bind_functions(nb::module_& module) {
              return explained(self, nb::cast<const Function&>(self).explain());
            })
       .def("ir", [](const Function& function) { return text(function.ir()); })
+      .def("report", &report_of, nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
       .def("save", &save)
       .def("to_onnx",
            [](const Function& function, const nb::bytes& path, bool external_data) {

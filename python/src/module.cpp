@@ -14,6 +14,7 @@
 #include <scanloom/session.h>
 
 #include "dlpack.h"
+#include "environment.h"
 #include "errors.h"
 #include "expressions.h"
 #include "feeds.h"
@@ -147,6 +148,25 @@ nb::tuple run_profiled(nb::handle self, const nb::dict& arrays,
   return nb::make_tuple(to_arrays(self, std::move(results), settings), rows);
 }
 
+/// `feeds`: a dictionary, or None to run nothing. Returns the data of the report.
+nb::object report_of(const Session& session, const nb::object& feeds, const RunSettings& settings,
+                     std::string title, int runs) {
+  if (feeds.is_none())
+    return report_unlocked(settings, std::move(title), runs,
+                           [&](const ReportOptions& options) { return session.report(options); });
+  const Feeds fed(nb::cast<nb::dict>(feeds), session.inputs());
+  return report_unlocked(settings, std::move(title), runs, [&](const ReportOptions& options) {
+    return session.report(fed.feeds(), options);
+  });
+}
+
+nb::object page_of(const std::string& data) {
+  return text(value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return report_page(data);
+  }()));
+}
+
 nb::object plan_for(const Session& session, const nb::dict& arrays) {
   const Feeds feeds(arrays, session.inputs());
   return text(value_or_raise([&] {
@@ -160,6 +180,22 @@ nb::object nests_for(const Session& session, const nb::dict& arrays) {
   return text(value_or_raise([&] {
     const nb::gil_scoped_release unlocked;
     return session.nests(feeds.feeds());
+  }()));
+}
+
+nb::object llvm_for(const Session& session, const nb::dict& arrays, bool optimized) {
+  const Feeds feeds(arrays, session.inputs());
+  return text(value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return session.llvm(feeds.feeds(), optimized);
+  }()));
+}
+
+nb::object assembly_for(const Session& session, const nb::dict& arrays) {
+  const Feeds feeds(arrays, session.inputs());
+  return text(value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return session.assembly(feeds.feeds());
   }()));
 }
 
@@ -205,8 +241,15 @@ nb::object get_state(BoundStream& bound, const std::string& state, const RunSett
   return converter.to_object(std::move(value));
 }
 
+/// Returns the type of a map's keys and values in ONNX's notation.
+std::string map_type(const Value& map) {
+  return "map(" + std::string(dtype_onnx_name(map.items()[0].dtype())) + ",tensor(" +
+         std::string(dtype_onnx_name(map.dtype())) + "))";
+}
+
 /// Returns the type as far as the value shows it, for example "seq(tensor(float))".
 std::string type_of(const Value& value) {
+  if (value.kind() == ValueKind::map) return map_type(value);
   const std::string held = value.items().empty()
                                ? "tensor(" + std::string(dtype_onnx_name(value.dtype())) + ")"
                                : type_of(value.items()[0]);
@@ -215,6 +258,7 @@ std::string type_of(const Value& value) {
       return "seq(" + held + ")";
     case ValueKind::optional:
       return "optional(" + held + ")";
+    case ValueKind::map:
     case ValueKind::tensor:
       break;
   }
@@ -342,6 +386,9 @@ void bind_session(nb::module_& module) {
       .def("plan", [](const Session& session) { return text(session.plan()); })
       .def("plan_for", &plan_for)
       .def("nests", &nests_for)
+      .def("llvm", &llvm_for)
+      .def("assembly", &assembly_for)
+      .def("report", &report_of, nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
       .def("operators", &Session::operators);
   nb::class_<BoundStream>(module, "Stream", nb::dynamic_attr())
       .def("push", &push)
@@ -377,6 +424,7 @@ NB_MODULE(_native, module) {
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());
   bind_session(module);
+  bind_environment(module);
   bind_expressions(module);
   bind_functions(module);
   bind_gradients(module);
@@ -386,6 +434,7 @@ NB_MODULE(_native, module) {
   module.def("check_bytes", &check_model_bytes);
   module.def("from_dlpack", &from_dlpack);
   module.def("to_dlpack", &to_dlpack);
+  module.def("report_page", &page_of);
   module.def("version", &version);
 }
 

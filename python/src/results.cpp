@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -46,11 +47,28 @@ bool is_plain(DType dtype) {
          dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
 }
 
-/// Adds the memory of the value to `bytes`, unless it is in `seen`: items may share theirs.
+/// The memory that was counted. Items share theirs with few others, or with those just before them:
+/// maps of one node have the same keys, and values that are rows of one tensor.
+class Counted {
+ public:
+  /// Returns whether this is the first time.
+  bool insert(const void* memory) {
+    if (std::ranges::find(latest_, memory) != latest_.end()) return false;
+    latest_[next_++ % latest_.size()] = memory;
+    return all_.insert(memory).second;
+  }
+
+ private:
+  std::array<const void*, 2> latest_ = {};
+  std::size_t next_ = 0;
+  std::set<const void*> all_;
+};
+
+/// Adds the memory of the value to `bytes`, unless it was counted.
 // Recurses over the type of the output, which is at most eight levels deep.
-void add_bytes(const Value& value, std::set<const void*>& seen, std::int64_t& bytes) {
+void add_bytes(const Value& value, Counted& seen, std::int64_t& bytes) {
   for (const Value& item : value.items()) add_bytes(item, seen, bytes);
-  if (value.bytes() == 0 || !seen.insert(value.owner().get()).second) return;
+  if (value.bytes() == 0 || !seen.insert(value.owner().get())) return;
   bytes += static_cast<std::int64_t>(value.bytes());
   if (value.dtype() != DType::string) return;
   for (const StringRef& text : value.as<StringRef>()) bytes += text.size;
@@ -70,7 +88,7 @@ std::int64_t bytes_of(std::span<const Value> values) {
         bytes += static_cast<std::int64_t>(values[i].bytes());
     return bytes;
   }
-  std::set<const void*> seen;
+  Counted seen;
   for (const Value& value : values) add_bytes(value, seen, bytes);
   return bytes;
 }
@@ -84,20 +102,20 @@ constexpr std::size_t kReferences = 2 * sizeof(void*);
 /// than a short run.
 constexpr std::int64_t kUnmeasured = std::int64_t{64} << 20;
 
+std::size_t characters_of(std::string_view utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
+}
+
 /// Returns the bytes of a str, rounded up as its allocator does. All its characters are as wide as
 /// the widest.
 std::size_t bytes_of_text(std::string_view utf8) {
   unsigned char widest = 0;
-  std::size_t characters = 0;
-  for (const char byte : utf8) {
-    const auto code = static_cast<unsigned char>(byte);
-    widest = std::max(widest, code);
-    characters += (code & 0xc0) != 0x80 ? 1 : 0;
-  }
+  for (const char byte : utf8) widest = std::max(widest, static_cast<unsigned char>(byte));
   // Python shares the strings of one character.
   if (widest < 0x80) return utf8.size() < 2 ? 0 : kObjectBytes + utf8.size();
   const std::size_t width = widest >= 0xf0 ? 4 : widest >= 0xc4 ? 2 : 1;
-  return kObjectBytes + 32 + characters * width;
+  return kObjectBytes + 32 + characters_of(utf8) * width;
 }
 
 }  // namespace
@@ -150,14 +168,53 @@ nb::list Converter::to_list(Value value) {
   return objects;
 }
 
+/// Returns an element as a Python number or string.
+nb::object Converter::to_number(const Value& tensor, std::int64_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  switch (tensor.dtype()) {
+    case DType::string:
+      return to_text(tensor.as<StringRef>()[at].view());
+    case DType::f32:
+      return nb::float_(tensor.as<float>()[at]);
+    case DType::f64:
+      return nb::float_(tensor.as<double>()[at]);
+    case DType::i64:
+      return nb::int_(tensor.as<std::int64_t>()[at]);
+    default:
+      break;
+  }
+  // Other types have no Python number of their own: an item of an array.
+  return to_array(tensor).attr("item")(index);
+}
+
+nb::dict Converter::to_dict(const Value& map) {
+  const Value &keys = map.items()[0], &values = map.items()[1];
+  if (keys.data() != keys_at_) {
+    keys_ = nb::list();
+    charge(kReferences * static_cast<std::size_t>(keys.elements()));
+    for (std::int64_t i = 0; i < keys.elements(); ++i) keys_.append(to_number(keys, i));
+    keys_at_ = keys.data();
+  }
+  charge(kObjectBytes + 3 * kReferences * static_cast<std::size_t>(values.elements()));
+  nb::dict made;
+  for (std::int64_t i = 0; i < values.elements(); ++i)
+    if (PyDict_SetItem(made.ptr(), PyList_GET_ITEM(keys_.ptr(), static_cast<Py_ssize_t>(i)),
+                       to_number(values, i).ptr()) != 0)
+      nb::raise_python_error();
+  return made;
+}
+
 nb::object Converter::make_text(std::string_view bytes) {
   const std::size_t likely = bytes_of_text(bytes);
   charge(likely);
   nb::object made = text(bytes);
-  // Bytes that are not UTF-8 are written as four characters.
-  const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(made.ptr()));
-  const std::size_t least = length * static_cast<std::size_t>(PyUnicode_KIND(made.ptr()));
-  if (bytes.size() > 1 && least > likely) charge(least - likely);
+  // Bytes that are not UTF-8 are written as four characters. The stable interface of Python tells
+  // no character's width, but the size of the object.
+  const auto length = static_cast<std::size_t>(PyUnicode_GetLength(made.ptr()));
+  if (bytes.size() > 1 && length > characters_of(bytes)) {
+    const auto size = nb::cast<std::size_t>(made.attr("__sizeof__")());
+    if (size > likely) charge(size - likely);
+  }
   return made;
 }
 
@@ -176,9 +233,10 @@ nb::object Converter::to_texts(const Value& value) {
   charge(kReferences * elements.size());
   const nb::object texts = nb::steal(PyList_New(static_cast<Py_ssize_t>(elements.size())));
   if (!texts.is_valid()) nb::raise_python_error();
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    PyList_SET_ITEM(texts.ptr(), static_cast<Py_ssize_t>(i),
-                    to_text(elements[i].view()).release().ptr());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    nb::object element = to_text(elements[i].view());
+    PyList_SetItem(texts.ptr(), static_cast<Py_ssize_t>(i), element.release().ptr());
+  }
   nb::list shape;
   for (const std::int64_t size : value.shape()) shape.append(size);
   return nb::module_::import_("scanloom._arrays").attr("objects")(texts, shape);
@@ -206,6 +264,8 @@ nb::object Converter::to_object(Value value) {
       return to_array(std::move(value));
     case ValueKind::sequence:
       return to_list(std::move(value));
+    case ValueKind::map:
+      return to_dict(value);
     case ValueKind::optional:
       break;
   }

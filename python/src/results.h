@@ -1,6 +1,6 @@
-// Results as Python objects: numpy arrays (of str for strings), lists for sequences, None for empty
-// optionals. An array takes over the memory of its result; it is copied only if the library, a
-// stream or another result still reads it.
+// Results as Python objects: numpy arrays (of str for strings), lists for sequences, dicts for
+// maps, None for empty optionals. An array takes over the memory of its result; it is copied only
+// if the library, a stream or another result still reads it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -38,6 +38,8 @@ class Converter {
   void charge(std::size_t bytes);
   std::shared_ptr<const void> own_memory(Value& value);
   nb::list to_list(Value value);
+  nb::dict to_dict(const Value& map);
+  nb::object to_number(const Value& tensor, std::int64_t index);
   nb::object make_text(std::string_view bytes);
   nb::object to_text(std::string_view bytes);
   nb::object to_texts(const Value& value);
@@ -49,6 +51,9 @@ class Converter {
   bool is_measured_;  ///< whether the limit was measured or given
   /// Long strings by address and size of their bytes, which identify them.
   std::map<std::pair<const char*, std::size_t>, nb::object> texts_;
+  /// The keys of the last map, which many maps in a row share, by the address of their memory.
+  const void* keys_at_ = nullptr;
+  nb::list keys_;
 };
 
 /// Stores what the conversion took in `owner`, a session, stream or function, for explained(),

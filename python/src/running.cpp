@@ -64,4 +64,20 @@ Results run_unlocked(const RunSettings& settings,
   return **std::move(results);
 }
 
+nb::object report_unlocked(const RunSettings& settings, std::string title, int runs,
+                           const std::function<Expected<std::string>(const ReportOptions&)>& make,
+                           void (*raise_error)(const Error&)) {
+  ReportOptions options{.form = ReportForm::data, .title = std::move(title), .runs = runs};
+  std::string data;
+  const auto run = [&](const RunOptions& given) -> Expected<Results> {
+    options.run = given;
+    Expected<std::string> made = make(options);
+    if (!made) return std::move(made).error();
+    data = *std::move(made);
+    return Results();
+  };
+  run_unlocked(settings, run, raise_error);
+  return text(data);
+}
+
 }  // namespace scanloom::python

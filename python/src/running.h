@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <functional>
+#include <string>
 
 #include <scanloom/session.h>
 
@@ -29,5 +30,10 @@ struct RunSettings {
 Results run_unlocked(const RunSettings& settings,
                      const std::function<Expected<Results>(const RunOptions&)>& run,
                      void (*raise_error)(const Error&) = raise);
+
+/// Returns the data of a report, which `make` writes. Otherwise like run_unlocked.
+nb::object report_unlocked(const RunSettings& settings, std::string title, int runs,
+                           const std::function<Expected<std::string>(const ReportOptions&)>& make,
+                           void (*raise_error)(const Error&) = raise);
 
 }  // namespace scanloom::python

@@ -260,6 +260,31 @@ def many_opsets(model: onnx.ModelProto) -> None:
         model.opset_import.add(domain=f"d{index}", version=1)
 
 
+def map_input(key: int, value: onnx.TypeProto) -> Callable[[onnx.ModelProto], None]:
+    def change(model: onnx.ModelProto) -> None:
+        map_type = model.graph.input[0].type.map_type
+        map_type.key_type = key
+        map_type.value_type.CopyFrom(value)
+
+    return change
+
+
+def maps() -> list[Hostile]:
+    number = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    numbers = helper.make_sequence_type_proto(number)
+    text, integer = TensorProto.STRING, TensorProto.INT64
+    keys = ("graph input 0 'x'", "other keys than int64 or strings")
+    return [
+        changed("input_is_a_map", map_input(integer, number), "node 'minus'", "operand 0 'x'",
+                "must be a numeric tensor, not map("),
+        changed("map_of_float_keys", map_input(TensorProto.FLOAT, number), *keys, codes=UNSUPPORTED),
+        changed("map_of_unknown_keys", map_input(99, number), *keys, codes=UNSUPPORTED),
+        changed("map_to_sequences", map_input(text, numbers), "graph input 0 'x'",
+                "values that are sequences", codes=UNSUPPORTED),
+        changed("map_to_no_type", map_input(text, onnx.TypeProto()), "graph input 0 'x'", "no type"),
+    ]
+
+
 def structure() -> list[Hostile]:
     def twice_input(model: onnx.ModelProto) -> None:
         model.graph.input.append(model.graph.input[0])
@@ -269,10 +294,6 @@ def structure() -> list[Hostile]:
 
     def untyped_input(model: onnx.ModelProto) -> None:
         model.graph.input[0].ClearField("type")
-
-    def map_input(model: onnx.ModelProto) -> None:
-        element = helper.make_tensor_type_proto(TensorProto.FLOAT, [1])
-        model.graph.input[0].type.CopyFrom(helper.make_map_type_proto(TensorProto.INT64, element))
 
     def twice_initialiser(model: onnx.ModelProto) -> None:
         for _ in range(2):
@@ -314,7 +335,6 @@ def structure() -> list[Hostile]:
         changed("input_twice", twice_input, "input 1 'x'", "has the same name as graph input 0"),
         changed("input_without_name", nameless_input, "input 0", "no name"),
         changed("input_without_type", untyped_input, "input 0 'x'", "type"),
-        changed("input_is_a_map", map_input, "input 0 'x'", codes=(MODEL, UNSUPPORTED)),
         changed("initialiser_twice", twice_initialiser, "'w'", "has the same name as"),
         changed("initialiser_without_name", nameless_initialiser, "initialiser", "no name"),
         changed("initialiser_is_made_too", initialiser_is_made, "node 'minus'", "'y'",

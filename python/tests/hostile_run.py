@@ -41,7 +41,7 @@ def most_memory() -> int:
 
 def graph_cases() -> list[Hostile]:
     graphs, requests = hostile_graphs, hostile_requests
-    makers = (graphs.tensors, graphs.sparse_tensors, graphs.attributes, graphs.structure,
+    makers = (graphs.tensors, graphs.sparse_tensors, graphs.attributes, graphs.maps, graphs.structure,
               requests.functions, requests.nesting, requests.loops, requests.sizes,
               requests.external_data, requests.feeds)
     return [case for make in makers for case in make()]

@@ -109,6 +109,19 @@ void clear(const Call& call) {
     call.outputs[i] = nullptr;
 }
 
+Expected<std::string> report(const scanloom_session& session, const scanloom_run_options* options,
+                             const Call& call, bool as_data) {
+  SCANLOOM_CHECK_OK(check(call));
+  CancelFlag own(flag_of(options));
+  ReportOptions report_options;
+  report_options.form = as_data ? ReportForm::data : ReportForm::page;
+  SCANLOOM_TRY(report_options.run, options_of(options, own));
+  if (call.inputs == nullptr && call.input_count == 0)
+    return session.session.report(report_options);
+  SCANLOOM_TRY(const std::vector<Feed> feeds, feeds_of(call, session));
+  return session.session.report(std::span<const Feed>(feeds), report_options);
+}
+
 Expected<void> run(const scanloom_session& session, const scanloom_run_options* options,
                    const Call& call) {
   SCANLOOM_CHECK_OK(check(call));
@@ -186,6 +199,24 @@ scanloom_code scanloom_session_run(const scanloom_session* session,
   return c_api::protect(error, [&]() -> Expected<void> {
     SCANLOOM_CHECK_OK(c_api::require(session, "session"));
     return c_api::run(*session, options, call);
+  });
+}
+
+scanloom_code scanloom_session_report(const scanloom_session* session,
+                                      const scanloom_run_options* options,
+                                      const char* const* input_names,
+                                      const scanloom_value* const* inputs, size_t input_count,
+                                      int as_data, char** text, scanloom_error** error) {
+  using namespace scanloom;
+  if (text != nullptr) *text = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(session, "session"));
+    SCANLOOM_CHECK_OK(c_api::require(text, "text"));
+    const c_api::Call call{input_names, inputs, input_count, nullptr, nullptr, 0};
+    SCANLOOM_TRY(const std::string made, c_api::report(*session, options, call, as_data != 0));
+    *text = c_api::copy_of(made);
+    if (*text == nullptr) return fail(Code::out_of_memory, "the system is out of memory");
+    return {};
   });
 }
 

@@ -19,8 +19,6 @@ namespace {
 Expected<SessionOptions> options_of(const scanloom_session_options* given) {
   if (given == nullptr) return SessionOptions{};
   SessionOptions options = given->options;
-  if (options.threads < 0)
-    return fail(Code::invalid_argument, "threads is {}, but must be at least 0", options.threads);
   switch (given->execution) {
     case SCANLOOM_AUTOMATIC:
       options.execution = Execution::automatic;

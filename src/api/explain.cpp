@@ -268,7 +268,8 @@ std::string Session::plan() const {
 }
 
 Expected<std::string> Session::Impl::text_of_binding(
-    std::span<const Feed> feeds, std::string (*print)(const plan::Binding&)) const {
+    std::span<const Feed> feeds,
+    const std::function<std::string(const plan::Binding&)>& print) const {
   return guard([&]() -> Expected<std::string> {
     SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
     SCANLOOM_TRY(const std::shared_ptr<Impl> unshared, unshared_for(arranged.shapes));
@@ -279,11 +280,25 @@ Expected<std::string> Session::Impl::text_of_binding(
 }
 
 Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
-  return impl_->text_of_binding(feeds, &plan::print);
+  return impl_->text_of_binding(feeds,
+                                [](const plan::Binding& binding) { return plan::print(binding); });
 }
 
 Expected<std::string> Session::nests(std::span<const Feed> feeds) const {
   return impl_->text_of_binding(feeds, &plan::print_nests);
+}
+
+Expected<std::string> Session::llvm(std::span<const Feed> feeds, bool optimized) const {
+  return impl_->text_of_binding(feeds, [optimized](const plan::Binding& binding) {
+    return plan::print_code(binding,
+                            optimized ? jit::CodeForm::llvm : jit::CodeForm::llvm_unoptimised);
+  });
+}
+
+Expected<std::string> Session::assembly(std::span<const Feed> feeds) const {
+  return impl_->text_of_binding(feeds, [](const plan::Binding& binding) {
+    return plan::print_code(binding, jit::CodeForm::assembly);
+  });
 }
 
 }  // namespace scanloom

@@ -1,7 +1,9 @@
 // Feeds: matched by name, of the declared type, present exactly once; strided ones are made
 // row-major.
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "api/impl.h"
 #include "tensor/view.h"
@@ -16,6 +18,8 @@ std::string text_of(ValueKind kind, DType dtype) {
       return elements;
     case ValueKind::sequence:
       return "a sequence of " + elements;
+    case ValueKind::map:
+      return "a map to " + elements;
     case ValueKind::optional:
       break;
   }
@@ -41,18 +45,77 @@ std::string sizes_text(const tensor::Type& type) {
   return "[" + text + "]";
 }
 
+/// The size of the only axis; -1 for other tensors, which then do not fit.
+std::int64_t view_elements(const View& view) { return view.shape.size() == 1 ? view.shape[0] : -1; }
+
+/// The order that sorts the keys of a map.
+std::vector<std::size_t> order_of(const tensor::Tensor& keys) {
+  std::vector<std::size_t> order(static_cast<std::size_t>(keys.elements()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto sort = [&](const auto& before) { std::ranges::sort(order, before); };
+  if (keys.dtype() == DType::string)
+    sort([all = keys.as<StringRef>()](std::size_t a, std::size_t b) {
+      return all[a].view() < all[b].view();
+    });
+  else
+    sort([all = keys.as<std::int64_t>()](std::size_t a, std::size_t b) { return all[a] < all[b]; });
+  return order;
+}
+
+bool same_key(const tensor::Tensor& keys, std::size_t a, std::size_t b) {
+  if (keys.dtype() == DType::string)
+    return keys.as<StringRef>()[a].view() == keys.as<StringRef>()[b].view();
+  return keys.as<std::int64_t>()[a] == keys.as<std::int64_t>()[b];
+}
+
+/// Returns the elements of a tensor with one axis in that order, in memory of its own.
+Expected<tensor::Tensor> in_order(const tensor::Tensor& from,
+                                  const std::vector<std::size_t>& order) {
+  SCANLOOM_TRY(tensor::Tensor to, tensor::Tensor::zeros(from.dtype(), from.shape()));
+  const std::size_t width = dtype_bytes(from.dtype());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    std::memcpy(static_cast<std::byte*>(to.mutable_data()) + i * width,
+                static_cast<const std::byte*>(from.data()) + order[i] * width, width);
+  return tensor::with_own_strings(std::move(to));
+}
+
+/// A map with its keys in ascending order, which operators that read all values rely on.
+Expected<tensor::ObjectRef> to_map(const View& view, const tensor::Type& type,
+                                   std::string_view what) {
+  if (view.items.size() != 2)
+    return fail(Code::invalid_argument, "{} is a map with {} items, not keys and values", what,
+                view.items.size());
+  const tensor::Type keys_type =
+      tensor::Type::of(key_dtype(type.wraps.front()), {tensor::Dim(view_elements(view.items[0]))});
+  SCANLOOM_TRY(tensor::ObjectRef keys,
+               to_object(view.items[0], keys_type, fmt::format("the keys of {}", what)));
+  tensor::Type values_type = keys_type;
+  values_type.dtype = type.dtype;
+  SCANLOOM_TRY(tensor::ObjectRef values,
+               to_object(view.items[1], values_type, fmt::format("the values of {}", what)));
+  const std::vector<std::size_t> order = order_of(keys->tensor());
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (same_key(keys->tensor(), order[i - 1], order[i]))
+      return fail(Code::invalid_argument, "{} has the same key at positions {} and {}", what,
+                  order[i - 1], order[i]);
+  if (std::ranges::is_sorted(order))
+    return tensor::ObjectRef::map(std::move(keys), std::move(values));
+  SCANLOOM_TRY(tensor::Tensor sorted_keys, in_order(keys->tensor(), order));
+  SCANLOOM_TRY(tensor::Tensor sorted_values, in_order(values->tensor(), order));
+  return tensor::ObjectRef::map(tensor::ObjectRef::of(std::move(sorted_keys)),
+                                tensor::ObjectRef::of(std::move(sorted_values)));
+}
+
 }  // namespace
 
 Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
                                       std::string_view what) {
   // Recursion is as deep as the type, at most eight levels.
   const auto wrong = [&](const tensor::Type& wanted) {
-    return fail(Code::invalid_argument, "{} is {}, not {}", what, text_of(view.kind, view.dtype),
-                text_of(!wanted.is_tensor() && wanted.wraps.front() == tensor::Wrap::optional
-                            ? ValueKind::optional
-                        : wanted.is_tensor() ? ValueKind::tensor
-                                             : ValueKind::sequence,
-                        wanted.dtype));
+    return fail(
+        Code::invalid_argument, "{} is {}, not {}", what, text_of(view.kind, view.dtype),
+        text_of(wanted.is_tensor() ? ValueKind::tensor : value_kind(kind_of(wanted.wraps.front())),
+                wanted.dtype));
   };
   if (type.is_tensor()) {
     if (view.kind != ValueKind::tensor || view.dtype != type.dtype) return wrong(type);
@@ -62,6 +125,10 @@ Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type
       return fail(Code::invalid_argument, "{} has sizes {}, the model needs {}", what,
                   object->tensor().shape().to_string(), sizes_text(type));
     return object;
+  }
+  if (is_map(type.wraps.front())) {
+    if (view.kind != ValueKind::map) return wrong(type);
+    return to_map(view, type, what);
   }
   tensor::Type item = type;
   item.wraps.erase(item.wraps.begin());

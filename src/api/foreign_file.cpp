@@ -46,7 +46,9 @@ constexpr Kind kKinds[] = {
      "is a TensorFlow Lite model: convert it with 'python -m tf2onnx.convert --tflite FILE "
      "--output model.onnx'"},
     {4, "ORTM"sv,
-     "is in the ORT format, which only onnxruntime reads: load the .onnx that it was made from"},
+     "is in the ORT format, which only onnxruntime reads: load the .onnx that it was made from, or "
+     "let onnxruntime write one: set optimized_model_filepath = 'model.onnx' in its SessionOptions "
+     "and make an InferenceSession of the file with them"},
     {0, "\x89HDF\r\n\x1a\n"sv,
      "is in the HDF5 format, which Keras uses: export it with model.export('model.onnx', "
      "format='onnx') or tf2onnx"},

@@ -8,22 +8,16 @@
 #include "api/fixed_inputs.h"
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/plain_form.h"
 #include "base/utf8.h"
 #include "expr/raise.h"
-#include "passes/run.h"
 
 namespace scanloom {
 namespace {
 
-/// Operators in their plainest forms, which have gradients; loops as written.
 SessionOptions plain_forms(SessionOptions options) {
-  constexpr std::string_view kWanted[] = {"inline_branch", "sink_constants",       "simplify_ports",
-                                          "canonicalise",  "decompose_reductions", "fold_constants",
-                                          "merge_common",  "drop_dead_code"};
   options.optimize = true;
-  for (const passes::PassDef& pass : passes::all_passes())
-    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
-      options.disabled_passes.emplace_back(pass.name);
+  std::ranges::move(passes_beyond_gradients(), std::back_inserter(options.disabled_passes));
   return options;
 }
 

@@ -40,7 +40,7 @@ std::size_t position(const std::vector<T>& items, const T& item) {
 
 }  // namespace
 
-struct Function::Impl {
+struct [[gnu::visibility("hidden")]] Function::Impl {
   explicit Impl(std::shared_ptr<const FunctionPrograms> made) : programs(std::move(made)) {}
   /// The same program for other variables, to be added by the caller.
   explicit Impl(const Impl* other)
@@ -71,9 +71,7 @@ struct Function::Impl {
 
   Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options,
                                     RunReport* report) const {
-    if (values.size() != inputs)
-      return fail(Code::invalid_argument, "the function takes {} values, but {} are given", inputs,
-                  values.size());
+    SCANLOOM_CHECK_OK(check_count(values));
     expr::Turn turn;
     SCANLOOM_CHECK_OK(turn.take(updated));
     Arranged arranged;
@@ -86,18 +84,66 @@ struct Function::Impl {
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
     const FunctionPrograms::Program& program = programs->choose(arranged.shapes);
-    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
-                 program.versions.for_sizes(arranged.shapes));
-    SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
-                                                 ? session->run_interpreted(arranged, options, told)
-                                                 : session->run_bound(arranged, options, told));
+    Expected<std::vector<Value>> run = run_once(program, arranged, options, told);
+    if (!run) return as_written(program, std::move(run).error(), arranged, options);
+    std::vector<Value> results = *std::move(run);
     programs->note_steps(told.steps);
     SCANLOOM_CHECK_OK(update(program.updates, results, held));
     results.resize(outputs);
     return results;
   }
 
+  /// `values`: null: nothing runs. Shared variables keep their values.
+  Expected<std::string> report(const std::span<const View>* values,
+                               const ReportOptions& options) const {
+    Session::Impl::Reported what{nullptr, inputs, outputs, true};
+    if (values == nullptr) {
+      SCANLOOM_TRY(const auto latest, programs->used().latest());
+      return latest->report(what, options);
+    }
+    SCANLOOM_CHECK_OK(check_count(*values));
+    Arranged arranged;
+    const Session::Impl& open = programs->whole().open();
+    arranged.objects.resize(open.inputs.size());
+    for (std::size_t i = 0; i < inputs; ++i)
+      SCANLOOM_CHECK_OK(open.arrange_one(i, (*values)[i], arranged));
+    const expr::HeldValues held(read);
+    for (std::size_t i = 0; i < read.size(); ++i) arrange_held(held[i], arranged);
+    what.feeds = &arranged;
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> version,
+                 programs->choose(arranged.shapes).versions.for_sizes(arranged.shapes));
+    return version->report(what, options);
+  }
+
  private:
+  [[nodiscard]] Expected<void> check_count(std::span<const View> values) const {
+    if (values.size() == inputs) return {};
+    return fail(Code::invalid_argument, "the function takes {} values, but {} are given", inputs,
+                values.size());
+  }
+
+  static Expected<std::vector<Value>> run_once(const FunctionPrograms::Program& program,
+                                               const Arranged& arranged, const RunOptions& options,
+                                               RunReport& report) {
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
+                 program.versions.for_sizes(arranged.shapes));
+    return session->options.execution == Execution::interpreted
+               ? session->run_interpreted(arranged, options, report)
+               : session->run_bound(arranged, options, report);
+  }
+
+  /// A program that copies only rows reads indices in places of its own, all steps of a loop at
+  /// once. Returns the error as the program that the user wrote reports it: with the table's name
+  /// and the step. No value has changed, so another run has the same error.
+  [[nodiscard]] Error as_written(const FunctionPrograms::Program& program, Error error,
+                                 const Arranged& arranged, const RunOptions& options) const {
+    if (error.code() != Code::invalid_argument || &program == &programs->whole_program())
+      return error;
+    RunReport unused;
+    const auto again = run_once(programs->whole_program(), arranged, options, unused);
+    return !again && again.error().code() == error.code() ? again.error() : error;
+  }
+
   /// Adds the value of a variable without looking at its elements: it was checked when it was set.
   /// The run does not own it, so that it may be written in place afterwards.
   static void arrange_held(const tensor::Tensor& value, Arranged& arranged) {
@@ -205,7 +251,7 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     std::vector<std::string> names = options.output_names;
     names.resize(outputs.size());
     SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name, names));
-    SCANLOOM_CHECK_OK(ir::verify(lowered.module));
+    SCANLOOM_CHECK_OK(ir::verify(lowered.module, ir::ResultTypes::trusted));
     UpdateSites sites{outputs.size(), {}};
     for (const auto& [variable, next] : updates.entries()) {
       const std::size_t at = position(lowered.shared, variable.variable());
@@ -391,6 +437,19 @@ std::string Function::explain() const {
 std::string Function::ir() const {
   const auto session = guard([&] { return impl_->programs->used().latest(); });
   return session ? Session(*session).ir() : session.error().message();
+}
+
+Expected<std::string> Function::report(const ReportOptions& options) const {
+  return guard([&] { return impl_->report(nullptr, options); });
+}
+
+Expected<std::string> Function::report(std::span<const View> values,
+                                       const ReportOptions& options) const {
+  return guard([&]() -> Expected<std::string> {
+    auto made = impl_->report(&values, options);
+    if (!made) return of_call(std::move(made).error());
+    return made;
+  });
 }
 
 }  // namespace scanloom

@@ -25,6 +25,7 @@ UpdateSites whole_sites(const UpdateSites& sites, const std::vector<SharedUpdate
 
 Expected<std::shared_ptr<const FunctionPrograms>> FunctionPrograms::make(
     ir::Module module, const UpdateSites& sites, const SessionOptions& options) {
+  SCANLOOM_CHECK_OK(expect_valid(options));
   std::shared_ptr<FunctionPrograms> programs(new FunctionPrograms());
   SCANLOOM_TRY(SplitUpdates split, split_updates(module, sites));
   programs->form_ = touched_form(module, whole_sites(sites, split.updates));

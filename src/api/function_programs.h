@@ -28,6 +28,7 @@ class FunctionPrograms {
 
   /// The versions of the module as it was given.
   [[nodiscard]] const Specialised& whole() const { return whole_->versions; }
+  [[nodiscard]] const Program& whole_program() const { return *whole_; }
   /// The program for arguments of these sizes.
   [[nodiscard]] const Program& choose(const std::vector<tensor::Shape>& shapes) const;
   /// Tells how many steps a call has run. Where only the data decide that, the next call expects as

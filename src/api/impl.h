@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,6 +23,10 @@
 
 namespace scanloom::passes {
 struct StreamForm;
+}
+
+namespace scanloom::report {
+struct StreamFacts;
 }
 
 namespace scanloom {
@@ -90,12 +95,16 @@ struct Source {
 /// Runs the passes, unless disabled by the options.
 Expected<void> optimise(Loaded& loaded, const SessionOptions& options);
 
-/// Reads and optimises a module. Errors: the first one in `diagnostics`.
+/// Errors: invalid_argument for options that no session and no function can have.
+Expected<void> expect_valid(const SessionOptions& options);
+
+/// Reads and optimises a module. Errors: those of expect_valid, and the first one in `diagnostics`.
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics);
 
 /// The value of an object; memory without an owner belongs to the caller and is copied.
 Expected<Value> to_value(const tensor::ObjectRef& object);
+[[nodiscard]] ValueKind value_kind(tensor::ObjectKind kind);
 Expected<Value> to_value(const tensor::Tensor& tensor);
 
 /// A feed or state as an object of this type, with every item checked. Errors name it with
@@ -103,7 +112,7 @@ Expected<Value> to_value(const tensor::Tensor& tensor);
 Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
                                       std::string_view what);
 
-struct Session::Impl {
+struct [[gnu::visibility("hidden")]] Session::Impl {
   /// How a stream runs a model whose states are what its loops carry:
   /// passes/streaming/stream_form.h.
   struct StreamProgram {
@@ -177,9 +186,23 @@ struct Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
+  /// The program of a function shows the inputs and outputs of its caller only.
+  struct Reported {
+    const Arranged* feeds = nullptr;  ///< run with these first; null: nothing runs
+    std::size_t inputs = 0, outputs = 0;
+    bool is_function = false;
+  };
+  [[nodiscard]] Expected<std::string> report(const Reported& what,
+                                             const ReportOptions& options) const;
+  /// Runs that are not timed node by node, and one that is. `fastest` becomes the least time in
+  /// seconds of the former, if there are any.
+  [[nodiscard]] Expected<RunReport> timed_run(const Arranged& feeds, const ReportOptions& options,
+                                              std::optional<double>& fastest) const;
+  [[nodiscard]] report::StreamFacts stream_facts() const;
   /// Returns the output of `print` for the binding of the feeds' sizes.
-  Expected<std::string> text_of_binding(std::span<const Feed> feeds,
-                                        std::string (*print)(const plan::Binding&)) const;
+  Expected<std::string> text_of_binding(
+      std::span<const Feed> feeds,
+      const std::function<std::string(const plan::Binding&)>& print) const;
   /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;

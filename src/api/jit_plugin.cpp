@@ -1,58 +1,26 @@
 #include "api/jit_plugin.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <vector>
-
+#include "base/plugin.h"
 #include "jit/interface.h"
 
 namespace scanloom {
 namespace {
 
-constexpr const char* kFileName = "libscanloom_jit.so";
+constexpr PluginFile kFile{.name = "libscanloom_jit.so",
+                           .environment = "SCANLOOM_JIT_PLUGIN",
+                           .symbol = "scanloom_jit_plugin",
+                           .what = "the loop compiler",
+                           .version = jit::kPluginVersion};
 
-struct LoadedPlugin {
-  const jit::Plugin* plugin = nullptr;
-  std::string why_not;
-};
-
-std::vector<std::string> search_paths() {
-  if (const char* path = std::getenv("SCANLOOM_JIT_PLUGIN")) return {path};
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&search_paths), &self) == 0) return {};
-  const std::filesystem::path folder = std::filesystem::path(self.dli_fname).parent_path();
-  return {(folder / kFileName).string(), (folder / ".." / "lib" / kFileName).string()};
-}
-
-LoadedPlugin load_plugin() {
-  LoadedPlugin loaded;
-  loaded.why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
-  for (const std::string& path : search_paths()) {
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) continue;
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      loaded.why_not = std::string("the loop compiler cannot be loaded: ") + dlerror();
-      continue;
-    }
-    const auto* plugin = static_cast<const jit::Plugin*>(dlsym(library, "scanloom_jit_plugin"));
-    if (plugin == nullptr || plugin->version != jit::kPluginVersion) {
-      loaded.why_not = path + " is not the loop compiler of this version";
-      dlclose(library);
-      continue;
-    }
-    loaded.plugin = plugin;
-    return loaded;
-  }
+const LoadedPlugin& loaded_file() {
+  static const LoadedPlugin loaded = load_plugin(kFile);
   return loaded;
 }
 
 Expected<const jit::Plugin*> loaded_plugin() {
-  static const LoadedPlugin loaded = load_plugin();
+  const LoadedPlugin& loaded = loaded_file();
   if (loaded.plugin == nullptr) return fail(Code::unsupported, "{}", loaded.why_not);
-  return loaded.plugin;
+  return static_cast<const jit::Plugin*>(loaded.plugin);
 }
 
 Expected<jit::CompiledLoop> compile(const jit::LoopSource& source) {
@@ -74,17 +42,33 @@ void prepare() {
   if (const auto plugin = loaded_plugin()) (*plugin)->prepare();
 }
 
+Expected<std::string> list_loop(const jit::LoopSource& source, jit::CodeForm form) {
+  SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
+  return plugin->list_loop(source, form);
+}
+
+Expected<std::string> list_body(const loopnest::BodySource& source, jit::CodeForm form) {
+  SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
+  return plugin->list_body(source, form);
+}
+
 /// The plug-in is not loaded until a loop needs it: loading LLVM costs more than most runs.
-constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_body, check, prepare};
+constexpr jit::Plugin kLoadedAtFirstUse{
+    jit::kPluginVersion, compile, compile_body, check, prepare, list_loop, list_body, ""};
 
 }  // namespace
 
+std::string jit_about(std::string& path, std::string& why_not) {
+  const LoadedPlugin& loaded = loaded_file();
+  path = loaded.path;
+  why_not = loaded.why_not;
+  if (loaded.plugin == nullptr) return {};
+  return static_cast<const jit::Plugin*>(loaded.plugin)->compiler;
+}
+
 const jit::Plugin* jit_compiler(std::string& why_not) {
-  for (const std::string& path : search_paths()) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return &kLoadedAtFirstUse;
-  }
-  why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
+  if (plugin_exists(kFile)) return &kLoadedAtFirstUse;
+  why_not = missing_plugin(kFile);
   return nullptr;
 }
 

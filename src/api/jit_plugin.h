@@ -11,4 +11,8 @@ namespace scanloom {
 /// library's folder, then ../lib. Loaded once per process and kept; thread safe.
 const jit::Plugin* jit_compiler(std::string& why_not);
 
+/// Loads the compiler and says which it is, "LLVM 19.1.7", and from which file; or why there is
+/// none, with an empty result. Thread safe.
+std::string jit_about(std::string& path, std::string& why_not);
+
 }  // namespace scanloom

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "api/expand_gradients.h"
 #include "api/foreign_file.h"
 #include "api/function_module.h"
 #include "api/guard.h"
@@ -130,7 +131,7 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   SCANLOOM_TRY(const ModelFormat format, format_of(source.bytes, source.path));
   if (format == ModelFormat::openvino) {
     SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info, aliases));
-    SCANLOOM_CHECK_OK(ir::verify(module));
+    SCANLOOM_CHECK_OK(ir::verify(module, ir::ResultTypes::trusted));
     return module;
   }
   SCANLOOM_CHECK_OK(expect_no_weights(options));
@@ -144,7 +145,8 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   SCANLOOM_TRY(ir::Module module,
                (source.distinct_sizes ? onnx::read_with_distinct_sizes : onnx::read_model)(
                    source.owner, source.bytes, read_options, diagnostics, &info));
-  SCANLOOM_CHECK_OK(ir::verify(module));
+  SCANLOOM_CHECK_OK(expand_gradients(module));
+  SCANLOOM_CHECK_OK(ir::verify(module, ir::ResultTypes::trusted));
   return module;
 }
 
@@ -155,7 +157,7 @@ Expected<void> to_low_latency(ir::Module& module, const SessionOptions& options)
                 options.states.front().first);
   SCANLOOM_CHECK_OK(to_plain_form(module, options.disabled_passes));
   SCANLOOM_CHECK_OK(passes::keep_loop_states(module));
-  return ir::verify(module);
+  return ir::verify(module, ir::ResultTypes::trusted);
 }
 
 /// The sizes of the module's inputs if they are the same in every run; nullopt if some are open.
@@ -222,11 +224,17 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
   if (!ran) return ir::with_size_names(ran.error(), loaded.module);
   passes::RunReport report = *std::move(ran);
   loaded.for_streams = std::move(report.for_streams);
-  return ir::verify(loaded.module);
+  return ir::verify(loaded.module, ir::ResultTypes::trusted);
+}
+
+Expected<void> expect_valid(const SessionOptions& options) {
+  if (options.threads >= 0) return {};
+  return fail(Code::invalid_argument, "threads is {}, but must be at least 0", options.threads);
 }
 
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics) {
+  SCANLOOM_CHECK_OK(expect_valid(options));
   onnx::ModelInfo info;
   Aliases aliases;
   SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info, &aliases));

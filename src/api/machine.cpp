@@ -104,6 +104,8 @@ Expected<MachineFigures> calibrate() {
   });
 }
 
+std::string figures_file() { return figures_path().string(); }
+
 std::optional<MachineFigures> known_figures() {
   std::ifstream file(figures_path());
   if (!file) return std::nullopt;

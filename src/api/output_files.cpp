@@ -8,6 +8,9 @@
 #include <utility>
 
 namespace scanloom {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 Error refused(const std::string& path, int error) {
@@ -44,11 +47,20 @@ Expected<OutputFiles::File*> OutputFiles::add(const std::string& path) {
   File file;
   file.path_ = path;
   std::error_code none;
+  const fs::file_status old = fs::status(path, none);
   // Checked now: a folder cannot be replaced, and the others would already have been.
-  if (std::filesystem::is_directory(path, none)) return refused(path, EISDIR);
+  if (fs::is_directory(old)) return refused(path, EISDIR);
+  const bool replaces = !fs::exists(old) || fs::is_regular_file(old);
+  if (fs::is_symlink(path, none) && fs::is_regular_file(old)) {
+    file.path_ = fs::canonical(path, none).string();  // the link stays, and leads to the new file
+    if (none) return refused(path, none.value());
+  }
+  if (fs::is_regular_file(old)) file.permissions_ = old.permissions();
   errno = 0;
-  for (int i = 0; file.file_ == nullptr && i < kMaxWriters && (i == 0 || errno == EEXIST); ++i) {
-    file.beside_ = path + "." + std::to_string(i) + ".part";
+  if (!replaces) file.file_ = std::fopen(path.c_str(), "wb");
+  for (int i = 0;
+       replaces && file.file_ == nullptr && i < kMaxWriters && (i == 0 || errno == EEXIST); ++i) {
+    file.beside_ = file.path_ + "." + std::to_string(i) + ".part";
     file.file_ = std::fopen(file.beside_.c_str(), "wbx");
   }
   if (file.file_ == nullptr) return refused(path, errno);
@@ -64,6 +76,10 @@ Expected<void> OutputFiles::commit() {
     if (file.error_ != 0) return refused(file.path_, file.error_);
   }
   for (File& file : files_) {
+    if (file.beside_.empty()) continue;
+    std::error_code none;
+    if (file.permissions_ != fs::perms::unknown)
+      fs::permissions(file.beside_, file.permissions_, none);
     if (std::rename(file.beside_.c_str(), file.path_.c_str()) != 0)
       return refused(file.path_, errno);
     file.beside_.clear();

@@ -1,10 +1,13 @@
 // OutputFiles: files that appear together once all of them are complete. Each is first written
 // under a temporary name, so half-written files are never visible and a failure keeps the old ones.
+// Links are followed, the permissions of a file that is replaced are kept, and pipes and devices
+// are written into.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -23,7 +26,9 @@ class OutputFiles {
 
    private:
     friend class OutputFiles;
-    std::string path_, beside_;
+    std::string path_;
+    std::string beside_;  ///< the temporary file; empty: a pipe or device is written into directly
+    std::filesystem::perms permissions_ = std::filesystem::perms::unknown;  ///< to keep
     std::FILE* file_ = nullptr;
     std::uint64_t size_ = 0;
     int error_ = 0;  ///< the first errno; later data is lost

@@ -1,6 +1,7 @@
 #include "api/plain_form.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "ir/verify.h"
@@ -21,6 +22,16 @@ Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>&
       options.disabled.emplace_back(pass.name);
   SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
   return ir::verify(module);
+}
+
+std::vector<std::string> passes_beyond_gradients() {
+  constexpr std::string_view kWanted[] = {"inline_branch", "sink_constants",       "simplify_ports",
+                                          "canonicalise",  "decompose_reductions", "fold_constants",
+                                          "merge_common",  "drop_dead_code"};
+  std::vector<std::string> others;
+  for (const passes::PassDef& pass : passes::all_passes())
+    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted)) others.emplace_back(pass.name);
+  return others;
 }
 
 }  // namespace scanloom

@@ -21,4 +21,8 @@ Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>&
                              Sequences sequences = Sequences::stay,
                              KnownBranches branches = KnownBranches::stay);
 
+/// The names of the passes to disable so that operators take their plainest forms, which have
+/// gradients, while loops stay as written.
+std::vector<std::string> passes_beyond_gradients();
+
 }  // namespace scanloom

@@ -91,10 +91,14 @@ void add_body(const plan::Plan& plan, const runtime::Profile::Body& body, const 
               int depth, std::vector<NodeTime>& rows) {
   const auto ticks = std::accumulate(body.ticks.begin(), body.ticks.end(), std::uint64_t{0});
   if (body.steps == 0 || ticks == 0) return;
-  for (std::size_t i = 0; i < body.ticks.size(); ++i)
-    rows.push_back({names_of(plan, body.nodes[i], parts), "machine code", body.steps,
-                    body.seconds * static_cast<double>(body.ticks[i]) / static_cast<double>(ticks),
-                    depth});
+  for (std::size_t i = 0; i < body.ticks.size(); ++i) {
+    const double share = static_cast<double>(body.ticks[i]) / static_cast<double>(ticks);
+    NodeTime row{names_of(plan, body.nodes[i], parts), "machine code", body.steps,
+                 body.seconds * share, depth};
+    for (const ir::NodeId node : body.nodes[i])
+      if (node.valid()) row.nodes.push_back(node.index);
+    rows.push_back(std::move(row));
+  }
   const std::int64_t readings = body.steps * static_cast<std::int64_t>(body.ticks.size() + 1);
   rows.push_back({"of these: reading the clock", "estimate", readings,
                   seconds_of_reading() * static_cast<double>(readings), depth});
@@ -116,7 +120,10 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
     if (const std::string other = plan::describe(*binding.plan, pipelined);
         pipelined.valid() && other != name)
       name += " + " + other;
-    rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
+    NodeTime row{std::move(name), std::move(kernel), entry.calls, entry.seconds, depth};
+    for (const ir::NodeId each : {node, pipelined})
+      if (each.valid()) row.nodes.push_back(each.index);
+    rows.push_back(std::move(row));
   };
   for (const plan::Instruction& instruction : binding.code) {
     const std::size_t i = instruction.index;

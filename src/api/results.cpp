@@ -3,6 +3,20 @@
 
 namespace scanloom {
 
+ValueKind value_kind(tensor::ObjectKind kind) {
+  switch (kind) {
+    case tensor::ObjectKind::tensor:
+      return ValueKind::tensor;
+    case tensor::ObjectKind::sequence:
+      return ValueKind::sequence;
+    case tensor::ObjectKind::map:
+      return ValueKind::map;
+    case tensor::ObjectKind::optional:
+      break;
+  }
+  return ValueKind::optional;
+}
+
 Expected<Value> to_value(const tensor::Tensor& tensor) {
   const tensor::Shape& shape = tensor.shape();
   tensor::Tensor own = tensor;
@@ -19,13 +33,12 @@ Expected<Value> to_value(const tensor::Tensor& tensor) {
 Expected<Value> to_value(const tensor::ObjectRef& object) {
   if (object->is_tensor()) return to_value(object->tensor());
   std::vector<Value> items;
+  items.reserve(object->items().size());
   for (const tensor::ObjectRef& item : object->items()) {
     SCANLOOM_TRY(Value value, to_value(item));
     items.push_back(std::move(value));
   }
-  const bool sequence = object->kind() == tensor::ObjectKind::sequence;
-  return Value(sequence ? ValueKind::sequence : ValueKind::optional, object->dtype(),
-               std::move(items));
+  return Value(value_kind(object->kind()), object->dtype(), std::move(items));
 }
 
 }  // namespace scanloom

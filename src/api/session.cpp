@@ -45,11 +45,11 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
   info.ranked = type.ranked;
   std::string text = "tensor(" + std::string(dtype_onnx_name(type.dtype)) + ")";
   for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap)
-    text = (*wrap == tensor::Wrap::sequence ? "seq(" : "optional(") + text + ")";
+    text = is_map(*wrap)
+               ? fmt::format("map({},{})", dtype_onnx_name(tensor::key_dtype(*wrap)), text)
+               : fmt::format("{}({})", *wrap == tensor::Wrap::sequence ? "seq" : "optional", text);
   info.type = text;
-  if (!type.is_tensor())
-    info.kind =
-        type.wraps.front() == tensor::Wrap::sequence ? ValueKind::sequence : ValueKind::optional;
+  if (!type.is_tensor()) info.kind = value_kind(kind_of(type.wraps.front()));
   for (const tensor::Dim dim : type.dims) {
     ValueInfo::Dim shown;
     if (dim.is_constant())
@@ -116,11 +116,6 @@ void Results::add(std::string name, Value value) {
 const Value* Results::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(values_, name, &Value::name);
   return found == values_.end() ? nullptr : &*found;
-}
-
-const Value& Results::at(std::string_view name) const {
-  if (const Value* value = find(name)) return *value;
-  throw Failure(unknown(name));
 }
 
 Error Results::unknown(std::string_view name) const {

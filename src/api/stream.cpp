@@ -8,7 +8,7 @@
 
 namespace scanloom {
 
-struct Stream::Impl {
+struct [[gnu::visibility("hidden")]] Stream::Impl {
   std::shared_ptr<Session::Impl> model;
   std::shared_ptr<Session::Impl> session;                       ///< runs the pushes
   std::shared_ptr<const Session::Impl::StreamProgram> program;  ///< null: states are named
@@ -98,6 +98,9 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
                  std::shared_ptr<const void>(state.initial.owner(), state.initial.data()));
   }
   const ValueInfo& info = session->inputs[state.input];
+  if (info.kind == ValueKind::map)
+    return fail(Code::unsupported, "state '{}' starts with zeros, but is a map", state.name)
+        .note("give it an initial value with the stream's set");
   if (info.kind != ValueKind::tensor) return Value(info.kind, info.dtype, {});
   if (!info.ranked)
     return fail(Code::invalid_argument, "state '{}' starts with zeros, but its rank is unknown",
@@ -176,7 +179,8 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
                   "input '{}' is only read when a stream begins, and this one has begun", feed.name)
           .note("call reset() to begin again");
     if (!index_of(model->inputs, feed.name))
-      return fail(Code::invalid_argument, "the model has no input '{}'", feed.name);
+      return fail(Code::invalid_argument, "the model has no input '{}'", feed.name)
+          .note("its inputs are: " + names_of(std::span(model->inputs).first(model->own_inputs)));
     if (program->initial && index_of(program->initial->inputs, feed.name))
       of_initial.push_back(feed);
     if (state) {
@@ -336,8 +340,10 @@ Expected<Value> Stream::get(std::string_view state) const {
   return guard([&]() -> Expected<Value> {
     const std::vector<ir::State>& states = impl_->session->plan->module.states;
     const auto found = std::ranges::find(states, state, &ir::State::name);
-    if (impl_->program || found == states.end())
-      return fail(Code::not_found, "the session has no state '{}'", state);
+    if (impl_->program)
+      return fail(Code::not_found, "the session has no state '{}'", state)
+          .note("what its loops carry gets names with the option low_latency");
+    if (found == states.end()) return fail(Code::not_found, "the session has no state '{}'", state);
     const auto at = static_cast<std::size_t>(found - states.begin());
     if (impl_->values[at]) return *impl_->values[at];
     if (found->is_kept)

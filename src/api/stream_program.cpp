@@ -25,7 +25,7 @@ Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disa
     if (std::ranges::find(kWanted, pass.run) == std::end(kWanted))
       options.disabled.emplace_back(pass.name);
   SCANLOOM_CHECK_OK(passes::run(module, options));
-  return ir::verify(module);
+  return ir::verify(module, ir::ResultTypes::trusted);
 }
 
 /// The stream form of the model as written, if its steps can be followed.
@@ -59,11 +59,11 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
   if (program) return program;
   SCANLOOM_TRY(passes::StreamForm form, stream_form());
   const auto optimised = [&](ir::Module& module) -> Expected<void> {
-    if (!options.optimize) return ir::verify(module);
+    if (!options.optimize) return ir::verify(module, ir::ResultTypes::trusted);
     passes::RunOptions pass_options;
     pass_options.disabled = options.disabled_passes;
     SCANLOOM_CHECK_OK(passes::run(module, pass_options));
-    return ir::verify(module);
+    return ir::verify(module, ir::ResultTypes::trusted);
   };
   StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
   SCANLOOM_CHECK_OK(optimised(form.module));

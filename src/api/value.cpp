@@ -83,6 +83,15 @@ View sequence(std::vector<View> items, DType dtype) {
   return view;
 }
 
+View map(View keys, View values) {
+  View view;
+  view.dtype = values.dtype;
+  view.kind = ValueKind::map;
+  view.items.push_back(std::move(keys));
+  view.items.push_back(std::move(values));
+  return view;
+}
+
 View none(DType dtype) {
   View view;
   view.dtype = dtype;
@@ -118,8 +127,10 @@ Error Value::other_type(DType asked) const {
                 dtype_name(dtype_), sizes_text(shape_), dtype_name(asked), reader_of(dtype_));
   return fail(Code::invalid_argument,
               "{} is {} of {}, not a tensor of {}: use items() for its tensors", what,
-              kind_ == ValueKind::sequence ? "a sequence" : "an optional", dtype_name(dtype_),
-              dtype_name(asked));
+              kind_ == ValueKind::sequence ? "a sequence"
+              : kind_ == ValueKind::map    ? "a map"
+                                           : "an optional",
+              dtype_name(dtype_), dtype_name(asked));
 }
 
 Expected<std::vector<std::string_view>> Value::try_strings() const {
@@ -128,8 +139,6 @@ Expected<std::vector<std::string_view>> Value::try_strings() const {
   for (const StringRef& element : elements_of) texts.push_back(element.view());
   return texts;
 }
-
-std::vector<std::string_view> Value::strings() const { return try_strings().value_or_throw(); }
 
 // Recursion is as deep as the value's type, which is bounded.
 View Value::view() const {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/isa_sets.h"
+
 namespace scanloom {
 namespace {
 
@@ -96,6 +98,14 @@ std::string_view isa_name(Isa isa) {
 Isa active_isa() {
   const int masked = mask().load(std::memory_order_relaxed);
   return masked >= 0 ? static_cast<Isa>(masked) : choice().isa;
+}
+
+std::vector<Isa> machine_isas() {
+  std::vector<Isa> isas = {Isa::baseline};
+  const Isa best = detect();
+  if (best == Isa::avx512) isas.push_back(Isa::avx2);
+  if (best != Isa::baseline) isas.push_back(best);
+  return isas;
 }
 
 std::string_view isa_warning() { return choice().warning; }

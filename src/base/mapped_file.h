@@ -32,4 +32,8 @@ class MappedFile {
   std::size_t size_;
 };
 
+/// Gives the whole pages in [data, data + bytes) back to the system if they belong to a MappedFile:
+/// whoever reads them again gets them from the file. Does nothing for other memory. Thread safe.
+void release_file_pages(const void* data, std::size_t bytes);
+
 }  // namespace scanloom

@@ -22,7 +22,7 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
   if (Expr bad = unusable(condition); bad.defined()) return std::vector(a.size(), bad);
   if (condition.rank() != 0)
     return all_failed(a.size(), fail(Code::invalid_argument,
-                                     "the condition {} has {} axes, but must be one element",
+                                     "the condition, {}, has {} axes, but must be one element",
                                      describe(condition), condition.rank()));
   // The node is younger than what it reads, so its operands are made first.
   std::vector<Expr> inputs{cast(condition, DType::boolean)}, others;

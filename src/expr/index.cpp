@@ -131,6 +131,20 @@ Expr take_part(const Expr& x, const ResolvedIndex& part, const std::string& word
   return add_axes(picked, part, rank);
 }
 
+bool writes_part(const Expr& x) {
+  return x.defined() && x.node()->op != nullptr && x.node()->op->writes_part;
+}
+
+Expr written_to(Expr x) {
+  while (writes_part(x))
+    x = x.node()->written.defined() ? Expr(x.node()->written) : Expr(x.node()->inputs[0]);
+  return x;
+}
+
+std::string called_table(const Expr& x) {
+  return called(!x.defined() || x.name().empty() ? written_to(x) : x);
+}
+
 Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::string& words) {
   if (x.error() != nullptr) return x;
   ResolvedIndex resolved = resolve_index(x, items);
@@ -142,7 +156,7 @@ Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::stri
 
 Expr subtensor(const Expr& x, const std::vector<Index>& items) {
   if (Expr bad = expr::unusable(x); bad.defined()) return bad;
-  return expr::picked_from(x, items, "an index of " + expr::called(x));
+  return expr::picked_from(x, items, "an index of " + expr::called_table(x));
 }
 
 }  // namespace scanloom

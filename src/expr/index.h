@@ -17,6 +17,17 @@ Expr tuples_of(const std::vector<Expr>& indices, const std::string& words);
 /// outside.
 Expr take_part(const Expr& x, const ResolvedIndex& part, const std::string& words);
 
+/// Whether x is a tensor of which one operator has overwritten a part.
+bool writes_part(const Expr& x);
+
+/// Returns the tensor that x is with parts overwritten, or x. It has the same sizes, and reading
+/// them there leaves the results of writes unread, so that they can be made in place.
+Expr written_to(Expr x);
+
+/// Describes what is indexed: the tensor itself also where earlier writes replaced parts of it,
+/// which have no name of their own.
+std::string called_table(const Expr& x);
+
 /// Returns the part of x as an expression that remembers what it is a part of, for set_subtensor.
 Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::string& words);
 

@@ -20,6 +20,7 @@ namespace scanloom {
 using expr::apply;
 using expr::axis_of;
 using expr::called;
+using expr::called_table;
 using expr::describe;
 using expr::picked_from;
 using expr::resolve_index;
@@ -30,6 +31,8 @@ using expr::take_part;
 using expr::takes_axis;
 using expr::told_as;
 using expr::tuples_of;
+using expr::writes_part;
+using expr::written_to;
 
 namespace {
 
@@ -66,14 +69,6 @@ Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Ex
              slices->by_one ? Expr() : shape_of(slices->steps)},
             {{"axes", slices->axes}, {"picked", picked}, {"reduction", std::string(reduction)}}),
       words);
-}
-
-/// Returns the tensor that `whole` is with parts overwritten. It has the same sizes, and reading
-/// them there leaves the results of writes unread, so that they can be made in place.
-Expr written_to(Expr whole) {
-  while (whole.defined() && whole.node()->op != nullptr && whole.node()->op->writes_part)
-    whole = Expr(whole.node()->inputs[0]);
-  return whole;
 }
 
 /// Broadcasts y, which must fit, to the size of the part.
@@ -248,7 +243,7 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
                              "{} has {} axes, but the part written to has {}", describe(y),
                              y.rank(), part.rank()));
   const std::string words = std::string(reduction == "add" ? "adding " : "writing ") + called(y) +
-                            " to a part of " + called(of->whole);
+                            " to a part of " + called_table(of->whole);
   for (int axis = 0; axis < y.rank(); ++axis) {
     const std::int64_t own = y.sizes()[static_cast<std::size_t>(axis)],
                        wanted =
@@ -258,7 +253,11 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
                                "{}: size {} on axis {} does not match a part of size {}", words,
                                own, axis, wanted));
   }
-  return scatter(*of, part, cast(y, dtype), reduction, words);
+  Expr result = scatter(*of, part, cast(y, dtype), reduction, words);
+  // The next of many writes finds the tensor without following all of them.
+  if (writes_part(result) && result.node()->inputs[0] == of->whole)
+    result.node()->written = written_to(of->whole);
+  return result;
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ Node::~Node() {
   if (outermost) dead_values = &own;
   for (Expr& x : inputs) bury(x);
   for (Expr& x : built_of) bury(x);
+  bury(written);
   if (stable != nullptr) {
     StableForm form = *stable;
     bury(form.value);

@@ -85,6 +85,8 @@ struct Node : std::enable_shared_from_this<Node> {
   std::optional<LoopFacts> loop;
   Body body;  ///< for a loop
   std::shared_ptr<const PartOf> part;
+  /// For a write into a part: the tensor that the first of the writes before it changed.
+  Expr written;
   /// For rows of states that are not a result of a loop: the state after the last step.
   std::shared_ptr<const Expr> last_row;
   /// Only for a node with one output; older than the node.

@@ -72,12 +72,12 @@ Expected<void> check_outputs(const std::vector<Expr>& outputs,
 /// Checks the condition that ends the loop, and that checkpoints can be had.
 Expected<void> check_end(const ScanOptions& options, const Expr& stop) {
   if (options.checkpoint.kind != Checkpoint::Kind::all && options.truncate_gradient >= 0)
-    return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");
+    return fail(Code::unsupported, "a loop whose gradient is truncated takes no checkpoints");
   if (!stop.defined()) return {};
   if (options.checkpoint.kind != Checkpoint::Kind::all)
-    return fail(Code::unsupported, "checkpoints of a loop that a condition ends")
+    return fail(Code::unsupported, "a loop that a condition ends takes no checkpoints")
         .note(
-            "use checkpoint 'all'; or drop the condition, take a number of steps, and freeze the "
+            "use checkpoint 'all'; or drop the condition, take a number of steps, and keep the "
             "state once it holds: where(stop, state, next)");
   if (!expr::is_one_element(stop))
     return fail(Code::invalid_argument,

@@ -93,11 +93,11 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
   if (cost.error() != nullptr) return std::vector(wrt.size(), cost);
   if (cost.rank() != 0)
     return all_failed(wrt.size(), fail(Code::invalid_argument,
-                                       "the cost {} has {} axes, but must be a scalar: sum it",
+                                       "the cost, {}, has {} axes, but must be a scalar: sum it",
                                        expr::describe(cost), cost.rank()));
   if (!is_floating_point(cost.dtype()))
     return all_failed(wrt.size(),
-                      fail(Code::invalid_argument, "the cost {} is {}, which has no gradient; {}",
+                      fail(Code::invalid_argument, "the cost, {}, is {}, which has no gradient; {}",
                            expr::describe(cost), dtype_name(cost.dtype()),
                            expr::is_complex(cost.dtype()) ? "take real(x), imag(x) or abs(x) of it"
                                                           : "cast it to f64"));

@@ -99,6 +99,17 @@ void pull_cholesky(Pull& p) {
   p.result[0] = lower ? both : turned(both);
 }
 
+/// Returns the cotangent of the rows of x from those of their distances to the rows of y.
+Expr of_points(const Expr& cotangent, const Expr& x, const Expr& y) {
+  const Expr total = sum(cotangent, {1}, true);
+  return (total * x - matmul(cotangent, y)) * number(2, x.dtype());
+}
+
+void pull_squared_distances(Pull& p) {
+  if (p.wanted[0]) p.result[0] = of_points(p.g(), p.in(0), p.in(1));
+  if (p.wanted[1]) p.result[1] = of_points(turned(p.g()), p.in(1), p.in(0));
+}
+
 }  // namespace
 
 std::span<const RuleRow> matrix_rules() {
@@ -108,6 +119,7 @@ std::span<const RuleRow> matrix_rules() {
       // Results of the factors are functions of the matrix, which is an operand of them.
       {.op = &ops::lu_factor_op, .rule = nullptr, .constant = true},
       {.op = &ops::lu_solve_op, .rule = pull_lu_solve},
+      {.op = &ops::squared_distances_op, .rule = pull_squared_distances},
       {.op = &ops::triangular_solve_op, .rule = pull_triangular_solve},
   };
   return rows;

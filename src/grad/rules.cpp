@@ -31,9 +31,10 @@ void Pull::give(std::size_t i, const Expr& cotangent) {
 const RuleRow* find_rule(const ir::OpDef& op) {
   static const std::map<const ir::OpDef*, const RuleRow*> rows = [] {
     std::map<const ir::OpDef*, const RuleRow*> all;
-    for (const auto& part : {elementwise_rules(), reduction_rules(), product_rules(),
-                             convolution_rules(), matrix_rules(), pool_rules(), recurrent_rules(),
-                             shape_rules(), index_rules(), complex_rules(), remaining_rules()})
+    for (const auto& part :
+         {elementwise_rules(), reduction_rules(), product_rules(), convolution_rules(),
+          matrix_rules(), pool_rules(), recurrent_rules(), fourier_rules(), shape_rules(),
+          index_rules(), complex_rules(), remaining_rules()})
       for (const RuleRow& row : part) all.emplace(row.op, &row);
     return all;
   }();

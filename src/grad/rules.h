@@ -47,6 +47,7 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> pool_rules();
 [[nodiscard]] std::span<const RuleRow> recurrent_rules();
 [[nodiscard]] std::span<const RuleRow> matrix_rules();
+[[nodiscard]] std::span<const RuleRow> fourier_rules();
 [[nodiscard]] std::span<const RuleRow> shape_rules();
 [[nodiscard]] std::span<const RuleRow> index_rules();
 [[nodiscard]] std::span<const RuleRow> complex_rules();

@@ -28,9 +28,8 @@ using tensor::Tensor;
 /// were made.
 bool allows_outside(const Type& type, const ObjectRef& value) {
   if (type.is_tensor()) return allows(type, value);
-  const auto kind = type.wraps.front() == tensor::Wrap::sequence ? tensor::ObjectKind::sequence
-                                                                 : tensor::ObjectKind::optional;
-  return value && value->kind() == kind && value->dtype() == type.dtype;
+  return value && value->kind() == tensor::kind_of(type.wraps.front()) &&
+         value->dtype() == type.dtype;
 }
 
 /// Bodies may nest arbitrarily deep, so frames are on an explicit stack. A region runs at most once

@@ -1,15 +1,67 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/evaluate.h"
 #include "ir/infer_driver.h"
 #include "ir/op_def.h"
 
 namespace scanloom::ir {
+namespace {
 
-InferDriver::InferDriver(const Module& module, DimTable& dims, const InferOptions& options)
-    : module_(module), dims_(dims), options_(options) {}
+/// Elements up to which known values are compared.
+constexpr std::int64_t kMaxCompared = 64;
+
+bool is_numbers(const Type& type, const Known* known) {
+  return type.is_static() &&
+         (known == nullptr || !known->integers ||
+          std::ranges::all_of(*known->integers, [](Dim dim) { return dim.is_constant(); }));
+}
+
+bool same_elements(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.dtype() != DType::string && a.shape() == b.shape() &&
+         a.elements() <= kMaxCompared &&
+         std::ranges::equal(std::span(static_cast<const std::byte*>(a.data()), a.bytes()),
+                            std::span(static_cast<const std::byte*>(b.data()), b.bytes()));
+}
+
+bool same_known(const Known* a, const Known* b) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr || a->tensor.has_value() != b->tensor.has_value()) return false;
+  return a->integers == b->integers && (!a->tensor || same_elements(*a->tensor, *b->tensor));
+}
+
+}  // namespace
+
+bool InferenceBefore::take_over(const Node& node, Inference& now) {
+  if (before_ == nullptr || node.parent != module_.top()) return false;
+  const auto is_same = [this](ValueId input) { return !input.valid() || same_[input.index]; };
+  const auto can_be_taken = [this](ValueId output) {
+    return is_numbers(before_->types[output.index], before_->known[output.index].get());
+  };
+  if (!std::ranges::all_of(node.inputs, is_same) ||
+      !std::ranges::all_of(node.outputs, can_be_taken))
+    return false;
+  for (const ValueId output : node.outputs) {
+    now.types[output.index] = std::move(before_->types[output.index]);
+    now.known[output.index] = std::move(before_->known[output.index]);
+    same_[output.index] = true;
+  }
+  return true;
+}
+
+void InferenceBefore::note(ValueId value, const Inference& now) {
+  if (before_ == nullptr || module_.value(value).region != module_.top()) return;
+  const Type& type = now.types[value.index];
+  const Known* const known = now.known[value.index].get();
+  same_[value.index] = is_numbers(type, known) && type == before_->types[value.index] &&
+                       same_known(known, before_->known[value.index].get());
+}
+
+InferDriver::InferDriver(const Module& module, DimTable& dims, const InferOptions& options,
+                         Inference* before)
+    : module_(module), dims_(dims), options_(options), before_(module, before) {}
 
 Expected<void> InferDriver::start(std::span<const Type> argument_types) {
   result_ = {};
@@ -25,6 +77,7 @@ Expected<void> InferDriver::start(std::span<const Type> argument_types) {
     if (auto fits = check_type(argument_types[i], dims_); !fits)
       return std::move(fits).error().at("argument " + module_.describe(top.args[i]));
     set(top.args[i], argument_types[i]);
+    before_.note(top.args[i], result_);
   }
   result_.visited[module_.top().index] = true;
   frames_.clear();
@@ -40,6 +93,7 @@ Expected<Inference> InferDriver::run(std::span<const Type> argument_types) {
   while (!frames_.empty()) {
     if (!hasty_ && visits_ > patience) {
       hasty_ = true;
+      before_.forget();
       SCANLOOM_CHECK_OK(start(argument_types));
     }
     InferFrame& frame = frames_.back();
@@ -75,6 +129,7 @@ Expected<void> InferDriver::visit(NodeId id) {
   if (node.outputs.size() != 1 || node.attrs.size() != 1 ||
       node.attrs[0].kind() != tensor::AttrKind::tensor)
     return fail(Code::internal, "a constant has one result and a tensor");
+  if (before_.take_over(node, result_)) return {};
   const Tensor& value = node.attrs[0].tensor();
   set(node.outputs[0], Type::of(value.dtype(), value.shape()), known_tensor(value));
   return {};
@@ -96,6 +151,7 @@ Expected<void> InferDriver::visit_plain(NodeId id) {
   const Node& node = module_.node(id);
   if (node.op == nullptr || node.op->infer == nullptr)
     return fail(Code::internal, "has no operator that infers types");
+  if (before_.take_over(node, result_)) return {};
   input_types_.clear();
   input_known_.clear();
   for (const ValueId input : node.inputs) {
@@ -114,8 +170,10 @@ Expected<void> InferDriver::visit_plain(NodeId id) {
     SCANLOOM_TRY(evaluated, evaluate_plain(id, *result));
   }
   if (node.op->effects != Effects::pure && !evaluated) forget_values(*result);
-  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     set(node.outputs[i], std::move(result->types[i]), std::move(result->known[i]));
+    before_.note(node.outputs[i], result_);
+  }
   return {};
 }
 
@@ -180,7 +238,12 @@ Type refined(const Type& inferred, const Type& declared, const DimTable& dims) {
 
 Expected<Inference> infer(const Module& module, std::span<const Type> argument_types,
                           DimTable& dims, const InferOptions& options) {
-  return InferDriver(module, dims, options).run(argument_types);
+  return InferDriver(module, dims, options, nullptr).run(argument_types);
+}
+
+Expected<Inference> infer_again(const Module& module, std::span<const Type> argument_types,
+                                DimTable& dims, const InferOptions& options, Inference* before) {
+  return InferDriver(module, dims, options, before).run(argument_types);
 }
 
 Expected<void> infer_types(Module& module, Declared declared) {

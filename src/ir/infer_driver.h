@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "ir/infer_again.h"
 #include "ir/infer_node.h"
 
 namespace scanloom::ir {
 
 class InferDriver {
  public:
-  InferDriver(const Module& module, DimTable& dims, const InferOptions& options);
+  /// `before`: see infer_again().
+  InferDriver(const Module& module, DimTable& dims, const InferOptions& options, Inference* before);
   Expected<Inference> run(std::span<const Type> argument_types);
 
  private:
@@ -79,6 +81,7 @@ class InferDriver {
   const Module& module_;
   DimTable& dims_;
   const InferOptions& options_;
+  InferenceBefore before_;
   Inference result_;
   std::vector<InferFrame> frames_;
   std::size_t visits_ = 0;

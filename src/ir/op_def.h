@@ -53,6 +53,7 @@ enum class Accept : std::uint8_t {
   text,
   sequence,
   optional,
+  map,
 };
 
 enum class Arity : std::uint8_t { one, optional, variadic };

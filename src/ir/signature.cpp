@@ -31,6 +31,8 @@ const char* accept_text(Accept accept) {
       return "a sequence";
     case Accept::optional:
       return "an optional";
+    case Accept::map:
+      return "a map";
   }
   return "";
 }
@@ -101,6 +103,7 @@ bool accepts(Accept accept, const Type& type) {
   if (accept == Accept::any) return true;
   if (!type.is_tensor()) {
     const tensor::Wrap outer = type.wraps.front();
+    if (tensor::is_map(outer)) return accept == Accept::map;
     return accept == (outer == tensor::Wrap::sequence ? Accept::sequence : Accept::optional);
   }
   switch (accept) {
@@ -123,6 +126,7 @@ bool accepts(Accept accept, const Type& type) {
       return type.dtype == DType::string;
     case Accept::sequence:
     case Accept::optional:
+    case Accept::map:
       return false;
   }
   return false;

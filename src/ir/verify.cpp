@@ -13,6 +13,8 @@ namespace rules {
 const char* fault_of(const Type& type, const DimTable& dims) {
   if (static_cast<int>(type.dtype) >= kDTypeCount) return "an element type that does not exist";
   if (type.wraps.size() > Type::kMaxWraps) return "too many wraps";
+  for (std::size_t i = 0; i + 1 < type.wraps.size(); ++i)
+    if (is_map(type.wraps[i])) return "a map of other values than tensors";
   if (type.dims.size() > static_cast<std::size_t>(tensor::kMaxRank)) return "too many axes";
   if (!type.ranked && !type.dims.empty()) return "sizes although its rank is unknown";
   for (const Dim dim : type.dims) {
@@ -76,12 +78,15 @@ Expected<void> check_interface(const Module& module) {
 
 }  // namespace rules
 
-Expected<void> verify(const Module& module) {
+Expected<void> verify(const Module& module, ResultTypes types) {
   SCANLOOM_CHECK_OK(rules::check_structure(module));
   SCANLOOM_CHECK_OK(rules::check_order(module));
+  DimTable dims = module.dims;
   for (const RegionId region : regions_outer_first(module, module.top())) {
     for (const NodeId node : module.region(region).nodes) {
       SCANLOOM_CHECK_OK(rules::check_node(module, node));
+      if (types == ResultTypes::checked)
+        SCANLOOM_CHECK_OK(rules::check_result_types(module, node, dims));
       if (module.node(node).op == &loop_op) SCANLOOM_CHECK_OK(rules::check_loop(module, node));
       if (module.node(node).op == &branch_op) SCANLOOM_CHECK_OK(rules::check_branch(module, node));
     }

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "ir/infer.h"
+#include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/signature.h"
 #include "ir/verify_rules.h"
@@ -64,6 +66,16 @@ Expected<void> check_constant(const Module& module, NodeId id) {
   return {};
 }
 
+/// Whether a value can be of both types: equal ranks, and no axis with two numbers.
+bool may_agree(const Type& a, const Type& b) {
+  if (!same_rank(a, b)) return false;
+  if (!a.ranked || !b.ranked) return true;
+  for (std::size_t axis = 0; axis < a.dims.size(); ++axis)
+    if (a.dims[axis].is_constant() && b.dims[axis].is_constant() && a.dims[axis] != b.dims[axis])
+      return false;
+  return true;
+}
+
 }  // namespace
 
 Expected<void> check_node(const Module& module, NodeId node) {
@@ -72,6 +84,25 @@ Expected<void> check_node(const Module& module, NodeId node) {
   SCANLOOM_CHECK_OK(check_tensors(module, node));
   SCANLOOM_CHECK_OK(check_regions(module, node));
   if (module.node(node).op == &constant_op) return check_constant(module, node);
+  return {};
+}
+
+// What follows axes or sizes from node to node indexes the types of results by those of operands.
+// Only types decide here: a node whose operands do not fit may be one that never runs.
+Expected<void> check_result_types(const Module& module, NodeId id, DimTable& dims) {
+  const Node& node = module.node(id);
+  if (node.op->infer == nullptr || node.op == &constant_op) return {};
+  std::vector<const Type*> types;
+  for (const ValueId input : node.inputs)
+    types.push_back(input.valid() ? &module.value(input).type : nullptr);
+  const std::vector<const Known*> nothing(types.size());
+  const auto inferred = infer_node(*node.op, types, nothing, node.attrs, node.outputs.size(), dims);
+  if (!inferred) return {};
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (!may_agree(module.value(node.outputs[i]).type, inferred->types[i]))
+      return broken("{}: result {} is {}, but {} makes {} of its operands", module.describe(id), i,
+                    text(module, node.outputs[i]), node.op->name,
+                    to_string(inferred->types[i], dims));
   return {};
 }
 

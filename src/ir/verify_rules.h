@@ -15,6 +15,9 @@ Expected<void> check_structure(const Module& module);
 Expected<void> check_order(const Module& module);
 /// Operands, results, attributes and types of one node against its OpDef.
 Expected<void> check_node(const Module& module, NodeId node);
+/// The types of results against those that inference gives. `dims`: a copy of the module's, to
+/// which inference adds.
+Expected<void> check_result_types(const Module& module, NodeId node, DimTable& dims);
 /// Operands, body arguments, yields and results of a loop against its ports.
 Expected<void> check_loop(const Module& module, NodeId node);
 Expected<void> check_branch(const Module& module, NodeId node);

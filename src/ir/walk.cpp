@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "ir/clone_nodes.h"
 
 namespace scanloom::ir {
 namespace {
@@ -199,6 +200,16 @@ NodeId clone_node_into(const Module& from, NodeId node, Module& to, RegionId reg
   for (std::size_t i = 0; i < reads.size(); ++i)
     if (reads[i].valid()) cloner.map(reads[i], inputs[i]);
   return cloner.copy_node(node, region);
+}
+
+void clone_nodes_into(const Module& from, std::span<const NodeId> nodes, Module& to,
+                      RegionId region, std::map<ValueId, ValueId>& values) {
+  Cloner cloner(from, to);
+  for (const auto& [outer, inner] : values) cloner.map(outer, inner);
+  for (const NodeId node : nodes) {
+    cloner.copy_node(node, region);
+    for (const ValueId output : from.node(node).outputs) values[output] = cloner[output];
+  }
 }
 
 Module compact(const Module& module) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "jit/interface.h"
 #include "jit/module_isa.h"
@@ -33,7 +34,7 @@ std::string name_of(ScalarOp op, llvm::Type* type) {
 
 /// Measured one by one: calling the other functions gains nothing, or loses.
 constexpr std::array kLong = {ScalarOp::log, ScalarOp::log1p, ScalarOp::softplus, ScalarOp::erf,
-                              ScalarOp::sin, ScalarOp::cos,   ScalarOp::atan};
+                              ScalarOp::sin, ScalarOp::cos,   ScalarOp::atan,     ScalarOp::pow};
 
 /// Whether vectors of that type take more than one register on a machine with few of them.
 bool fills_registers(Isa isa, const llvm::Type* type) {
@@ -66,21 +67,25 @@ bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op, const llvm::Type* 
 }
 
 llvm::Value* call_once_emitted(
-    llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a,
-    llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&, llvm::Value*)> emit) {
+    llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b,
+    llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*)> emit) {
+  const bool takes_two = b != nullptr;
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   const std::string name = name_of(op, a->getType());
   llvm::Function* function = module.getFunction(name);
   if (function == nullptr) {
-    auto* const type = llvm::FunctionType::get(a->getType(), {a->getType()}, false);
+    std::vector<llvm::Type*> parameters(takes_two ? 2 : 1, a->getType());
+    auto* const type = llvm::FunctionType::get(a->getType(), parameters, false);
     function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
     for (const auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline})
       function->addFnAttr(attribute);
     function->setDoesNotAccessMemory();  // apart from constants
     llvm::IRBuilder<> inside(llvm::BasicBlock::Create(module.getContext(), "entry", function));
-    inside.CreateRet(emit(inside, function->getArg(0)));
+    inside.CreateRet(emit(inside, function->getArg(0), takes_two ? function->getArg(1) : nullptr));
   }
-  return builder.CreateCall(function, {a});
+  std::vector<llvm::Value*> arguments{a};
+  if (takes_two) arguments.push_back(b);
+  return builder.CreateCall(function, arguments);
 }
 
 }  // namespace scanloom::jit

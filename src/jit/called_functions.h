@@ -22,10 +22,11 @@ void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* con
 /// Whether `op` on such an argument is a called function in the builder's module.
 bool is_called(const llvm::IRBuilder<>& builder, tensor::ScalarOp op, const llvm::Type* argument);
 
-/// Calls the module's function of `op` for arguments like `a`. If there is none yet, creates it
-/// with the instructions of `emit(builder, argument)`, which returns its result.
+/// Calls the module's function of `op` for arguments like `a` and, unless it is null, `b`. If there
+/// is none yet, creates it with the instructions of `emit(builder, a, b)`, which returns its
+/// result.
 llvm::Value* call_once_emitted(
-    llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
-    llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&, llvm::Value*)> emit);
+    llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a, llvm::Value* b,
+    llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*)> emit);
 
 }  // namespace scanloom::jit

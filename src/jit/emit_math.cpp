@@ -13,11 +13,10 @@
 #include "base/math/hyperbolic.h"
 #include "base/math/inverse_trig.h"
 #include "base/math/log.h"
-#include "base/math/math.h"
+#include "base/math/pow.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
 #include "jit/called_functions.h"
-#include "jit/emit_call.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_remainder.h"
 #include "jit/module_isa.h"
@@ -115,6 +114,7 @@ class LlvmDomain {
   F neg(F a) const { return builder_.CreateFNeg(a); }
   F abs(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a); }
   F sqrt(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a); }
+  F round(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a); }
   Mask less(F a, F b) const { return {builder_.CreateFCmpOLT(a, b)}; }
   Mask equal(F a, F b) const { return {builder_.CreateFCmpOEQ(a, b)}; }
   Mask is_nan(F a) const { return {builder_.CreateFCmpUNO(a, a)}; }
@@ -133,6 +133,14 @@ class LlvmDomain {
     return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
   }
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+  template <class Function>
+    requires(kBits == 32)
+  F in_double(const Function& function, F a, F b, F c) const {
+    llvm::Type* const wide = type_->getWithNewType(builder_.getDoubleTy());
+    const auto widened = [&](F narrow) { return builder_.CreateFPExt(narrow, wide); };
+    const LlvmDomain<64> m(builder_, wide);
+    return builder_.CreateFPTrunc(function(m, widened(a), widened(b), widened(c)), type_);
+  }
   F replace_rare(Mask mask, F a, F x, math::PlainFunction<kBits> function) const {
     return emit_rare_call<math::PlainNumber<kBits>>(builder_, mask.value, a, x, function);
   }
@@ -192,22 +200,24 @@ class LlvmDomain {
 };
 
 template <class M>
-llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
+llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   switch (op) {
 #define SCANLOOM_MATH_FUNCTION(name) \
   case ScalarOp::name:               \
     return math::name(m, a);
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
+    case ScalarOp::pow:
+      return math::pow(m, a, b);
     default:
       return a;  // is_function names no others
   }
 }
 
-llvm::Value* write_out(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a) {
+llvm::Value* write_out(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->getScalarType()->isDoubleTy())
-    return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
-  return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
+    return emit_in(LlvmDomain<64>(builder, a->getType()), op, a, b);
+  return emit_in(LlvmDomain<32>(builder, a->getType()), op, a, b);
 }
 
 }  // namespace
@@ -215,14 +225,11 @@ llvm::Value* write_out(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a) 
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   if (op == ScalarOp::mod_floor) return emit_modulo(builder, a, b);
   if (op == ScalarOp::mod_trunc) return emit_remainder(builder, a, b);
-  if (op == ScalarOp::pow)
-    return a->getType()->getScalarType()->isDoubleTy()
-               ? emit_call<double>(builder, &math::pow, a, b)
-               : emit_call<float>(builder, &math::pow, a, b);
-  if (!is_called(builder, op, a->getType())) return write_out(builder, op, a);
-  return call_once_emitted(builder, op, a, [op](llvm::IRBuilder<>& inside, llvm::Value* argument) {
-    return write_out(inside, op, argument);
-  });
+  if (!is_called(builder, op, a->getType())) return write_out(builder, op, a, b);
+  return call_once_emitted(
+      builder, op, a, b, [op](llvm::IRBuilder<>& inside, llvm::Value* first, llvm::Value* second) {
+        return write_out(inside, op, first, second);
+      });
 }
 
 }  // namespace scanloom::jit

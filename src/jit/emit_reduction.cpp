@@ -21,7 +21,7 @@ using Value = llvm::Value*;
 /// reductions.
 constexpr std::size_t kMaxVectors = 8;
 /// Functions hold many values, so fewer vectors stay in registers.
-constexpr std::size_t kMaxVectorsOfMath = 4, kMaxVectorsOfCalls = 2;
+constexpr std::size_t kMaxVectorsOfMath = 4, kMaxVectorsOfPow = 2;
 /// Blocks of fewer lanes are loaded one by one instead of transposed.
 constexpr unsigned kMinOfTransposed = 4;
 
@@ -277,7 +277,7 @@ unsigned lanes_of_reductions(const Nest& nest, const NestTarget& target) {
       taken += registers_of(reduction);
       bytes = std::max(bytes, static_cast<std::int64_t>(dtype_bytes(term_dtype(reduction))));
       if (has_math(reduction.program)) vectors = std::min(vectors, kMaxVectorsOfMath);
-      if (has_calls_of_lanes(reduction.program)) vectors = std::min(vectors, kMaxVectorsOfCalls);
+      if (has_pow(reduction.program)) vectors = std::min(vectors, kMaxVectorsOfPow);
       if (has_across(nest, reduction)) vectors = 1;
     }
     while (vectors > 1 && vectors * taken > target.registers) vectors /= 2;

@@ -120,6 +120,13 @@ struct CompiledBody {
   CodeSize size;
 };
 
+/// How code is listed for people.
+enum class CodeForm : std::uint8_t {
+  llvm,              ///< LLVM IR as machine code is generated from it
+  llvm_unoptimised,  ///< LLVM IR before LLVM's passes
+  assembly,
+};
+
 /// The plug-in's versioned entry point, "scanloom_jit_plugin".
 struct Plugin {
   std::uint32_t version;
@@ -134,11 +141,16 @@ struct Plugin {
   /// Creates what the compiler keeps for the life of the process; otherwise its first use does
   /// that. Thread safe.
   void (*prepare)();
+  /// Generates the code of the source again and returns its text, which begins and ends with whole
+  /// lines. Takes about as long as compiling. Thread safe. Errors: those of `compile`.
+  Expected<std::string> (*list_loop)(const LoopSource& source, CodeForm form);
+  Expected<std::string> (*list_body)(const loopnest::BodySource& source, CodeForm form);
+  const char* compiler;  ///< "LLVM 19.1.7"
 };
 
 /// The version of all data in this interface except the instructions of programs, and of what these
 /// compute: the plug-in contains the formulas of base/math, too.
-inline constexpr std::uint32_t kSeamVersion = 13;
+inline constexpr std::uint32_t kSeamVersion = 15;
 
 /// Instructions are passed as numbers, so other instructions, or another order, change the version.
 constexpr std::uint32_t plugin_version() {

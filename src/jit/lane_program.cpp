@@ -21,9 +21,8 @@ std::int64_t work_of(const ScalarInstr& instr) {
   return is_half(instr.dtype) ? kWorkOfF16 : 1;
 }
 
-/// Whether LLVM, or emit_math, computes the lanes of a vector one by one.
+/// Whether LLVM computes the lanes of a vector one by one.
 bool takes_lanes_apart(const tensor::ScalarProgram& program, const ScalarInstr& instr) {
-  if (instr.op == ScalarOp::pow) return true;
   if (!tensor::divides(instr.op) || is_floating_point(instr.dtype)) return false;
   const auto divisor = static_cast<std::size_t>(instr.args[1]);
   const std::size_t inputs = program.inputs.size();

@@ -18,10 +18,8 @@ constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
 /// Rows of fewer lanes are computed one by one.
 constexpr std::int64_t kMinOfRow = 4;
 
-/// Whether the program has functions that are inlined on vectors.
-bool has_chains(const Nest& nest) {
-  return has_math(nest.program) && !has_calls_of_lanes(nest.program);
-}
+/// Whether the program has functions that leave most registers unused.
+bool has_chains(const Nest& nest) { return has_math(nest.program) && !has_pow(nest.program); }
 
 bool is_plain(const Access& operand) { return operand.indices.empty(); }
 

@@ -55,7 +55,7 @@ bool has_math(const tensor::ScalarProgram& program) {
   });
 }
 
-bool has_calls_of_lanes(const tensor::ScalarProgram& program) {
+bool has_pow(const tensor::ScalarProgram& program) {
   return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
     return instr.op == tensor::ScalarOp::pow;
   });

@@ -22,8 +22,8 @@ bool same_terms(const loopnest::Reduction& a, const loopnest::Reduction& b);
 
 /// Whether the program has functions of base/math.
 bool has_math(const tensor::ScalarProgram& program);
-/// Whether it has one that is called per lane: more lanes at once are then only more code.
-bool has_calls_of_lanes(const tensor::ScalarProgram& program);
+/// Whether it has pow, which fills the registers by itself: more lanes at once are only more code.
+bool has_pow(const tensor::ScalarProgram& program);
 
 /// Whether blocks of its reads are transposed.
 bool has_across(const loopnest::Nest& nest, const loopnest::Reduction& reduction);

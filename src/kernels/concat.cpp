@@ -22,7 +22,7 @@ Status run(const Call& call) noexcept {
   std::byte* const to = call.out(0).data<std::byte>();
   for (std::size_t i = 0; i < parts.size(); ++i)
     run_copy(parts[i].plan, call.in(static_cast<int>(i)).data<const std::byte>(),
-             to + parts[i].offset);
+             to + parts[i].offset, call.max_threads);
   return Status::ok;
 }
 
@@ -35,7 +35,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   std::int64_t done = 0;
   for (const Operand& from : ctx.inputs) {
     parts->push_back({plan_copy({from.dims, static_cast<std::size_t>(from.rank)}, from.strides,
-                                to.strides, static_cast<int>(bytes)),
+                                to.strides, static_cast<int>(bytes), ctx.isa),
                       done * to.strides[axis] * bytes});
     done += from.dims[axis];
   }

@@ -1,12 +1,13 @@
-// contract: einsum of two operands as matrix products (contract_plan.h), for f32, f64 and 32-bit
-// integers (contract_integers.h). B is packed once if constant, per call if its columns are not
-// adjacent, and otherwise read in place.
+// contract: einsum of two operands as matrix products (contract_plan.h), for f32, f64, 32-bit
+// integers (contract_integers.h) and bytes (contract_bytes.h). B is packed once if constant, per
+// call if its columns are not adjacent, and otherwise read in place.
 #include <algorithm>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/contract_bytes.h"
 #include "kernels/contract_integers.h"
 #include "kernels/contract_plan.h"
 #include "kernels/kernel.h"
@@ -164,6 +165,8 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
 
 Prepared prepare(const PrepareCtx& ctx) {
   const DType dtype = ctx.outputs[0].dtype;
+  // Operands of integer_matmul, which has no specification.
+  if (ctx.attrs.empty()) return prepare_byte_product(ctx);
   if (ctx.inputs[0].dtype != dtype || ctx.inputs[1].dtype != dtype)
     return Prepared::no("operands of different element types");
   if (dtype == DType::f32) return prepare_typed<float>(ctx);

@@ -35,7 +35,7 @@ struct IntegerPlan {
   const ProductFns<std::int32_t>* fns = nullptr;  ///< for pairs
   PairFns pair;
   Pairing pairing = Pairing::never;
-  std::int64_t pairs = 0;   ///< in a row of A: its elements in pairs, rounded up
+  std::int64_t pairs = 0;   ///< in a row of A: half its elements, rounded up
   std::int64_t rows = 0;    ///< of A, packed at a time
   std::int64_t packed = 0;  ///< elements of scratch for B if it is paired per call
   std::int64_t slots = 1;   ///< shares of the outer axes, each with its own scratch
@@ -174,10 +174,10 @@ Status run(const Call& call) noexcept {
 
 // Forms of packed constants, distinct from the element sizes that contract uses as forms.
 constexpr std::int64_t kWideForm = 32, kPairForm = 16;
-// Key of whether a constant fits in 16 bits: cached with the packed forms, for no instruction set.
+// Key of whether a constant fits: cached with the packed forms, for no instruction set.
 constexpr std::int64_t kNoIsa = -1, kFitsForm = 1;
 
-/// Whether the constant fits in 16 bits. Checked once for all bindings that read it this way.
+/// Whether the constant fits in 16 bits. Looked at once for all bindings that read it this way.
 bool constant_b_fits(const PrepareCtx& ctx, const IntegerPlan& plan) {
   const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)];
   const ContractSchedule<std::int32_t>& wide = plan.wide;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "kernels/kernel.h"
 #include "kernels/product.h"
 #include "opmath/contraction.h"
@@ -177,6 +178,10 @@ void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan, std::int64_
     for_each_matrix_of_b(plan, constant, [&](const MatrixB<T>& matrix, std::int64_t at) {
       pack_one(matrix, memory.get() + at);
     });
+    // From now on only the copy is read, unless another node reads the constant, too.
+    const tensor::Operand& b = ctx.inputs[static_cast<std::size_t>(1 - plan.a_input)];
+    if (b.contiguous)
+      release_file_pages(constant, static_cast<std::size_t>(b.elements()) * sizeof(T));
     return memory;
   };
   plan.packed =

@@ -2,14 +2,18 @@
 // ops/conv_pool/conv.cpp states. Vectors lie along the output positions if there are enough of them
 // (weights are then read in place), otherwise along the filters (weights are packed). Windows are
 // read from padded planes (conv_planes.h), or unfolded range by range, unless x can be read as the
-// unfolded matrix.
+// unfolded matrix. What follows the convolution in the same call is computed range by range too
+// (conv_epilogue.h).
 #include <algorithm>
 #include <concepts>
 #include <memory>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_depthwise.h"
+#include "kernels/conv_epilogue.h"
 #include "kernels/conv_planes.h"
+#include "kernels/conv_trim.h"
 #include "kernels/conv_unfold.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
@@ -33,6 +37,7 @@ struct ConvSchedule {
   bool unfolds = true;           ///< otherwise x is read in place, by x_position and x_k
   std::int64_t x_position = 0, x_k = 0;
   UnfoldedRanges ranges;
+  ConvEpilogue epilogue;
   std::int64_t packed_size = 0;        ///< per group
   std::shared_ptr<const void> packed;  ///< null along filters: packed at the start of a call
 
@@ -41,6 +46,14 @@ struct ConvSchedule {
   }
   [[nodiscard]] std::int64_t tasks() const {
     return geometry.batch * geometry.group * ranges.count;
+  }
+  /// Bytes of an unfolded range and of the epilogue's scratch, in whole cache lines.
+  [[nodiscard]] std::int64_t unfolded_bytes() const {
+    const std::int64_t elements = unfolds ? k * ranges.size : 0;
+    return (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
+  }
+  [[nodiscard]] std::int64_t slot_bytes() const {
+    return unfolded_bytes() + epilogue.scratch_bytes();
   }
 };
 
@@ -51,17 +64,16 @@ void pack_group(const ConvSchedule<T>& plan, const T* w, std::int64_t group, T* 
        to + group * plan.packed_size, 1);
 }
 
-// Scratch of a call: packed weights and biases if needed, then one unfolded range per slot.
+// Scratch of a call: a slot per thread, then packed weights and biases if needed.
 template <class T>
 struct Memory {
   const T* packed = nullptr;
   const T* bias = nullptr;  ///< of all groups, each padded to whole panels
-  T* unfolded = nullptr;
 };
 
 template <class T>
 Memory<T> prepare_memory(const ConvSchedule<T>& plan, const Call& call) {
-  T* scratch = reinterpret_cast<T*>(*call.scratch);
+  T* scratch = reinterpret_cast<T*>(*call.scratch + plan.ranges.slots * plan.slot_bytes());
   const ConvGeometry& g = plan.geometry;
   Memory<T> memory;
   if (!plan.along_positions) {
@@ -82,10 +94,8 @@ Memory<T> prepare_memory(const ConvSchedule<T>& plan, const Call& call) {
             real ? bias.data<const T>()[(i / padded * g.filters + filter) * bias.strides[0]] : 0;
       }
       memory.bias = scratch;
-      scratch += g.group * padded;
     }
   }
-  memory.unfolded = scratch;
   return memory;
 }
 
@@ -152,25 +162,60 @@ void run_task(const ConvSchedule<T>& plan, const Call& call, const Memory<T>& me
   multiply(*plan.fns, p, max_threads);
 }
 
+/// The part of the result that a task computes.
+template <class T>
+ConvPartOfResult part_of(const ConvSchedule<T>& plan, std::int64_t task) {
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t first = task % plan.ranges.count * plan.ranges.size;
+  return {.image = task / plan.ranges.count / g.group,
+          .filter = task / plan.ranges.count % g.group * g.filters,
+          .filters = g.filters,
+          .first = first,
+          .count = std::min(plan.ranges.size, plan.positions - first)};
+}
+
+/// A single task, whose product and epilogue are shared by threads.
+template <class T>
+void run_shared_task(const ConvSchedule<T>& plan, const Call& call, const Memory<T>& memory,
+                     const ConvEpilogue::Run& epilogue) {
+  run_task(plan, call, memory, 0, reinterpret_cast<T*>(*call.scratch), call.max_threads);
+  if (!plan.epilogue.present() || call.stop_requested()) return;
+  const ConvPartOfResult whole = part_of(plan, 0);
+  const std::int64_t slots = std::min(plan.ranges.slots, whole.filters);
+  parallel_for(slots, call.max_threads, [&](std::int64_t slot) {
+    ConvPartOfResult part = whole;
+    part.filter += slot * whole.filters / slots;
+    part.filters = (slot + 1) * whole.filters / slots - slot * whole.filters / slots;
+    epilogue(part, *call.scratch + slot * plan.slot_bytes() + plan.unfolded_bytes());
+  });
+}
+
 template <class T>
 Status run(const Call& call) noexcept {
   const ConvSchedule<T>& plan = *static_cast<const ConvSchedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
   if (tasks == 0) return Status::ok;
   const Memory<T> memory = prepare_memory(plan, call);
+  const ConvEpilogue::Run epilogue(plan.epilogue, call);
   const std::int64_t work =
       plan.k * plan.positions * plan.geometry.filters * plan.geometry.group * plan.geometry.batch;
   const bool threads = call.max_threads > 1 && work > kMinThreadWork;
-  if (!threads || tasks == 1) {
-    for (std::int64_t task = 0; task < tasks; ++task)
-      run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
+  if (threads && tasks == 1) {
+    run_shared_task(plan, call, memory, epilogue);
     return call.ok_or_stopped();
   }
-  const std::int64_t elements = plan.unfolds ? plan.k * plan.ranges.size : 0;
-  parallel_for(plan.ranges.slots, call.max_threads, [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < tasks; task += plan.ranges.slots)
-      run_task(plan, call, memory, task, memory.unfolded + slot * elements, 1);
-  });
+  const std::int64_t slots = threads ? plan.ranges.slots : 1;
+  const auto work_of = [&](std::int64_t slot) {
+    std::byte* const scratch = *call.scratch + slot * plan.slot_bytes();
+    for (std::int64_t task = slot; task < tasks; task += slots) {
+      run_task(plan, call, memory, task, reinterpret_cast<T*>(scratch), 1);
+      epilogue(part_of(plan, task), scratch + plan.unfolded_bytes());
+    }
+  };
+  if (threads)
+    parallel_for(slots, call.max_threads, work_of);
+  else
+    work_of(0);
   return call.ok_or_stopped();
 }
 
@@ -207,6 +252,35 @@ bool weights_are_rows(const Operand& w) {
   return true;
 }
 
+std::int64_t whole_multiples(std::int64_t count, std::int64_t of) {
+  return (count + of - 1) / of * of;
+}
+
+/// Whether vectors along constant filters, which are packed once, have fewer idle elements than
+/// vectors along positions: the 49 of an image of 7 by 7 are no multiple of a vector, and lines of
+/// padded planes have gaps between them.
+template <class T>
+bool fills_vectors_with_filters(const PrepareCtx& ctx, const ConvSchedule<T>& plan) {
+  constexpr std::int64_t kMaxPositions = 512;
+  // Unfolding an element takes as long as products with so many filters.
+  constexpr double kFiltersPerUnfolding = 16;
+  if (ctx.constants[1] == nullptr || ctx.packs == nullptr) return false;
+  if (plan.positions == 0 || plan.positions > kMaxPositions) return false;
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t panel = plan.fns->panel;
+  const auto last = static_cast<std::size_t>(g.spatial - 1);
+  const auto filters = static_cast<double>(g.filters), all = static_cast<double>(plan.positions);
+  double along_filters = static_cast<double>(whole_multiples(g.filters, panel)) / filters;
+  std::int64_t along_positions = whole_multiples(plan.positions, panel);
+  if (plan.unfolds) {
+    along_filters += kFiltersPerUnfolding / filters;
+    const std::int64_t gap = (g.kernel[last] - 1) * g.dilation[last] / g.stride[last];
+    const std::int64_t lines = plan.positions / g.out[last];
+    along_positions = whole_multiples(lines * (g.out[last] + gap) - gap, panel / 2);
+  }
+  return 1.05 * along_filters < static_cast<double>(along_positions) / all;
+}
+
 template <class T>
 ConvSchedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
@@ -227,9 +301,14 @@ ConvSchedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const std::int64_t lanes = plan.fns->panel / 2;
   plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
   plan.unfolds = !read_in_place(x, plan);
+  if (fills_vectors_with_filters(ctx, plan)) plan.along_positions = false;
   plan.packed_size = packed_elements(*plan.fns, plan.k, geometry.filters);
   const std::int64_t column = plan.unfolds ? plan.k * static_cast<std::int64_t>(sizeof(T)) : 0;
   plan.ranges = unfolded_ranges(plan.positions, column, geometry.batch * geometry.group);
+  if (!plan.along_positions && plan.ranges.count > 1) {
+    plan.ranges.size = (plan.positions + plan.ranges.count - 1) / plan.ranges.count;
+    plan.ranges.count = (plan.positions + plan.ranges.size - 1) / plan.ranges.size;
+  }
   return plan;
 }
 
@@ -253,12 +332,15 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const ConvSched
 
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  Prepared depthwise = prepare_conv_depthwise(ctx, geometry);
+  if (!depthwise.refusal) return depthwise;
   auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
-  if (plan->unfolds && plan->along_positions) {
-    Prepared planes = prepare_conv_planes(ctx, geometry);
+  if (plan->along_positions) {
+    Prepared planes = prepare_conv_planes(ctx, geometry, !plan->unfolds);
     if (!planes.refusal) return planes;
   }
-  std::int64_t elements = plan->unfolds ? plan->ranges.slots * plan->k * plan->ranges.size : 0;
+  if (auto why = plan->epilogue.prepare(ctx)) return Prepared::no(*std::move(why));
+  std::int64_t elements = 0;
   if (!plan->along_positions) {
     elements += geometry.group * plan->padded_filters();
     if (ctx.constants[1] != nullptr && ctx.packs != nullptr)
@@ -266,15 +348,16 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
     else
       elements += geometry.group * plan->packed_size;
   }
-  return {.state = std::move(plan),
-          .scratch_bytes = elements * static_cast<std::int64_t>(sizeof(T)),
-          .run = run<T>};
+  const std::int64_t bytes =
+      plan->ranges.slots * plan->slot_bytes() + elements * static_cast<std::int64_t>(sizeof(T));
+  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run<T>};
 }
 
 std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   const DType dtype = ctx.outputs[0].dtype;
   if (dtype != DType::f32 && dtype != DType::f64) return "only f32 and f64";
-  for (const Operand& input : ctx.inputs)
+  for (const Operand& input :
+       ctx.inputs.first(std::min<std::size_t>(ctx.inputs.size(), kConvOperands)))
     if (input.present() && input.dtype != dtype) return "operands of different element types";
   if (!weights_are_rows(ctx.inputs[1])) return "weights that are not contiguous";
   if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
@@ -286,8 +369,11 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
-  return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, *geometry)
-                                            : prepare_typed<double>(ctx, *geometry);
+  const PrepareConvFn typed =
+      ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float> : prepare_typed<double>;
+  const tensor::LiveTaps taps = tensor::live_taps(*geometry);
+  if (taps.count != geometry->kernel) return prepare_trimmed_conv(ctx, *geometry, taps, typed);
+  return typed(ctx, *geometry);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // The vector functions of convolutions that read padded planes (conv_planes.cpp).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+
+#include "base/cpu.h"
 
 namespace scanloom::kernels {
 
@@ -39,7 +42,8 @@ struct ConvBand {
 inline constexpr std::int64_t kConvSlack = 128;
 
 /// Rows of planes from rows of x. Element i of a row of x belongs to phase (before + i) % step,
-/// where it is element (before + i) / step; the other elements of the planes' rows are 0.
+/// where it is element (before + i) / step; the other elements of the planes' rows are 0. With a
+/// single phase, up to kConvSlack elements after each row may become 0 before the next row follows.
 template <class T>
 struct ConvFill {
   const T* x = nullptr;  ///< elements of a row are adjacent
@@ -65,5 +69,23 @@ struct ConvFns {
   void (*fill)(const ConvFill<T>&) = nullptr;
   void (*interleave)(const ConvInterleave<T>&) = nullptr;
 };
+
+/// The functions of one instruction set.
+struct ConvTables {
+  ConvFns<float> f32;
+  ConvFns<double> f64;
+};
+
+/// The table that `isa` permits.
+const ConvTables& conv_tables(Isa isa);
+
+/// The functions for elements of type T.
+template <class T>
+const ConvFns<T>& conv_fns(Isa isa) {
+  if constexpr (std::same_as<T, float>)
+    return conv_tables(isa).f32;
+  else
+    return conv_tables(isa).f64;
+}
 
 }  // namespace scanloom::kernels

@@ -7,8 +7,10 @@
 
 namespace scanloom::kernels {
 
-/// Declines if the planes would be larger than the unfolded windows. Preconditions: operands of
-/// one type, f32 or f64; contiguous weights; a result whose spatial axes are contiguous.
-Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry);
+/// Declines if the planes would be larger than the unfolded windows, and those of few filters
+/// or positions if `only_panels`. Preconditions: operands of one type, f32 or f64; contiguous
+/// weights; a result whose spatial axes are contiguous.
+Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry,
+                             bool only_panels);
 
 }  // namespace scanloom::kernels

@@ -14,6 +14,7 @@
 #include "kernels/conv_transpose_schedule.h"
 #include "kernels/kernel.h"
 #include "kernels/padded_planes.h"
+#include "kernels/share_tasks.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -169,9 +170,13 @@ Status run_transpose(const Call& call) noexcept {
     weights = scratch;
     scratch += plan.geometry.group * plan.group_weights;
   }
-  return share_tasks(call, plan.tasks(), plan.slots, [&](std::int64_t task, std::int64_t slot) {
-    TransposeTask<T>(plan, call, task).run(weights, scratch + slot * plan.slot_elements());
-  });
+  const double work = static_cast<double>(plan.slot_elements()) +
+                      static_cast<double>(plan.group_weights / plan.parts) *
+                          static_cast<double>(plan.line_count * plan.line_size);
+  return share_tasks(
+      call, plan.tasks(), plan.slots, work, [&](std::int64_t task, std::int64_t slot) {
+        TransposeTask<T>(plan, call, task).run(weights, scratch + slot * plan.slot_elements());
+      });
 }
 
 template <class T>

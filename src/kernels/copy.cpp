@@ -1,5 +1,6 @@
 // copy: copies a tensor to another address and layout. The input has the output's shape, or
-// broadcasts to it; contiguous operands may differ in shape.
+// broadcasts to it; if one of them is contiguous, elements in the same order may have another
+// shape.
 #include <cstring>
 #include <memory>
 
@@ -16,7 +17,7 @@ using tensor::Status;
 
 Status run_plan(const Call& call) noexcept {
   run_copy(*static_cast<const CopyPlan*>(call.prepared), call.in(0).data<const std::byte>(),
-           call.out(0).data<std::byte>());
+           call.out(0).data<std::byte>(), call.max_threads);
   return Status::ok;
 }
 
@@ -40,13 +41,23 @@ Prepared prepare(const PrepareCtx& ctx) {
     return {.state = std::make_shared<const std::size_t>(static_cast<std::size_t>(to.elements()) *
                                                          bytes),
             .run = run_whole};
+  const auto plan_for = [&](std::span<const std::int64_t> dims, const std::int64_t* from_strides,
+                            const std::int64_t* to_strides) -> Prepared {
+    return {.state = std::make_shared<const CopyPlan>(
+                plan_copy(dims, from_strides, to_strides, static_cast<int>(bytes), ctx.isa)),
+            .run = run_plan};
+  };
+  // Elements that keep their order may have other sizes where either operand is contiguous.
+  const bool reshapes = from.shape() != to.shape() && from.elements() == to.elements();
+  if (reshapes && to.contiguous)
+    return plan_for(dims_of(from), from.strides, tensor::contiguous_strides(from.shape()).data());
+  if (reshapes && from.contiguous)
+    return plan_for(dims_of(to), tensor::contiguous_strides(to.shape()).data(), to.strides);
   const auto result = tensor::broadcast(from.shape(), to.shape());
   if (!result || *result != to.shape()) return Prepared::no("sizes differ");
   const tensor::Shape strides =
       tensor::broadcast_strides(dims_of(from), {from.strides, dims_of(from).size()}, dims_of(to));
-  return {.state = std::make_shared<const CopyPlan>(
-              plan_copy(dims_of(to), strides.data(), to.strides, static_cast<int>(bytes))),
-          .run = run_plan};
+  return plan_for(dims_of(to), strides.data(), to.strides);
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 #include <cstring>
 #include <vector>
 
+#include "base/thread_pool.h"
+#include "kernels/simd.h"
+#include "tensor/visit.h"
+
 namespace scanloom::kernels {
 namespace {
 
 using Axis = CopyPlan::Axis;
 
-struct Bytes16 {
-  std::uint64_t low, high;
-};
+using tensor::Bytes16;
 
 /// Joins axes that both operands walk with one stride; outermost first.
 std::vector<Axis> joined(std::vector<Axis> axes) {
@@ -29,69 +31,183 @@ std::vector<Axis> joined(std::vector<Axis> axes) {
   return kept;
 }
 
-template <class T>
-void transpose(const Axis& row, const Axis& column, const T* from, T* to) {
+/// For elements of 16 bytes, which have no vector code.
+void transpose_one(const Transposition& t) {
   // Blocks whose lines, of source and target, stay in the L1 cache.
-  constexpr std::int64_t kBlock = 16;
-  for (std::int64_t r = 0; r < row.dim; r += kBlock)
-    for (std::int64_t c = 0; c < column.dim; c += kBlock) {
-      const std::int64_t r_end = std::min(r + kBlock, row.dim);
-      const std::int64_t c_end = std::min(c + kBlock, column.dim);
-      for (std::int64_t j = c; j < c_end; ++j)
-        for (std::int64_t i = r; i < r_end; ++i) to[j * column.to + i] = from[i * row.from + j];
-    }
+  constexpr std::int64_t kBlock = 16, kBytes = sizeof(Bytes16);
+  for (std::int64_t r = 0; r < t.rows; r += kBlock)
+    for (std::int64_t c = 0; c < t.columns; c += kBlock)
+      for (std::int64_t j = c; j < std::min(c + kBlock, t.columns); ++j)
+        for (std::int64_t i = r; i < std::min(r + kBlock, t.rows); ++i)
+          std::memcpy(t.to + j * t.to_step + i * kBytes, t.from + i * t.from_step + j * kBytes,
+                      kBytes);
+}
+
+void transpose_plainly(const Transposition& all) {
+  Transposition t = all;
+  for (std::int64_t i = 0; i < all.count; ++i, t.from += t.from_next, t.to += t.to_next)
+    transpose_one(t);
+}
+
+/// Elements may be unaligned: they may be short runs of the caller's.
+template <class T>
+T loaded(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
 }
 
 template <class T>
-void elements(const Axis& row, const T* from, T* to) {
-  if (row.to == 1 && row.from == 0) {
-    std::fill_n(to, row.dim, *from);
-  } else if (row.to == 1) {
-    for (std::int64_t i = 0; i < row.dim; ++i) to[i] = from[i * row.from];
+void fill_run(const std::byte* from, std::byte* to, std::int64_t count) {
+  const T value = loaded<T>(from);
+  // Long runs are copies of their beginning, which the library's memcpy writes in wide vectors.
+  constexpr std::int64_t kFirst = 2048 / sizeof(T), kBytes = sizeof(T);
+  for (std::int64_t i = 0; i < std::min(count, kFirst); ++i)
+    std::memcpy(to + i * kBytes, &value, sizeof(T));
+  for (std::int64_t i = kFirst; i < count; i += kFirst)
+    std::memcpy(to + i * kBytes, to,
+                static_cast<std::size_t>(std::min(kFirst, count - i) * kBytes));
+}
+
+template <class T>
+void elements(const Axis& row, const std::byte* from, std::byte* to) {
+  constexpr std::int64_t kBytes = sizeof(T);
+  if (row.to == 1 && row.from == 0) return fill_run<T>(from, to, row.dim);
+  const std::int64_t from_step = row.from * kBytes, to_step = row.to * kBytes;
+  if (row.to == 1)
+    for (std::int64_t i = 0; i < row.dim; ++i)
+      std::memcpy(to + i * kBytes, from + i * from_step, sizeof(T));
+  else
+    for (std::int64_t i = 0; i < row.dim; ++i)
+      std::memcpy(to + i * to_step, from + i * from_step, sizeof(T));
+}
+
+/// The Transposition of a plan without `axes`.
+Transposition transposition_of(const CopyPlan& plan, const std::byte* from, std::byte* to) {
+  return {.from = from,
+          .to = to,
+          .rows = plan.row.dim,
+          .columns = plan.column.dim,
+          .from_step = plan.row.from * plan.element_bytes,
+          .to_step = plan.column.to * plan.element_bytes};
+}
+
+/// `last` is the innermost of the axes around the inner ones.
+template <class T, CopyPlan::Inner kInner>
+void copy_last(const CopyPlan& plan, const Axis& last, const std::byte* from, std::byte* to) {
+  constexpr std::int64_t kBytes = sizeof(T);
+  const std::int64_t from_next = last.from * kBytes, to_next = last.to * kBytes;
+  if constexpr (kInner == CopyPlan::Inner::transpose) {
+    Transposition t = transposition_of(plan, from, to);
+    t.count = last.dim;
+    t.from_next = from_next;
+    t.to_next = to_next;
+    plan.transpose(t);
   } else {
-    for (std::int64_t i = 0; i < row.dim; ++i) to[i * row.to] = from[i * row.from];
+    for (std::int64_t i = 0; i < last.dim; ++i, from += from_next, to += to_next) {
+      if constexpr (kInner == CopyPlan::Inner::run)
+        std::memcpy(to, from, static_cast<std::size_t>(plan.row.dim) * sizeof(T));
+      else
+        elements<T>(plan.row, from, to);
+    }
   }
 }
 
-template <class T>
-void copy_inner(const CopyPlan& plan, const T* from, T* to) {
-  switch (plan.inner) {
-    case CopyPlan::Inner::run:
-      std::memcpy(to, from, static_cast<std::size_t>(plan.row.dim) * sizeof(T));
-      return;
-    case CopyPlan::Inner::transpose:
-      return transpose(plan.row, plan.column, from, to);
-    case CopyPlan::Inner::elements:
-      return elements(plan.row, from, to);
-  }
-}
-
-template <class T>
-void copy_all(const CopyPlan& plan, const std::byte* from_bytes, std::byte* to_bytes) {
-  const T* from = reinterpret_cast<const T*>(from_bytes);
-  T* to = reinterpret_cast<T*>(to_bytes);
-  if (plan.rank == 0) return copy_inner(plan, from, to);
+template <class T, CopyPlan::Inner kInner>
+void copy_all(const CopyPlan& plan, const std::byte* from, std::byte* to) {
+  constexpr std::int64_t kBytes = sizeof(T);
+  if (plan.rank == 0) return copy_last<T, kInner>(plan, {1, 0, 0}, from, to);
+  const Axis last = plan.axes[static_cast<std::size_t>(plan.rank - 1)];
   std::int64_t index[tensor::kMaxRank] = {};
   while (true) {
-    copy_inner(plan, from, to);
-    int axis = plan.rank - 1;
+    copy_last<T, kInner>(plan, last, from, to);
+    int axis = plan.rank - 2;
     for (; axis >= 0; --axis) {
       const Axis& at = plan.axes[static_cast<std::size_t>(axis)];
-      from += at.from;
-      to += at.to;
+      from += at.from * kBytes;
+      to += at.to * kBytes;
       if (++index[axis] < at.dim) break;
       index[axis] = 0;
-      from -= at.from * at.dim;
-      to -= at.to * at.dim;
+      from -= at.from * at.dim * kBytes;
+      to -= at.to * at.dim * kBytes;
     }
     if (axis < 0) return;
   }
 }
 
+template <class T>
+CopyFn copy_fn(CopyPlan::Inner inner) {
+  switch (inner) {
+    case CopyPlan::Inner::run:
+      return copy_all<T, CopyPlan::Inner::run>;
+    case CopyPlan::Inner::transpose:
+      return copy_all<T, CopyPlan::Inner::transpose>;
+    case CopyPlan::Inner::elements:
+      return copy_all<T, CopyPlan::Inner::elements>;
+  }
+  return nullptr;
+}
+
+CopyFn copy_fn(CopyPlan::Inner inner, int bytes) {
+  switch (bytes) {
+    case 1:
+      return copy_fn<std::uint8_t>(inner);
+    case 2:
+      return copy_fn<std::uint16_t>(inner);
+    case 4:
+      return copy_fn<std::uint32_t>(inner);
+    case 8:
+      return copy_fn<std::uint64_t>(inner);
+    default:
+      return copy_fn<Bytes16>(inner);
+  }
+}
+
+/// Takes the innermost axis out of `axes`.
+Axis take_row(std::vector<Axis>& axes) {
+  if (axes.empty()) return {1, 1, 1};
+  const Axis row = axes.back();
+  axes.pop_back();
+  return row;
+}
+
+/// Makes elements of short runs, such as pairs of numbers, if all strides allow.
+void widen_elements(CopyPlan& plan, std::vector<Axis>& axes) {
+  constexpr std::int64_t kMaxBytes = 16;
+  const std::int64_t count = plan.row.dim, bytes = count * plan.element_bytes;
+  const bool is_power = bytes <= kMaxBytes && (bytes & (bytes - 1)) == 0;
+  if (axes.empty() || count < 2 || plan.row.from != 1 || plan.row.to != 1 || !is_power) return;
+  for (const Axis& axis : axes)
+    if (axis.from % count != 0 || axis.to % count != 0) return;
+  for (Axis& axis : axes) {
+    axis.from /= count;
+    axis.to /= count;
+  }
+  plan.element_bytes = static_cast<int>(bytes);
+  plan.row = take_row(axes);
+}
+
+/// Removes the axis that becomes the columns of a transposition, if one does.
+void choose_inner(CopyPlan& plan, std::vector<Axis>& axes) {
+  if (plan.row.from == 1 && plan.row.to == 1) {
+    plan.inner = CopyPlan::Inner::run;
+    return;
+  }
+  plan.inner = CopyPlan::Inner::elements;
+  // Repeating one element many times takes no transposition.
+  constexpr std::int64_t kLongRun = 16;
+  if (plan.row.to != 1 || (plan.row.from == 0 && plan.row.dim >= kLongRun)) return;
+  const auto neighbours = std::ranges::find(axes, 1, &Axis::from);
+  if (neighbours == axes.end()) return;
+  plan.inner = CopyPlan::Inner::transpose;
+  plan.column = *neighbours;
+  axes.erase(neighbours);
+}
+
 }  // namespace
 
 CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
-                   const std::int64_t* to, int element_bytes) {
+                   const std::int64_t* to, int element_bytes, Isa isa) {
   CopyPlan plan;
   plan.element_bytes = element_bytes;
   std::vector<Axis> axes;
@@ -101,38 +217,38 @@ CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
   }
   if (plan.empty) return plan;
   axes = joined(std::move(axes));
-  plan.row = {1, 1, 1};
-  if (!axes.empty()) {
-    plan.row = axes.back();
-    axes.pop_back();
-  }
-  plan.inner =
-      plan.row.from == 1 && plan.row.to == 1 ? CopyPlan::Inner::run : CopyPlan::Inner::elements;
-  const auto neighbours = std::ranges::find(axes, 1, &Axis::from);
-  if (plan.inner == CopyPlan::Inner::elements && plan.row.to == 1 && neighbours != axes.end()) {
-    plan.inner = CopyPlan::Inner::transpose;
-    plan.column = *neighbours;
-    axes.erase(neighbours);
-  }
+  plan.row = take_row(axes);
+  widen_elements(plan, axes);
+  choose_inner(plan, axes);
+  plan.bytes = plan.element_bytes * plan.row.dim * plan.column.dim;
+  for (const Axis& axis : axes) plan.bytes *= axis.dim;
   plan.rank = static_cast<int>(axes.size());
   std::ranges::copy(axes, plan.axes.begin());
+  plan.transpose = simd_tables(isa).transpose(plan.element_bytes);
+  if (plan.transpose == nullptr) plan.transpose = transpose_plainly;
+  plan.copy = copy_fn(plan.inner, plan.element_bytes);
   return plan;
 }
 
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to) {
-  if (plan.empty) return;
-  switch (plan.element_bytes) {
-    case 1:
-      return copy_all<std::uint8_t>(plan, from, to);
-    case 2:
-      return copy_all<std::uint16_t>(plan, from, to);
-    case 4:
-      return copy_all<std::uint32_t>(plan, from, to);
-    case 8:
-      return copy_all<std::uint64_t>(plan, from, to);
-    default:
-      return copy_all<Bytes16>(plan, from, to);
-  }
+  if (!plan.empty) plan.copy(plan, from, to);
+}
+
+void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads) {
+  // Below this size, starting threads takes as long as copying.
+  constexpr std::int64_t kMinThreadedBytes = std::int64_t{1} << 20, kShares = 16;
+  const bool is_block = plan.rank == 0 && plan.inner == CopyPlan::Inner::transpose;
+  if (max_threads <= 1 || plan.bytes < kMinThreadedBytes || (plan.rank == 0 && !is_block))
+    return run_copy(plan, from, to);
+  const Axis split = is_block ? plan.column : plan.axes[0];
+  const std::int64_t shares = std::min(split.dim, kShares);
+  parallel_for(shares, max_threads, [&](std::int64_t share) {
+    const std::int64_t first = split.dim * share / shares;
+    CopyPlan part = plan;
+    (is_block ? part.column : part.axes[0]).dim = split.dim * (share + 1) / shares - first;
+    run_copy(part, from + first * split.from * plan.element_bytes,
+             to + first * split.to * plan.element_bytes);
+  });
 }
 
 }  // namespace scanloom::kernels

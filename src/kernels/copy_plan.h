@@ -7,9 +7,14 @@
 #include <cstdint>
 #include <span>
 
+#include "base/cpu.h"
+#include "kernels/transpose.h"
 #include "tensor/shape.h"
 
 namespace scanloom::kernels {
+
+struct CopyPlan;
+using CopyFn = void (*)(const CopyPlan& plan, const std::byte* from, std::byte* to);
 
 struct CopyPlan {
   enum class Inner : std::uint8_t {
@@ -23,17 +28,22 @@ struct CopyPlan {
 
   Inner inner = Inner::run;
   bool empty = false;
-  int rank = 0;  ///< of `axes`, without the innermost ones, which `inner` handles
-  int element_bytes = 1;
+  int rank = 0;           ///< of `axes`, without the innermost ones, which `inner` handles
+  int element_bytes = 1;  ///< as copied: short runs may be one element
   Axis row, column;  ///< row: the innermost axis; column: for transpose, the axis whose `from` is 1
   std::array<Axis, tensor::kMaxRank> axes{};
+  std::int64_t bytes = 0;  ///< of all elements
+  TransposeFn transpose = nullptr;
+  CopyFn copy = nullptr;
 };
 
 /// Strides count elements of `element_bytes` bytes: 1, 2, 4, 8 or 16. A stride of 0 in `from`
 /// repeats the element.
 CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
-                   const std::int64_t* to, int element_bytes);
+                   const std::int64_t* to, int element_bytes, Isa isa);
 
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to);
+/// Shares a large copy among threads.
+void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads);
 
 }  // namespace scanloom::kernels

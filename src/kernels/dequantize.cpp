@@ -1,6 +1,8 @@
 // dequantize: integers to f32, as (x - zero) * scale with an exact difference.
 #include <memory>
+#include <type_traits>
 
+#include "kernels/byte_product.h"
 #include "kernels/quantization.h"
 
 namespace scanloom::kernels {
@@ -9,34 +11,55 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
+// Differences of 32-bit integers need one more bit.
+template <class T>
+using WideInteger = std::conditional_t<sizeof(T) < 4, std::int32_t, std::int64_t>;
+
+template <class T>
+void plain_row(const T* x, std::int64_t count, std::int32_t zero, float scale, float* y) {
+  for (std::int64_t i = 0; i < count; ++i)
+    y[i] = static_cast<float>(WideInteger<T>{x[i]} - WideInteger<T>{zero}) * scale;
+}
+
+template <class T>
+struct DequantizeSchedule {
+  QuantizedLayout layout;
+  DequantizeFn<T> row = nullptr;
+};
+
 template <class T>
 Status run(const Call& call) noexcept {
-  // Differences of 32-bit integers need one more bit.
-  using Wide = std::conditional_t<sizeof(T) < 4, std::int32_t, std::int64_t>;
-  const QuantizedLayout& layout = *static_cast<const QuantizedLayout*>(call.prepared);
-  const T* x = call.in(0).data<const T>();
-  const float* scales = call.in(1).data<const float>();
-  const T* zeros = call.has(2) ? call.in(2).data<const T>() : nullptr;
-  float* y = call.out(0).data<float>();
-  for (std::int64_t o = 0; o < layout.outer; ++o)
-    for (std::int64_t a = 0; a < layout.axis; ++a, x += layout.inner, y += layout.inner) {
-      const float scale = scales[a * layout.scale_step];
-      const Wide zero = zeros == nullptr ? Wide{0} : Wide{zeros[a * layout.zero_step]};
-      for (std::int64_t i = 0; i < layout.inner; ++i)
-        y[i] = static_cast<float>(Wide{x[i]} - zero) * scale;
-    }
+  const auto& plan = *static_cast<const DequantizeSchedule<T>*>(call.prepared);
+  const QuantizedLayout& layout = plan.layout;
+  const T* const x = call.in(0).data<const T>();
+  const float* const scales = call.in(1).data<const float>();
+  const T* const zeros = call.has(2) ? call.in(2).data<const T>() : nullptr;
+  float* const y = call.out(0).data<float>();
+  for_each_run(layout, call.max_threads, [&](std::int64_t a, std::int64_t at, std::int64_t count) {
+    const std::int32_t zero =
+        zeros == nullptr ? 0 : static_cast<std::int32_t>(zeros[a * layout.zero_step]);
+    plan.row(x + at, count, zero, scales[a * layout.scale_step], y + at);
+  });
   return Status::ok;
 }
 
+template <class T>
+Prepared prepared(const QuantizedLayout& layout, DequantizeFn<T> row) {
+  return {
+      .state = std::make_shared<const DequantizeSchedule<T>>(DequantizeSchedule<T>{layout, row}),
+      .run = run<T>};
+}
+
 Prepared prepare(const PrepareCtx& ctx) {
-  auto layout = std::make_shared<QuantizedLayout>();
-  if (auto why = lay_out_quantized(ctx, *layout)) return Prepared::no(*std::move(why));
+  QuantizedLayout layout;
+  if (auto why = lay_out_quantized(ctx, layout)) return Prepared::no(*std::move(why));
+  const ByteTables& tables = byte_tables(ctx.isa);
   const DType from = ctx.inputs[0].dtype;
-  if (from == DType::u8) return {.state = std::move(layout), .run = run<std::uint8_t>};
-  if (from == DType::i8) return {.state = std::move(layout), .run = run<std::int8_t>};
-  if (from == DType::u16) return {.state = std::move(layout), .run = run<std::uint16_t>};
-  if (from == DType::i16) return {.state = std::move(layout), .run = run<std::int16_t>};
-  if (from == DType::i32) return {.state = std::move(layout), .run = run<std::int32_t>};
+  if (from == DType::u8) return prepared(layout, tables.dequantize_u8);
+  if (from == DType::i8) return prepared(layout, tables.dequantize_i8);
+  if (from == DType::u16) return prepared<std::uint16_t>(layout, plain_row<std::uint16_t>);
+  if (from == DType::i16) return prepared<std::int16_t>(layout, plain_row<std::int16_t>);
+  if (from == DType::i32) return prepared<std::int32_t>(layout, plain_row<std::int32_t>);
   return Prepared::no("only from integers of at most 32 bits");
 }
 

@@ -30,6 +30,8 @@ ElementFn plain_fn(tensor::ScalarOp op, DType dtype, int width);
 ElementFn widen_fn(DType dtype);
 /// Casts from a compute dtype to any other dtype. Null as above.
 ElementFn convert_fn(DType from, DType to);
+/// Casts integers and booleans to those or to f32 and f64, in one step. Null for other types.
+ElementFn direct_fn(DType from, DType to);
 /// Converts a result back to the dtype it stands for: rounded, or its low bits.
 ElementFn narrow_fn(DType dtype);
 

@@ -84,8 +84,6 @@ ElementFn arithmetic(ScalarOp op, int) {
       return binary<R, R>([](R a, R b) { return arith::remainder(a, b); });
     case ScalarOp::sign:
       return unary<R, R>([](R a) { return arith::sign(a); });
-    case ScalarOp::pow:
-      return binary<R, R>([](R a, R b) { return math::pow(a, b); });
     default:
       return nullptr;
   }
@@ -202,7 +200,34 @@ ElementFn convert_to(DType to) {
   });
 }
 
+/// The types between which a cast is one conversion of the language: integers and booleans to those
+/// and to floating point.
+template <class T>
+inline constexpr bool kIsNative = std::is_arithmetic_v<T>;
+
+template <class From>
+ElementFn direct_from(DType to) {
+  return tensor::visit_dtype(to, []<class To>(std::type_identity<To>) -> ElementFn {
+    if constexpr (kIsNative<To> && std::same_as<From, bool>)  // has vectors as a byte
+      return unary<To, std::uint8_t>(
+          [](std::uint8_t value) { return static_cast<To>(value != 0 ? 1 : 0); });
+    else if constexpr (kIsNative<To>)
+      return unary<To, From>([](From value) { return arith::cast<To>(value); });
+    else
+      return nullptr;
+  });
+}
+
 }  // namespace
+
+ElementFn direct_fn(DType from, DType to) {
+  return tensor::visit_dtype(from, [to]<class From>(std::type_identity<From>) -> ElementFn {
+    if constexpr (std::is_integral_v<From>)
+      return direct_from<From>(to);
+    else
+      return nullptr;
+  });
+}
 
 DType compute_dtype(DType dtype) {
   switch (dtype_kind(dtype)) {

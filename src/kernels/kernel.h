@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/refusal.h"
 #include "kernels/pack_cache.h"
+#include "kernels/row_program.h"
 #include "tensor/call.h"
 #include "tensor/scalar.h"
 
@@ -27,9 +28,11 @@ struct PrepareCtx {
   std::span<const tensor::Operand> outputs;  ///< see KernelDef::leaves_out_unread
   std::span<const void* const> constants;    ///< per input: its first element, or null
   std::span<const tensor::Attr> attrs;
-  const tensor::ScalarProgram* program = nullptr;  ///< for pointwise operators
-  PackCache* packs = nullptr;                      ///< shared by all bindings of a plan
-  Isa isa = active_isa();                          ///< the instruction set to choose functions for
+  /// The program of a pointwise operator, or of what follows a convolution (conv_epilogue.h).
+  const tensor::ScalarProgram* program = nullptr;
+  PackCache* packs = nullptr;        ///< shared by all bindings of a plan
+  const RowProgram* rows = nullptr;  ///< for several nodes in one call
+  Isa isa = active_isa();            ///< the instruction set to choose functions for
 };
 
 /// `why_not` is set if the kernel declines; binding records it and asks the next candidate.

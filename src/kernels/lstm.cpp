@@ -1,8 +1,10 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
 // ops/recurrent/lstm.cpp states. Rows of the batch and directions are independent: each task runs
-// all steps of its rows. The products with x are computed for several steps at once where that
-// saves reading W, or pipelined with the steps before (pipelined_tile.h).
+// all steps of its rows, or as many as its longest sequence has. The products with x are computed
+// for several steps at once where that saves reading W, or pipelined with the steps before
+// (pipelined_tile.h).
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -43,7 +45,8 @@ class Task {
         d_(direction),
         first_(first_row),
         threads_(threads),
-        rows_(std::min(kLstmTaskRows, plan.batch - first_row)) {
+        rows_(std::min(kLstmTaskRows, plan.batch - first_row)),
+        steps_(plan.steps) {
     const std::int64_t state = kLstmTaskRows * plan.units;
     h_ = scratch;
     c_ = scratch + 2 * state;
@@ -51,6 +54,8 @@ class Task {
     pipelined_ = plan.pipelined && (threads == 1 || shares_units());
     chunk_ = pipelined_ ? kRowsAhead : plan.chunk;
     next_xw_ = xw_ + kRowsAhead * 4 * plan.units;
+    kept_c_ = scratch + plan.task_floats - state;
+    if (plan.has_lengths) read_lengths();
     step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
              weights.bias, h_,          c_,         scratch + state};
     step_.last_block = 2 * plan.units / plan.simd->f32.panel;
@@ -59,8 +64,8 @@ class Task {
   void run() {
     load_state(kInitialH, h_);
     load_state(kInitialC, c_);
-    for (std::int64_t first = 0; first < plan_.steps; first += chunk_) {
-      const std::int64_t count = std::min(chunk_, plan_.steps - first);
+    for (std::int64_t first = 0; first < steps_; first += chunk_) {
+      const std::int64_t count = std::min(chunk_, steps_ - first);
       if (stops_before(count)) return;
       if (step_.pipelined.a == nullptr) project(first, count);
       pipeline_projection(first + count);
@@ -70,11 +75,29 @@ class Task {
       }
       if (step_.pipelined.a != nullptr) std::swap(xw_, next_xw_);
     }
+    for (std::int64_t time = steps_; time < plan_.steps; ++time)
+      for (std::int64_t row = 0; row < rows_; ++row) clear_row(y_row(time, row));
     store_state(1, h_);
     store_state(2, c_);
   }
 
  private:
+  /// Takes only the steps of the longest row.
+  void read_lengths() {
+    const Operand& lengths = call_.in(kLens);
+    steps_ = 0;
+    ends_.fill(0);
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      ends_[static_cast<std::size_t>(row)] =
+          lengths.data<const std::int32_t>()[(first_ + row) * lengths.strides[0]];
+      steps_ = std::max(steps_, ends_[static_cast<std::size_t>(row)]);
+    }
+  }
+  /// Whether the row has no input at that time.
+  [[nodiscard]] bool is_over(std::int64_t time, std::int64_t row) const {
+    return plan_.has_lengths && time >= ends_[static_cast<std::size_t>(row)];
+  }
+
   /// Polls whether the run is to stop; does so only every few steps.
   bool stops_before(std::int64_t steps) {
     work_ += steps * rows_ * plan_.weights_floats;
@@ -84,7 +107,7 @@ class Task {
   }
 
   [[nodiscard]] std::int64_t time(std::int64_t k) const {
-    return plan_.reverse || d_ == 1 ? plan_.steps - 1 - k : k;
+    return plan_.reverse || d_ == 1 ? steps_ - 1 - k : k;
   }
   [[nodiscard]] std::int64_t state_offset(const Operand& state, std::int64_t row) const {
     return plan_.batch_first ? row * state.strides[0] + d_ * state.strides[1]
@@ -143,7 +166,7 @@ class Task {
 
   /// Lets the steps compute in advance what project() would compute for the chunk from `first` on.
   void pipeline_projection(std::int64_t first) {
-    if (!pipelined_ || plan_.steps - first < kRowsAhead) {
+    if (!pipelined_ || steps_ - first < kRowsAhead) {
       step_.pipelined = {};
       return;
     }
@@ -178,20 +201,41 @@ class Task {
   /// Updates only what changes between steps: filling step_ anew would cost a fifth of a small
   /// step.
   void step(std::int64_t k, const float* xw) {
-    const Operand& y = call_.out(0);
-    const std::int64_t* s = y.strides;
-    const std::int64_t row_stride = s[plan_.batch_first ? 0 : 2];
-    float* rows = y.data<float>() + first_ * row_stride + time(k) * s[plan_.batch_first ? 1 : 0] +
-                  d_ * s[plan_.batch_first ? 2 : 1];
     step_.xw = xw;
     // Reads first what is left of R in the caches. With several rows each block is read for all
     // rows.
     step_.backwards = rows_ == 1 && k % 2 != 0;
+    const std::int64_t now = time(k);
+    for (std::int64_t row = 0; row < rows_; ++row)
+      if (is_over(now, row)) copy_units(c_, row, kept_c_);
     take_step();
+    for (std::int64_t row = 0; row < rows_; ++row)
+      if (is_over(now, row)) {
+        copy_units(kept_c_, row, c_);
+        copy_units(h_, row, step_.next_h);
+      }
     std::swap(h_, step_.next_h);
     step_.h = h_;
+    const std::int64_t stride = call_.out(0).strides[3];
     for (std::int64_t row = 0; row < rows_; ++row)
-      store_row(h_ + row * plan_.units, rows + row * row_stride, s[3]);
+      if (is_over(now, row))
+        clear_row(y_row(now, row));
+      else
+        store_row(h_ + row * plan_.units, y_row(now, row), stride);
+  }
+
+  void copy_units(const float* from, std::int64_t row, float* to) const {
+    std::copy_n(from + row * plan_.units, plan_.units, to + row * plan_.units);
+  }
+  [[nodiscard]] float* y_row(std::int64_t time, std::int64_t row) const {
+    const Operand& y = call_.out(0);
+    const std::int64_t* s = y.strides;
+    return y.data<float>() + (first_ + row) * s[plan_.batch_first ? 0 : 2] +
+           time * s[plan_.batch_first ? 1 : 0] + d_ * s[plan_.batch_first ? 2 : 1];
+  }
+  void clear_row(float* to) const {
+    const std::int64_t stride = call_.out(0).strides[3];
+    for (std::int64_t j = 0; j < plan_.hidden; ++j) to[j * stride] = 0;
   }
 
   const Schedule& plan_;
@@ -199,16 +243,30 @@ class Task {
   Weights weights_;
   std::int64_t d_, first_;
   int threads_;
-  std::int64_t rows_;
-  std::int64_t work_ = 0;  ///< multiply-adds since the last poll
+  std::int64_t rows_, steps_;
+  std::array<std::int64_t, kLstmTaskRows> ends_;  ///< by row, if there are lengths
+  std::int64_t work_ = 0;                         ///< multiply-adds since the last poll
   bool pipelined_ = false;
   std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
+  float* kept_c_;  ///< of rows whose sequence is over
   LstmStep step_;
 };
 
+Status check_lengths(const Schedule& plan, const Call& call) noexcept {
+  const Operand& lengths = call.in(kLens);
+  for (std::int64_t row = 0; row < plan.batch; ++row) {
+    const std::int64_t length = lengths.data<const std::int32_t>()[row * lengths.strides[0]];
+    if (length < 0 || length > plan.steps)
+      return call.fail("sequence length {} is outside the {} steps of X", length, plan.steps);
+  }
+  return Status::ok;
+}
+
 Status run(const Call& call) noexcept {
   const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  if (plan.has_lengths)
+    if (const Status checked = check_lengths(plan, call); checked != Status::ok) return checked;
   float* scratch = reinterpret_cast<float*>(*call.scratch);
   const float* all = static_cast<const float*>(plan.packed.get());
   if (all == nullptr) {
@@ -246,7 +304,7 @@ bool usual_activations(const tensor::Attr& names, std::int64_t directions) {
 std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   const auto has = [&](std::size_t i) { return i < ctx.inputs.size() && ctx.inputs[i].present(); };
   if (ctx.outputs[0].dtype != DType::f32) return "only f32";
-  if (has(kLens)) return "sequence lengths";
+  if (has(kLens) && ctx.inputs[kLens].dtype != DType::i32) return "lengths that are not i32";
   if (has(kP)) return "peepholes";
   if (ctx.attrs[kInputForget].integer() != 0) return "coupled gates";
   if (ctx.attrs[kClip].present() && ctx.attrs[kClip].real() > 0) return "a clip";
@@ -270,6 +328,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
   plan.batch = x.dims[plan.batch_first ? 0 : 1];
   plan.input = x.dims[2];
   plan.directions = ctx.inputs[kW].dims[0];
+  plan.has_lengths = ctx.inputs.size() > kLens && ctx.inputs[kLens].present();
   const std::int64_t lanes = plan.simd->f32.panel / 2;
   plan.units = rounded_up(plan.hidden, lanes);
   const std::int64_t rows = std::min(plan.batch, kLstmTaskRows);
@@ -283,8 +342,9 @@ Schedule plan_of(const PrepareCtx& ctx) {
   plan.pipelined = plan.simd->pipelined_strip != nullptr && plan.batch == 1 &&
                    plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
                    4 * plan.units * plan.hidden >= kMinPipelinedFloats;
+  const std::int64_t states = plan.has_lengths ? 4 : 3;
   plan.task_floats =
-      rounded_up(3 * kLstmTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
+      rounded_up(states * kLstmTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
   return plan;
 }
 

@@ -29,7 +29,7 @@ struct LstmWeights {
 
 struct LstmSchedule {
   const SimdTables* simd = nullptr;
-  bool batch_first = false, reverse = false;
+  bool batch_first = false, reverse = false, has_lengths = false;
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
   std::int64_t chunk = 1;           ///< steps whose products with x are computed together

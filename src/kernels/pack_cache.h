@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/own_pages.h"
+
 namespace scanloom::kernels {
 
 /// Thread safe. A key holds the constant's address, the kernel, and every number that determines
@@ -32,13 +34,16 @@ class PackCache {
 };
 
 /// Zeroed storage for packed elements, aligned to a cache line: vectors that straddle two lines
-/// take twice as long.
+/// take twice as long. Large storage is not written to become zero.
 template <class T>
 std::shared_ptr<T> packed_memory(std::int64_t elements) {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
   const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+  if (bytes >= kMinOwnPages)
+    if (const std::shared_ptr<const void> pages = own_pages(bytes); pages != nullptr)
+      return {pages, static_cast<T*>(const_cast<void*>(pages.get()))};
   auto lines = std::make_shared<std::vector<Line>>((bytes + sizeof(Line) - 1) / sizeof(Line));
   return {lines, reinterpret_cast<T*>(lines->data())};
 }

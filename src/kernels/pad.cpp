@@ -1,6 +1,8 @@
 // pad: binding computes, axis by axis, where every element of the result comes from. A row is then
-// a few single elements around one contiguous run.
+// a few single elements around one contiguous run. Last axes that are not padded are joined with
+// the one before them.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -28,6 +30,10 @@ struct PadAxis {
   std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
   std::int64_t x = 0, y = 0;         ///< strides in elements
   std::int64_t begin = 0, end = 0;   ///< the indices of the result that map one to one to x
+  bool fills = false;                ///< the others have no source
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(source.size()); }
+  [[nodiscard]] bool is_whole() const { return begin == 0 && end == size() && source[0] == 0; }
 };
 
 struct PadSchedule {
@@ -45,25 +51,41 @@ std::int64_t source_of(std::int64_t position, std::int64_t size, std::string_vie
   return folded < size ? folded : period - folded;
 }
 
+/// The elements [first, last) of a row.
 template <class T>
-void pad_row(const PadAxis& axis, const T* x, T value, T* y) {
-  const auto single = [&](std::int64_t i) {
+void pad_part(const PadAxis& axis, const T* x, T value, T* y, std::int64_t first,
+              std::int64_t last) {
+  if (axis.fills && axis.y == 1) {
+    std::fill(y + first, y + last, value);
+    return;
+  }
+  for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t from = axis.source[static_cast<std::size_t>(i)];
     y[i * axis.y] = from == kOutside ? value : x[from * axis.x];
-  };
-  for (std::int64_t i = 0; i < axis.begin; ++i) single(i);
-  if (axis.x == 1 && axis.y == 1 && axis.begin < axis.end)
-    std::memcpy(y + axis.begin, x + axis.source[static_cast<std::size_t>(axis.begin)],
-                static_cast<std::size_t>(axis.end - axis.begin) * sizeof(T));
-  else
-    for (std::int64_t i = axis.begin; i < axis.end; ++i) single(i);
-  for (auto i = axis.end; i < static_cast<std::int64_t>(axis.source.size()); ++i) single(i);
+  }
+}
+
+template <class T>
+void pad_row(const PadAxis& axis, const T* x, T value, T* y) {
+  pad_part(axis, x, value, y, 0, axis.begin);
+  if (axis.begin < axis.end) {
+    const T* const from = x + axis.source[static_cast<std::size_t>(axis.begin)] * axis.x;
+    const std::int64_t count = axis.end - axis.begin;
+    T* const to = y + axis.begin * axis.y;
+    if (axis.x == 1 && axis.y == 1)
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    else
+      for (std::int64_t i = 0; i < count; ++i) to[i * axis.y] = from[i * axis.x];
+  }
+  pad_part(axis, x, value, y, axis.end, axis.size());
 }
 
 template <class T>
 void fill_row(const PadAxis& axis, T value, T* y) {
-  for (std::size_t i = 0; i < axis.source.size(); ++i)
-    y[static_cast<std::int64_t>(i) * axis.y] = value;
+  if (axis.y == 1)
+    std::fill_n(y, axis.size(), value);
+  else
+    for (std::int64_t i = 0; i < axis.size(); ++i) y[i * axis.y] = value;
 }
 
 template <class T>
@@ -73,22 +95,26 @@ Status run(const Call& call) noexcept {
   T* y = call.out(0).data<T>();
   const T value = call.has(kValue) ? *call.in(kValue).data<const T>() : T{};
   const PadAxis& last = plan.axes.back();
+  const std::size_t outer = plan.axes.size() - 1;
+  std::array<std::int64_t, tensor::kMaxRank> index{};
   for (std::int64_t row = 0; row < plan.rows; ++row) {
-    std::int64_t rest = row, from = 0, to = 0;
+    std::int64_t from = 0, to = 0;
     bool outside = false;
-    for (std::size_t i = plan.axes.size() - 1; i-- > 0;) {
+    for (std::size_t i = 0; i < outer; ++i) {
       const PadAxis& axis = plan.axes[i];
-      const auto size = static_cast<std::int64_t>(axis.source.size());
-      const std::int64_t source = axis.source[static_cast<std::size_t>(rest % size)];
+      const std::int64_t source = axis.source[static_cast<std::size_t>(index[i])];
       outside |= source == kOutside;
       from += source * axis.x;
-      to += rest % size * axis.y;
-      rest /= size;
+      to += index[i] * axis.y;
     }
     if (outside)
       fill_row(last, value, y + to);
     else
       pad_row(last, x + from, value, y + to);
+    for (std::size_t i = outer; i-- > 0;) {
+      if (++index[i] < plan.axes[i].size()) break;
+      index[i] = 0;
+    }
   }
   return Status::ok;
 }
@@ -118,7 +144,28 @@ PadAxis axis_of(std::int64_t size, std::int64_t result, std::int64_t begin, std:
   for (std::int64_t i = 0; i < result; ++i) axis.source.push_back(source_of(i - begin, size, mode));
   axis.begin = std::clamp<std::int64_t>(begin, 0, result);
   axis.end = std::clamp<std::int64_t>(begin + size, axis.begin, result);
+  axis.fills = mode == "constant";
   return axis;
+}
+
+/// Joins the last axis with the one before it, if it is not padded and both walk through adjacent
+/// elements. Long rows gain nothing.
+bool join_last(std::vector<PadAxis>& axes, std::int64_t x_size) {
+  constexpr std::int64_t kMaxJoined = std::int64_t{1} << 16;
+  if (axes.size() < 2) return false;
+  const PadAxis last = axes.back();
+  PadAxis& before = axes[axes.size() - 2];
+  const std::int64_t size = last.size();
+  if (!last.is_whole() || size != x_size || last.x != 1 || last.y != 1 || before.x != size ||
+      before.y != size || before.size() * size > kMaxJoined)
+    return false;
+  axes.pop_back();
+  std::vector<std::int64_t> source;
+  for (const std::int64_t from : before.source)
+    for (std::int64_t i = 0; i < size; ++i)
+      source.push_back(from == kOutside ? kOutside : from * size + i);
+  before = {std::move(source), 1, 1, before.begin * size, before.end * size, before.fills};
+  return true;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
@@ -140,8 +187,10 @@ Prepared prepare(const PrepareCtx& ctx) {
         axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)], ctx.attrs[0].text()));
     plan->axes.back().x = x.strides[i];
     plan->axes.back().y = y.strides[i];
-    if (i + 1 < x.rank) plan->rows *= y.dims[i];
   }
+  std::int64_t row = x.dims[x.rank - 1];  // elements of x in a row
+  for (int i = x.rank - 1; i > 0 && join_last(plan->axes, row); --i) row *= x.dims[i - 1];
+  for (std::size_t i = 0; i + 1 < plan->axes.size(); ++i) plan->rows *= plan->axes[i].size();
   const tensor::KernelFn fn = tensor::visit_bytes(
       y.dtype, []<class T>(std::type_identity<T>) -> tensor::KernelFn { return run<T>; });
   return {.state = std::move(plan), .run = fn};

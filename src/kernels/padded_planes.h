@@ -5,14 +5,10 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <vector>
 
-#include "base/cpu.h"
-#include "base/thread_pool.h"
 #include "kernels/conv_band.h"
-#include "kernels/simd.h"
 #include "opmath/conv_geometry.h"
 #include "tensor/call.h"
 
@@ -70,15 +66,6 @@ class PlaneFill {
   std::int64_t skipped_ = 0;  ///< elements of a row of x before the band
 };
 
-/// The functions for elements of type T.
-template <class T>
-const ConvFns<T>& conv_fns(Isa isa) {
-  if constexpr (std::same_as<T, float>)
-    return simd_tables(isa).f32_conv;
-  else
-    return simd_tables(isa).f64_conv;
-}
-
 /// Calls f(index) for all indices below `sizes` in row-major order.
 template <class F>
 void for_each_position(int axes, const AxisSizes& sizes, F&& f) {
@@ -91,23 +78,6 @@ void for_each_position(int axes, const AxisSizes& sizes, F&& f) {
       index[axis] = rest % sizes[axis];
     f(index);
   }
-}
-
-/// Calls run(task, slot) for all tasks, in parallel if there are several slots. A slot has one task
-/// at a time. Ends early if the run is to stop.
-template <class F>
-tensor::Status share_tasks(const tensor::Call& call, std::int64_t tasks, std::int64_t slots,
-                           F&& run) {
-  if (call.max_threads <= 1) slots = 1;
-  const auto work_of = [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
-      run(task, slot);
-  };
-  if (slots > 1)
-    parallel_for(slots, call.max_threads, work_of);
-  else
-    work_of(0);
-  return call.ok_or_stopped();
 }
 
 }  // namespace scanloom::kernels

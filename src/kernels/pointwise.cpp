@@ -1,11 +1,12 @@
 // pointwise: an element program over broadcast, strided operands. A single instruction over
-// contiguous operands goes straight to its loop; anything else runs in blocks of columns
-// (pointwise_plan.h).
+// contiguous operands goes straight to its loop; bytes that depend on one operand of bytes are
+// looked up in a table; anything else runs in blocks of columns (pointwise_plan.h).
 #include <algorithm>
 #include <array>
 #include <memory>
 
 #include "base/thread_pool.h"
+#include "kernels/byte_map.h"
 #include "kernels/kernel.h"
 #include "kernels/pointwise_plan.h"
 
@@ -14,9 +15,6 @@ namespace {
 
 using tensor::Call;
 using tensor::Status;
-
-/// Elements per task when threads share a call.
-constexpr std::int64_t kShare = 32 * 1024;
 
 /// One function over whole operands. An argument is an input, or a constant (input < 0).
 struct Direct {
@@ -71,7 +69,14 @@ Status run_shared(const Call& call) noexcept {
 
 Status run_blocks(const Call& call) noexcept {
   const auto& plan = *static_cast<const PointwisePlan*>(call.prepared);
-  return run_plan(plan, call) ? Status::ok : Status::stopped;
+  const std::int64_t parts = plan.windows * plan.parts();
+  if (plan.slots == 1 || call.max_threads == 1)
+    return run_parts(plan, call, *call.scratch, 0, parts) ? Status::ok : Status::stopped;
+  parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
+    run_parts(plan, call, *call.scratch + slot * plan.slot_bytes(), slot * parts / plan.slots,
+              (slot + 1) * parts / plan.slots);
+  });
+  return call.ok_or_stopped();
 }
 
 Status run_flat_blocks(const Call& call) noexcept {
@@ -117,8 +122,13 @@ Prepared prepare(const PrepareCtx& ctx) {
     const tensor::KernelFn run = direct_run(*direct, plan->steps[0].c != plan->steps[0].out);
     return {.state = std::move(direct), .run = run};
   }
-  const std::int64_t scratch = plan->scratch_bytes();
-  const tensor::KernelFn run = is_flat(*plan) ? run_flat_blocks : run_blocks;
+  if (is_byte_map(ctx, *plan)) return prepare_byte_map(ctx, *plan);
+  for (int axis = 0; axis < plan->window; ++axis)
+    plan->windows *= plan->dims[static_cast<std::size_t>(axis)];
+  if (!plan->empty && plan->windows * plan->window_elements >= 4 * kShare)
+    plan->slots = std::min<std::int64_t>(plan->windows * plan->parts(), pool_threads());
+  const std::int64_t scratch = plan->slots * plan->slot_bytes();
+  const tensor::KernelFn run = is_flat(*plan) && plan->slots == 1 ? run_flat_blocks : run_blocks;
   return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
 }
 

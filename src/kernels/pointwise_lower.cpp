@@ -4,15 +4,14 @@
 #include <cstring>
 #include <optional>
 
+#include "kernels/join_steps.h"
 #include "kernels/pointwise_plan.h"
-#include "kernels/simd.h"
+#include "kernels/step_emitter.h"
 
 namespace scanloom::kernels {
 namespace {
 
 using tensor::Operand;
-using tensor::ScalarInstr;
-using tensor::ScalarOp;
 
 template <int kBytes>
 void copy_column(std::byte* out, const std::byte* a, const std::byte*, const std::byte*,
@@ -35,20 +34,12 @@ ElementFn copy_fn(int bytes) {
   }
 }
 
-/// A value while steps are emitted. Columns get their offsets at the end, when lifetimes are known.
-struct Value {
-  enum class Kind : std::uint8_t { none, constant, column, input, output };
-  Kind kind = Kind::none;
-  int index = 0;
-  DType dtype = DType::f32;
-
-  friend bool operator==(const Value&, const Value&) = default;
-};
+using Value = StepValue;
 
 struct Step {
   ElementFn fn = nullptr;
   Value out;
-  std::array<Value, 3> args;
+  StepArgs args;
 };
 
 struct LoweredSteps {
@@ -57,44 +48,43 @@ struct LoweredSteps {
   int columns = 0;
 };
 
-/// Selects the functions that compute the program's instructions.
-class InstructionSelector {
+/// Lowers the instructions of a program.
+class InstructionSelector final : public StepEmitter {
  public:
   InstructionSelector(const PrepareCtx& ctx, PointwisePlan& plan, LoweredSteps& lowered)
-      : ctx_(ctx), plan_(plan), lowered_(lowered) {}
+      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan), lowered_(lowered) {}
 
   std::optional<Refusal> run() {
     const tensor::ScalarProgram& program = *ctx_.program;
+    std::vector<Value> values;  // by register
     for (std::size_t i = 0; i < program.inputs.size(); ++i)
-      values_.push_back({Value::Kind::input, static_cast<int>(i), program.inputs[i]});
-    for (const ScalarInstr& instr : program.instrs) {
-      const std::optional<Value> value = lower_instr(instr);
+      values.push_back({Value::Kind::input, static_cast<int>(i), program.inputs[i]});
+    const QuantizedSteps quantized = find_quantized_steps(program, [&](std::int32_t reg) {
+      return reg < static_cast<std::int32_t>(values.size()) &&
+             is_single(values[static_cast<std::size_t>(reg)]);
+    });
+    for (std::size_t i = 0; i < program.instrs.size(); ++i) {
+      if (!quantized.is_needed[i]) {
+        values.emplace_back();
+        continue;
+      }
+      const std::optional<Value> value = quantized.at[i] ? emit_quantized(*quantized.at[i], values)
+                                                         : emit_instr(program.instrs[i], values);
       if (!value) return "an instruction is not defined for its element types";
-      values_.push_back(*value);
+      values.push_back(*value);
     }
-    return store_results();
+    return store_results(values);
   }
 
  private:
-  [[nodiscard]] const SimdTables& simd() const { return simd_tables(ctx_.isa); }
-  [[nodiscard]] const Value& value(std::int32_t reg) const {
-    return values_[static_cast<std::size_t>(reg)];
-  }
-  Value new_column(DType dtype) { return {Value::Kind::column, lowered_.columns++, dtype}; }
-
-  Value constant(std::uint64_t bits, DType dtype) {
-    plan_.constants.push_back(bits);
-    return {Value::Kind::constant, static_cast<int>(plan_.constants.size()) - 1, dtype};
-  }
-
-  [[nodiscard]] bool is_single(const Value& v) const {
+  [[nodiscard]] bool is_single(const Value& v) const override {
     if (v.kind == Value::Kind::constant) return true;
     return v.kind == Value::Kind::input &&
            plan_.inputs[static_cast<std::size_t>(v.index)].lie == Lie::single;
   }
 
-  // Returns the value as a column. A single value is broadcast over its own column once per window.
-  Value spread(const Value& v) {
+  // A single value is broadcast over its own column once per window.
+  Value spread(const Value& v) override {
     if (!is_single(v)) return v;
     for (const auto& [from, to] : lowered_.spreads)
       if (from == v) return to;
@@ -102,125 +92,19 @@ class InstructionSelector {
     return lowered_.spreads.back().second;
   }
 
-  Value emit(ElementFn fn, DType dtype, std::array<Value, 3> args) {
-    const bool folds = std::ranges::all_of(args, [](const Value& v) {
-      return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
-    });
-    if (folds) return fold(fn, dtype, args);
+  Value add_step(ElementFn fn, DType dtype, const StepArgs& args) override {
     lowered_.steps.push_back({fn, new_column(dtype), args});
     return lowered_.steps.back().out;
   }
 
-  Value fold(ElementFn fn, DType dtype, const std::array<Value, 3>& args) {
-    std::array<std::uint64_t, 3> bits{};
-    for (std::size_t i = 0; i < 3; ++i)
-      if (args[i].kind == Value::Kind::constant)
-        bits[i] = plan_.constants[static_cast<std::size_t>(args[i].index)];
-    std::uint64_t result = 0;
-    const auto at = [&](std::size_t i) { return reinterpret_cast<const std::byte*>(&bits[i]); };
-    fn(reinterpret_cast<std::byte*>(&result), at(0), at(1), at(2), 1);
-    return constant(result, dtype);
-  }
-
-  // Broadcasts single arguments if the function needs columns, unless all of them are constant.
-  Value emit_columns(ElementFn fn, DType dtype, std::array<Value, 3> args) {
-    const bool folds = std::ranges::all_of(args, [](const Value& v) {
-      return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
-    });
-    if (!folds)
-      for (Value& arg : args)
-        if (arg.kind != Value::Kind::none) arg = spread(arg);
-    return emit(fn, dtype, args);
-  }
-
-  std::optional<Value> as_compute(const Value& v) {
-    const DType compute = compute_dtype(v.dtype);
-    if (compute == v.dtype) return v;
-    ElementFn fn = simd().conversion(v.dtype, compute);
-    if (fn == nullptr) fn = widen_fn(v.dtype);
-    if (fn == nullptr) return std::nullopt;
-    return emit_columns(fn, compute, {v});
-  }
-
-  std::optional<Value> lower_instr(const ScalarInstr& instr) {
-    if (instr.op == ScalarOp::constant) return constant(instr.bits, instr.dtype);
-    if (instr.op == ScalarOp::select) return lower_select(instr);
-    if (instr.op == ScalarOp::cast) return lower_cast(instr);
-    return lower_arithmetic(instr);
-  }
-
-  std::optional<Value> lower_select(const ScalarInstr& instr) {
-    const ElementFn fn = simd().choice(static_cast<int>(dtype_bytes(instr.dtype)));
-    if (fn == nullptr) return std::nullopt;
-    return emit_columns(fn, instr.dtype,
-                        {value(instr.args[0]), value(instr.args[1]), value(instr.args[2])});
-  }
-
-  std::optional<Value> lower_cast(const ScalarInstr& instr) {
-    const Value& from = value(instr.args[0]);
-    if (from.dtype == instr.dtype) return from;
-    if (const ElementFn direct = simd().conversion(from.dtype, instr.dtype); direct != nullptr)
-      return emit_columns(direct, instr.dtype, {from});
-    const std::optional<Value> wide = as_compute(from);
-    if (!wide) return std::nullopt;
-    const ElementFn fn = convert_fn(wide->dtype, instr.dtype);
-    if (fn == nullptr) return std::nullopt;
-    return emit_columns(fn, instr.dtype, {*wide});
-  }
-
-  // Computes in i32, whose results are the low bits of those in i64.
-  std::optional<Value> lower_integers(const ScalarInstr& instr) {
-    std::array<Value, 3> args;
-    for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) args[i] = value(instr.args[i]);
-    const bool compares = tensor::scalar_op_compares(instr.op);
-    return emit_vectors(instr.op, DType::i32, compares ? DType::boolean : DType::i32, args);
-  }
-
-  std::optional<Value> lower_arithmetic(const ScalarInstr& instr) {
-    if (instr.dtype == DType::i32)
-      if (const std::optional<Value> out = lower_integers(instr)) return out;
-    const DType compute = compute_dtype(instr.dtype);
-    std::array<Value, 3> args;
-    for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) {
-      const std::optional<Value> wide = as_compute(value(instr.args[i]));
-      if (!wide) return std::nullopt;
-      args[i] = *wide;
-    }
-    const bool compares = tensor::scalar_op_compares(instr.op);
-    const DType result = compares ? DType::boolean : compute;
-    std::optional<Value> out = emit_vectors(instr.op, compute, result, args);
-    if (!out) {
-      const ElementFn fn = plain_fn(instr.op, compute, dtype_file_bits(instr.dtype));
-      if (fn == nullptr) return std::nullopt;
-      out = emit_columns(fn, result, args);
-    }
-    if (compares || compute == instr.dtype) return out;
-    const ElementFn direct = simd().conversion(compute, instr.dtype);
-    return emit_columns(direct != nullptr ? direct : narrow_fn(instr.dtype), instr.dtype, {*out});
-  }
-
-  std::optional<Value> emit_vectors(ScalarOp op, DType dtype, DType result,
-                                    const std::array<Value, 3>& args) {
-    VectorFns fns;
-    if (dtype == DType::f32) fns = simd().f32_elements(op);
-    if (dtype == DType::f64) fns = simd().f64_elements(op);
-    if (dtype == DType::i32) fns = simd().i32_elements(op);
-    if (result == DType::boolean && fns.columns == nullptr) fns = simd().comparison(op, dtype);
-    if (fns.columns == nullptr) return std::nullopt;
-    const bool first = is_single(args[0]), second = is_single(args[1]);
-    if (first && !second && fns.first_single != nullptr)
-      return emit(fns.first_single, result, args);
-    if (second && !first && fns.second_single != nullptr)
-      return emit(fns.second_single, result, args);
-    return emit_columns(fns.columns, result, args);
-  }
+  Value new_column(DType dtype) { return {Value::Kind::column, lowered_.columns++, dtype}; }
 
   // The last step of a single result writes to its place; other results are copied there at the
   // end, since until then a result may share its memory with an input.
-  std::optional<Refusal> store_results() {
+  std::optional<Refusal> store_results(const std::vector<Value>& values) {
     const tensor::ScalarProgram& program = *ctx_.program;
     for (std::size_t i = 0; i < program.results.size(); ++i) {
-      const Value from = value(program.results[i]);
+      const Value from = values[static_cast<std::size_t>(program.results[i])];
       const Value to{Value::Kind::output, static_cast<int>(i), from.dtype};
       if (from.dtype != ctx_.outputs[i].dtype) return "a result has another element type";
       if (program.results.size() == 1 && !lowered_.steps.empty() &&
@@ -238,8 +122,18 @@ class InstructionSelector {
   const PrepareCtx& ctx_;
   PointwisePlan& plan_;
   LoweredSteps& lowered_;
-  std::vector<Value> values_;  // by register
 };
+
+void join_steps(Isa isa, std::vector<Step>& steps) {
+  std::vector<JoinableStep> joinable;
+  for (const Step& step : steps) joinable.push_back({step.fn, step.out, step.args});
+  for (const StepJoin& join : find_joins(isa, joinable, {})) {
+    steps[join.second].fn = join.fn;
+    steps[join.second].args = join.args;
+    steps[join.first].fn = nullptr;
+  }
+  std::erase_if(steps, [](const Step& step) { return step.fn == nullptr; });
+}
 
 /// Gives columns their offsets, and writes the steps to the plan.
 class ColumnPlacement {
@@ -259,7 +153,7 @@ class ColumnPlacement {
       for (PointwiseOperand& operand : *operands)
         operand.value = operand.lie == Lie::strided ? operand.column : static_cast<ValueId>(next++);
     plan_.value_count = static_cast<ValueId>(next);
-    plan_.column_bytes = kBlock * 8;
+    choose_block();
     for (const auto& [from, to] : lowered_.spreads)
       plan_.spreads.push_back(
           {id(from), id(to), static_cast<std::uint8_t>(dtype_bytes(from.dtype))});
@@ -273,6 +167,23 @@ class ColumnPlacement {
   }
 
  private:
+  /// Columns and the operands' own lines take half of a small L1.
+  void choose_block() {
+    constexpr std::int64_t kColumnBytes = 16 * 1024;
+    std::int64_t widest = 1;
+    for (const Step& step : lowered_.steps)
+      widest = std::max(widest, static_cast<std::int64_t>(dtype_bytes(step.out.dtype)));
+    for (const auto& [from, to] : lowered_.spreads)
+      widest = std::max(widest, static_cast<std::int64_t>(dtype_bytes(to.dtype)));
+    for (const PointwiseOperand& input : plan_.inputs)
+      widest = std::max<std::int64_t>(widest, input.bytes);
+    const std::int64_t columns = std::max(1, plan_.first_operand - plan_.first_column);
+    plan_.block = kMaxBlock;
+    while (plan_.block > kMinBlock && plan_.block * widest * columns > kColumnBytes)
+      plan_.block /= 2;
+    plan_.column_bytes = plan_.block * widest;
+  }
+
   // Assigns offsets to columns in turn: a step's result may reuse the bytes of a dead column.
   void place_columns() {
     std::vector<int> last_use(static_cast<std::size_t>(lowered_.columns), -1);
@@ -359,6 +270,7 @@ std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan) {
   lay_out(ctx, plan);
   LoweredSteps lowered;
   if (auto why = InstructionSelector(ctx, plan, lowered).run()) return why;
+  join_steps(ctx.isa, lowered.steps);
   ColumnPlacement(lowered, plan).run();
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // PointwisePlan: an element program over bound operands, lowered to functions over columns of at
-// most kBlock elements. Outer axes are walked one index at a time; the window of inner axes is
+// most kMaxBlock elements. Outer axes are walked one index at a time; the window of inner axes is
 // processed block by block. Operands that are contiguous in the window are read and written in
 // place; the others go through columns in scratch.
 #pragma once
@@ -15,7 +15,10 @@
 
 namespace scanloom::kernels {
 
-inline constexpr std::int64_t kBlock = 256;
+/// Elements of a block, at least and at most: as many as keep all columns in a part of L1.
+inline constexpr std::int64_t kMinBlock = 256, kMaxBlock = 1024;
+/// Elements per task when threads share a call; a multiple of all blocks.
+inline constexpr std::int64_t kShare = 32 * 1024;
 
 /// Where a step finds a value: an index into the pointer table of a run.
 using ValueId = std::int16_t;
@@ -43,10 +46,28 @@ struct Spread {
   std::uint8_t bytes = 4;
 };
 
+/// The axes [first, last) of an operand; strides are in bytes.
+struct ElementAxes {
+  const std::int64_t* dims = nullptr;
+  const std::int64_t* strides = nullptr;
+  int first = 0, last = 0;
+  int bytes = 4;
+};
+
+/// Copies elements [start, start + count) of the axes, in row-major order, to a column.
+/// Precondition: there is an axis.
+void gather(const ElementAxes& axes, std::byte* base, std::int64_t start, std::int64_t count,
+            std::byte* column);
+
+/// Fills a column with one element of so many bytes.
+void fill_column(const std::byte* from, int bytes, std::int64_t count, std::byte* to);
+
 struct PointwisePlan {
   int rank = 0, window = 0;  ///< axes [window, rank) form the window
   std::array<std::int64_t, tensor::kMaxRank> dims{};
-  std::int64_t window_elements = 1;
+  std::int64_t window_elements = 1, windows = 1;
+  std::int64_t block = kMinBlock;
+  std::int64_t slots = 1;  ///< tasks that threads share, each with scratch of its own
   bool empty = false;
   std::vector<PointwiseOperand> inputs, outputs;
   std::vector<Spread> spreads;
@@ -61,9 +82,12 @@ struct PointwisePlan {
   [[nodiscard]] std::int64_t table_bytes() const {
     return (value_count * std::int64_t{8} + 63) / 64 * 64;
   }
-  [[nodiscard]] std::int64_t scratch_bytes() const {
+  /// The scratch of one slot.
+  [[nodiscard]] std::int64_t slot_bytes() const {
     return table_bytes() + (first_operand - first_column) * column_bytes;
   }
+  /// Windows are shared in parts.
+  [[nodiscard]] std::int64_t parts() const { return (window_elements + kShare - 1) / kShare; }
 };
 
 /// Fills in axes, window and operands, but not where their columns are. Precondition: all operands
@@ -73,12 +97,18 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan);
 /// Lowers the program into `plan`. Returns why it cannot be; nullopt: it is done.
 std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan);
 
-/// Returns false if the run was asked to stop, and did.
-bool run_plan(const PointwisePlan& plan, const tensor::Call& call) noexcept;
+/// Runs parts [first, last), counted over all windows, with a slot's scratch. Returns false if the
+/// run was asked to stop, and did.
+bool run_parts(const PointwisePlan& plan, const tensor::Call& call, std::byte* scratch,
+               std::int64_t first, std::int64_t last) noexcept;
+/// Runs elements [first, last) of the first result, in the order of its memory, as run_parts()
+/// does.
+bool run_elements(const PointwisePlan& plan, const tensor::Call& call, std::byte* scratch,
+                  std::int64_t first, std::int64_t last) noexcept;
 
 /// Whether run_flat() can run the plan: one non-empty window whose operands are all rows.
 bool is_flat(const PointwisePlan& plan);
-/// As run_plan() with less setup, which dominates loops over a few elements.
+/// As run_parts() for all, with less setup, which dominates loops over a few elements.
 bool run_flat(const PointwisePlan& plan, const tensor::Call& call) noexcept;
 
 }  // namespace scanloom::kernels

@@ -1,6 +1,7 @@
-// pool: averages, norms and maxima of windows. Small windows are left to pool_rows.cpp; here a line
-// of the result is computed at a time. Windows that lie inside x along the last axis take every tap
-// together, in the order of the operators; the others are computed one by one.
+// pool: averages, norms and maxima of windows. Small windows are left to pool_bands.cpp and
+// pool_rows.cpp; here a line of the result is computed at a time. Windows that lie inside x along
+// the last axis take every tap together, in the order of the operators; the others are computed one
+// by one.
 #include "kernels/pool.h"
 
 #include <algorithm>
@@ -258,8 +259,10 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry = tensor::pool_geometry(ctx.inputs[0].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
   if (!numbered && !ctx.inputs[0].empty() && !ctx.outputs[0].empty()) {
-    Prepared prepared = prepare_rows(ctx, *geometry, *fold);
-    if (!prepared.refusal) return prepared;
+    Prepared bands = prepare_bands(ctx, *geometry, *fold);
+    if (!bands.refusal) return bands;
+    Prepared rows = prepare_rows(ctx, *geometry, *fold);
+    if (!rows.refusal) return rows;
   }
   return prepare_lines(ctx, *geometry, *fold);
 }

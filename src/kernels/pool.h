@@ -1,5 +1,6 @@
-// Shared by the two ways in which the kernel pool works: a line of the result one tap at a time
-// (pool.cpp), and all taps of small windows at once over a ring of rows of x (pool_rows.cpp).
+// Shared by the ways in which the kernel pool works: a line of the result one tap at a time
+// (pool.cpp), and all taps of small windows at once, over a grid of all rows that a band of lines
+// reads (pool_bands.cpp) or over a ring of rows of x (pool_rows.cpp).
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,32 @@ const PoolFns<T>& fns_of(const SimdTables& tables) {
   if constexpr (std::is_same_v<T, std::uint8_t>) return tables.u8_pool;
   if constexpr (std::is_same_v<T, std::int8_t>) return tables.i8_pool;
 }
+
+/// Whether folding rows before lines takes fewer steps. Maxima only: sums would change their order.
+inline bool pays_to_fold_rows(const tensor::PoolGeometry& geometry, Fold fold) {
+  if (fold != Fold::maximum || geometry.spatial != 2) return false;
+  const tensor::PoolAxis &down = geometry.axes[0], &along = geometry.axes[1];
+  return down.stride * (along.kernel + 1) + down.kernel + 1 < down.kernel * along.kernel + 1;
+}
+
+template <class T>
+const PoolFolds<T>& folds_of(const PoolFns<T>& fns, Fold fold) {
+  switch (fold) {
+    case Fold::maximum:
+      return fns.maximum;
+    case Fold::average:
+      return fns.average;
+    case Fold::sum_of_magnitudes:
+      return fns.sum_of_magnitudes;
+    case Fold::root_of_squares:
+      break;
+  }
+  return fns.root_of_squares;
+}
+
+/// Declines if there are more than two spatial axes, windows have many taps or are far apart, or
+/// lines are long. Preconditions: those of prepare_rows.
+Prepared prepare_bands(const PrepareCtx& ctx, const tensor::PoolGeometry& geometry, Fold fold);
 
 /// Declines if windows have many taps or are far apart. Preconditions: the spatial axes are
 /// contiguous, x and the result are not empty, and no indices of maxima are wanted.

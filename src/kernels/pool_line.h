@@ -15,15 +15,19 @@ struct PoolLine {
   std::int32_t* taps = nullptr;  ///< for maxima: the taps taken so far; as wide as f32, for vectors
 };
 
-/// Splits a row of x into `step` phases, so that every tap of adjacent windows reads adjacent
-/// elements: element i becomes element (first + i) / step of phase (first + i) % step. Writes
-/// nothing else.
+/// Splits rows of x into `step` phases, so that every tap of adjacent windows reads adjacent
+/// elements: element i becomes element (first + i) / step of phase (first + i) % step. In each
+/// phase, up to kPoolSlackBytes after a row may become neutral: what is there of the next row is
+/// written afterwards.
 template <class T>
 struct PoolSplit {
   const T* x = nullptr;
   std::int64_t count = 0, step = 1, first = 0;
   T* to = nullptr;
   std::int64_t phase = 0;  ///< elements from one phase to the next
+  std::int64_t rows = 1;
+  std::int64_t x_row = 0, to_row = 0;  ///< elements from one row to the next
+  T neutral{};
 };
 
 /// All taps of all windows: y[i] folds rows[r][taps[k] + i] in the order of r, then k, starting
@@ -39,8 +43,28 @@ struct PoolFold {
   const T* divisors = nullptr;  ///< for averages
 };
 
+/// All taps of the windows of several lines, which are adjacent in the result: y[l * width + i]
+/// folds x[l * x_line + taps[k] + i] in the order of k, starting from the neutral element. Up to
+/// kPoolSlackBytes of x and of the divisors may be read after the last window.
+template <class T>
+struct PoolLines {
+  const T* x = nullptr;
+  std::int64_t x_line = 0, lines = 1, width = 0;
+  const std::int64_t* taps = nullptr;
+  std::int64_t tap_count = 0;
+  T* y = nullptr;
+  const T* divisors = nullptr;  ///< for averages, adjacent like y
+};
+
 /// Two vectors.
 inline constexpr std::int64_t kPoolSlackBytes = 128;
+
+/// The two ways to fold windows. Null for averages and norms of integers.
+template <class T>
+struct PoolFolds {
+  void (*rows)(const PoolFold<T>&) = nullptr;
+  void (*lines)(const PoolLines<T>&) = nullptr;
+};
 
 template <class T>
 struct PoolFns {
@@ -49,12 +73,9 @@ struct PoolFns {
   void (*take_greater)(const PoolLine<T>&);
   /// Returns whether any element is NaN.
   bool (*split)(const PoolSplit<T>&);
-  void (*maximum)(const PoolFold<T>&);  ///< keeps the first of equal elements; there must be no NaN
-  void (*maximum_or_nan)(const PoolFold<T>&);  ///< the first NaN if there is one
-  /// Null for integer elements.
-  void (*average)(const PoolFold<T>&);
-  void (*sum_of_magnitudes)(const PoolFold<T>&);
-  void (*root_of_squares)(const PoolFold<T>&);
+  PoolFolds<T> maximum;         ///< keeps the first of equal elements; there must be no NaN
+  PoolFolds<T> maximum_or_nan;  ///< the first NaN if there is one
+  PoolFolds<T> average, sum_of_magnitudes, root_of_squares;
 };
 
 }  // namespace scanloom::kernels

@@ -154,7 +154,8 @@ class Worker {
                                .step = plan_.inner.stride,
                                .first = before_,
                                .to = split,
-                               .phase = plan_.phase});
+                               .phase = plan_.phase,
+                               .neutral = plan_.neutral});
     const T* const rows[] = {split};
     if (plan_.folds_rows) fold(rows, plan_.inner.kernel, row);
     return row;
@@ -281,13 +282,6 @@ std::int64_t rows_to_keep(const PoolGeometry& outer) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kept)));
 }
 
-/// Whether folding rows before lines takes fewer steps. Maxima only: sums would change their order.
-bool pays_to_fold_rows(const PoolGeometry& geometry, Fold fold) {
-  if (fold != Fold::maximum || geometry.spatial != 2) return false;
-  const PoolAxis &down = geometry.axes[0], &along = geometry.axes[1];
-  return down.stride * (along.kernel + 1) + down.kernel + 1 < down.kernel * along.kernel + 1;
-}
-
 std::optional<Refusal> why_not(const PoolGeometry& geometry) {
   const PoolAxis& inner = geometry.axes[static_cast<std::size_t>(geometry.spatial - 1)];
   if (inner.kernel > kMaxTaps) return "windows of many taps";
@@ -330,11 +324,8 @@ Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
   plan->inner = geometry.axes[static_cast<std::size_t>(plan->outer.spatial)];
   plan->whole = tensor::whole_windows(plan->inner);
   plan->split = fns.split;
-  plan->fold = fold == Fold::maximum             ? fns.maximum
-               : fold == Fold::average           ? fns.average
-               : fold == Fold::sum_of_magnitudes ? fns.sum_of_magnitudes
-                                                 : fns.root_of_squares;
-  plan->fold_with_nan = fold == Fold::maximum ? fns.maximum_or_nan : plan->fold;
+  plan->fold = folds_of(fns, fold).rows;
+  plan->fold_with_nan = fold == Fold::maximum ? fns.maximum_or_nan.rows : plan->fold;
   plan->neutral = fold == Fold::maximum ? least<T>() : T{0};
   plan->averages = fold == Fold::average;
   plan->with_padding = plan->averages && ctx.attrs[tensor::kPoolOwn].integer() != 0;

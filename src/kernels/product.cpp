@@ -36,14 +36,15 @@ Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
   return s;
 }
 
+// Strips of about the same height: a few rows at the end would take as long as many.
 template <class T>
 void all_rows(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
-  const T* const a = s.a;
-  T* const c = s.c;
-  for (std::int64_t row = 0; row < m; row += fns.rows) {
-    s.a = a + row * s.a_row;
-    s.c = c + row * s.c_row;
-    fns.strip[std::min<std::int64_t>(fns.rows, m - row) - 1](s);
+  const std::int64_t strips = (m + fns.rows - 1) / fns.rows;
+  for (std::int64_t number = 0; number < strips; ++number) {
+    const std::int64_t height = m / strips + (number < m % strips ? 1 : 0);
+    fns.strip[height - 1](s);
+    s.a += height * s.a_row;
+    s.c += height * s.c_row;
   }
 }
 
@@ -59,25 +60,58 @@ Strip<T> columns_of(const ProductFns<T>& fns, Strip<T> s, std::int64_t first, st
 
 bool stop_requested(tensor::StopToken* stop) { return stop != nullptr && stop->stop_requested(); }
 
-// Blocks of k, in order. Within one, a panel of B meets all rows before the next panel does.
-template <class T>
-void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
-               tensor::StopToken* stop) {
+// Calls f(strip) for blocks of k, in order.
+template <class T, class F>
+void for_each_block(const Strip<T>& whole, F&& f) {
   for (std::int64_t k = 0; k < whole.k; k += kBlockRows) {
-    if (stop_requested(stop)) return;
     Strip<T> block = whole;
     block.k = std::min(kBlockRows, whole.k - k);
     block.a += k * whole.a_step;
     block.b += k * whole.b_step;
     block.resume = whole.resume || k > 0;
     if (k + block.k < whole.k) block.bias = nullptr;
+    f(block);
+  }
+}
+
+// Within a block, a panel of B meets all rows before the next panel does.
+template <class T>
+void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
+               tensor::StopToken* stop) {
+  for_each_block(whole, [&](const Strip<T>& block) {
+    if (stop_requested(stop)) return;
     for (std::int64_t j = 0; j < whole.columns; j += fns.panel)
       all_rows(fns, columns_of(fns, block, j, std::min(fns.panel, whole.columns - j)), m);
+  });
+}
+
+// Columns of C whose elements are adjacent: a panel is summed elsewhere and stored once.
+template <class T>
+void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
+                  tensor::StopToken* stop) {
+  constexpr std::int64_t kMaxPanel = 128 / static_cast<std::int64_t>(sizeof(T));
+  alignas(64) T sums[kTaskRows * kMaxPanel];
+  for (std::int64_t j = 0; j < whole.columns; j += fns.panel) {
+    if (stop_requested(stop)) return;
+    Strip<T> panel = columns_of(fns, whole, j, std::min(fns.panel, whole.columns - j));
+    T* const to = panel.c;
+    panel.c = sums;
+    panel.c_row = fns.panel;
+    panel.c_column = 1;
+    for_each_block(panel, [&](const Strip<T>& block) { all_rows(fns, block, m); });
+    std::int64_t row = 0;
+    for (; row + 4 <= m; row += 4)
+      fns.transpose4(sums + row * fns.panel, fns.panel, panel.columns, whole.c_column, to + row);
+    for (; row < m; ++row)
+      for (std::int64_t column = 0; column < panel.columns; ++column)
+        to[column * whole.c_column + row] = sums[row * fns.panel + column];
   }
 }
 
 template <class T>
 void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::StopToken* stop) {
+  const bool of_columns = s.c_row == 1 && s.c_column != 1 && m > 1 && s.k > 0;
+  if (of_columns && s.padded && !s.resume && m <= kTaskRows) return into_columns(fns, s, m, stop);
   const bool blocks = m > fns.rows && s.k > kBlockRows &&
                       s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > kCachedBytes;
   if (blocks)
@@ -145,13 +179,14 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;
   const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;
+  const std::int64_t rows = (p.m + down - 1) / down;
   const auto work = [&](std::int64_t index) {
     if (stop_requested(p.stop)) return;
-    const std::int64_t row = index % down * kTaskRows, column = index / down * width;
+    const std::int64_t row = index % down * rows, column = index / down * width;
     Strip<T> part = columns_of(fns, whole, column, std::min(width, p.b.n - column));
     part.a += row * part.a_row;
     part.c += row * part.c_row;
-    task(fns, part, std::min(kTaskRows, p.m - row), p.stop);
+    if (row < p.m) task(fns, part, std::min(rows, p.m - row), p.stop);
   };
   if (threads) return parallel_for(across * down, max_threads, work);
   for (std::int64_t index = 0; index < across * down; ++index) work(index);

@@ -2,16 +2,21 @@
 // ops/quantize/qlinear_conv.cpp states how sums become bytes. The image less its zero point, with
 // its padding, is unfolded range by range into pairs of 16-bit numbers (integer_pairs.h) and
 // multiplied by the weights. Vectors lie along the positions if there are enough of them, otherwise
-// along the filters.
+// along the filters. Machines that multiply bytes unfold the image's bytes instead
+// (qlinear_conv_quads.cpp). Groups of few filters are summed line by line (qlinear_conv_lines.cpp,
+// qlinear_conv_byte_lines.cpp).
 #include <algorithm>
-#include <limits>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_unfold.h"
 #include "kernels/kernel.h"
+#include "kernels/qlinear_conv_byte_lines.h"
 #include "kernels/qlinear_conv_few.h"
+#include "kernels/qlinear_conv_finish.h"
+#include "kernels/qlinear_conv_lines.h"
+#include "kernels/qlinear_conv_schedule.h"
 #include "kernels/simd.h"
 #include "opmath/conv_geometry.h"
 #include "tensor/for_each.h"
@@ -21,47 +26,15 @@ namespace qlinear_conv {
 namespace {
 
 using tensor::Call;
-using tensor::ConvGeometry;
 using tensor::Status;
 
 // Windows smaller than this sum to less than 2^31.
 constexpr std::int64_t kMaxWindow = 32'768;
-// The greatest product of two differences of bytes.
-constexpr std::int64_t kMaxProduct = 255 * 255;
 
-// Runs of positions that are paired together.
-constexpr std::int64_t kRuns = 64;
-
-struct QLinearConvSchedule {
-  ConvGeometry geometry;
-  const ProductFns<std::int32_t>* fns = nullptr;  ///< for pairs
-  PairFns pair;
-  RequantizeFn<std::uint8_t> to_u8 = nullptr;
-  RequantizeFn<std::int8_t> to_i8 = nullptr;
-  std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
-  bool along_positions = true;  ///< vectors lie along positions, otherwise along filters
-  UnfoldedRanges ranges;
-  std::int64_t packed = 0;  ///< elements of a group's weights
-  /// The weights less their zero points: rows of pairs, or panels.
-  std::shared_ptr<const void> weights;
-  std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
-  /// The offset of each tap of the first window in a group of the centred image. Empty if the image
-  /// is stored without its padding, because that is too wide.
-  std::vector<std::int64_t> taps;
-
-  /// Elements of a slot: pairs, sums, and the 16-bit numbers unfolded before they are paired.
-  [[nodiscard]] std::int64_t slot_elements() const {
-    return ((taps.empty() ? 2 : 1) * pairs + geometry.filters) * ranges.size;
-  }
-  [[nodiscard]] std::int64_t image_elements() const {
-    return (image + kPairSlackBytes / 2 + 31) / 32 * 16;
-  }
-};
-
-// Writes the image less its zero point, row-major, inside its padding, which is already 0.
-template <class T>
-void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t image, int zero,
-            std::int16_t* padded) {
+// Writes the image as element(byte), row-major, inside its padding, which has been filled.
+template <class T, class Padded, class Element>
+void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t image,
+            const Element& element, Padded* padded) {
   const bool pads = !plan.taps.empty();
   const T* from = x.data<const T>() + image * x.strides[0];
   const int last = x.rank - 1;
@@ -69,52 +42,20 @@ void centre(const QLinearConvSchedule& plan, const Operand& x, std::int64_t imag
   const tensor::Shape outer(std::span(x.dims + 1, static_cast<std::size_t>(x.rank - 2)));
   tensor::for_each_index(outer.dims(), [&](const tensor::Shape& index) {
     const T* line = from + tensor::offset_of(index, x.strides + 1);
-    std::int16_t* to = padded + index[0] * plan.x_channel;
+    Padded* to = padded + index[0] * plan.x_channel;
     for (int axis = 0; axis + 2 < x.rank; ++axis) {
       const std::int64_t pad = pads ? plan.geometry.pad[static_cast<std::size_t>(axis)] : 0;
       const std::int64_t at = axis + 3 < x.rank ? index[axis + 1] : 0;
       to += (at + pad) * plan.x_axis[axis];
     }
     if (step == 1)
-      for (std::int64_t i = 0; i < length; ++i) to[i] = static_cast<std::int16_t>(line[i] - zero);
+      for (std::int64_t i = 0; i < length; ++i) to[i] = element(line[i]);
     else
-      for (std::int64_t i = 0; i < length; ++i)
-        to[i] = static_cast<std::int16_t>(line[i * step] - zero);
+      for (std::int64_t i = 0; i < length; ++i) to[i] = element(line[i * step]);
   });
 }
 
-// Finds where the first taps of positions [first, first + count) lie, as runs of adjacent ones.
-// Returns the number of runs, at most kRuns; they cover `done` positions.
-std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std::int64_t count,
-                       PairRun* runs, std::int64_t& done) {
-  const ConvGeometry& g = plan.geometry;
-  const int last = g.spatial - 1;
-  const std::int64_t width = g.out[static_cast<std::size_t>(last)];
-  const std::int64_t stride = g.stride[static_cast<std::size_t>(last)];
-  std::int64_t found = 0;
-  for (done = 0; done < count;) {
-    std::int64_t position = (first + done) / width;
-    const std::int64_t along = (first + done) % width;
-    std::int64_t at = along * stride;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      const auto i = static_cast<std::size_t>(axis);
-      at += position % g.out[i] * g.stride[i] * plan.x_axis[axis];
-      position /= g.out[i];
-    }
-    const std::int64_t length = std::min(width - along, count - done);
-    PairRun* const before = found == 0 ? nullptr : runs + found - 1;
-    if (before != nullptr && before->at + before->count * stride == at)
-      before->count += length;
-    else if (found == kRuns)
-      return found;
-    else
-      runs[found++] = {at, length};
-    done += length;
-  }
-  return found;
-}
-
-// The windows of a range as pairs of elements adjacent in k: [pairs][count].
+// The windows of a range as pairs of elements adjacent in k: rows of pair_row(count).
 void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::int64_t first,
                   std::int64_t count, std::int32_t* to) {
   PairRun runs[kRuns];
@@ -127,7 +68,7 @@ void unfold_pairs(const QLinearConvSchedule& plan, const std::int16_t* x, std::i
       const auto at = static_cast<std::size_t>(2 * i);
       pairs.first = x + plan.taps[at];
       pairs.second = x + plan.taps[std::min(at + 1, plan.taps.size() - 1)];
-      pairs.to = to + i * count + begin;
+      pairs.to = to + i * QLinearConvSchedule::pair_row(count) + begin;
       plan.pair.of_runs(pairs);
     }
   }
@@ -139,7 +80,8 @@ void unfold_unpadded(const QLinearConvSchedule& plan, const std::int16_t* x, std
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, rows);
   if (plan.k % 2 != 0) std::fill_n(rows + plan.k * count, count, std::int16_t{0});
   for (std::int64_t i = 0; i < plan.pairs; ++i)
-    plan.pair.of_half_rows(rows + 2 * i * count, rows + (2 * i + 1) * count, count, to + i * count);
+    plan.pair.of_half_rows(rows + 2 * i * count, rows + (2 * i + 1) * count, count,
+                           to + i * QLinearConvSchedule::pair_row(count));
 }
 
 // Sums of a range for all filters of a group: [filters][count].
@@ -154,13 +96,13 @@ void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
     p.a = weights;
     p.a_row = plan.pairs;
     p.a_step = 1;
-    p.b = {windows, plan.pairs, count, count, 1};
+    p.b = {windows, plan.pairs, count, QLinearConvSchedule::pair_row(count), 1};
     p.c_row = count;
   } else {
     p.m = count;
     p.a = windows;
     p.a_row = 1;
-    p.a_step = count;
+    p.a_step = QLinearConvSchedule::pair_row(count);
     p.b = {nullptr, plan.pairs, plan.geometry.filters, 0, 1};
     p.packed = weights;
     p.c_row = 1;
@@ -169,72 +111,87 @@ void multiply_range(const QLinearConvSchedule& plan, std::int64_t group,
   multiply(*plan.fns, p, 1);
 }
 
-// For biases with which sums exceed 32 bits.
-template <class Y>
-void finish_wide(const Requantize& row, std::int64_t bias, Y* y) {
-  for (std::int64_t i = 0; i < row.count; ++i)
-    y[i] = limited<Y>(static_cast<float>(row.sums[i] + bias) * row.scale, row.zero);
-}
-
 template <class Y>
 void finish_range(const QLinearConvSchedule& plan, const Call& call, std::int64_t group,
                   const std::int32_t* sums, std::int64_t count, Y* y) {
-  const Operand& w_scale = call.in(kWScale);
-  const float x_scale = *call.in(kXScale).data<const float>();
-  const float y_scale = *call.in(kYScale).data<const float>();
-  const std::int64_t greatest = std::numeric_limits<std::int32_t>::max() - kMaxProduct * plan.k;
-  Requantize row{.count = count};
-  row.zero = byte_at(call.in(kYZero), 0);
   for (std::int64_t i = 0; i < plan.geometry.filters; ++i) {
     const std::int64_t f = group * plan.geometry.filters + i;
-    row.sums = sums + i * count;
-    row.scale = x_scale * w_scale.data<const float>()[of_filter(w_scale, f)] / y_scale;
-    row.bias = 0;
-    if (call.has(kBias))
-      row.bias = call.in(kBias).data<const std::int32_t>()[f * call.in(kBias).strides[0]];
-    Y* const to = y + f * call.out(0).strides[1];
-    if (row.bias > greatest || row.bias < -greatest)
-      finish_wide(row, row.bias, to);
-    else if constexpr (std::same_as<Y, std::uint8_t>)
-      plan.to_u8(row, to);
-    else
-      plan.to_i8(row, to);
+    finish_row(plan, call, f, {.sums = sums + i * plan.columns(count), .count = count},
+               y + f * call.out(0).strides[1]);
   }
 }
 
 template <class Y>
-void run_task(const QLinearConvSchedule& plan, const Call& call, const std::int16_t* x,
+void run_task(const QLinearConvSchedule& plan, const Call& call, const std::int32_t* image,
               std::int64_t task, Y* y, std::int32_t* slot) {
   const std::int64_t group = task / plan.ranges.count,
                      first = task % plan.ranges.count * plan.ranges.size;
   const std::int64_t count = std::min(plan.ranges.size, plan.positions - first);
-  std::int32_t* const sums = slot + plan.pairs * plan.ranges.size;
+  const auto* const own = reinterpret_cast<const std::byte*>(image) + group * plan.group_bytes();
+  if (plan.quad_fns != nullptr) {
+    std::int32_t* const sums = slot + plan.window_elements();
+    multiply_quads(plan, reinterpret_cast<const std::uint8_t*>(own), group, first, count,
+                   reinterpret_cast<std::uint8_t*>(slot), sums);
+    return finish_range(plan, call, group, sums, count, y + first);
+  }
+  std::int32_t* const sums = slot + plan.pairs * QLinearConvSchedule::pair_row(plan.ranges.size);
   auto* const rows =
       reinterpret_cast<std::int16_t*>(sums + plan.geometry.filters * plan.ranges.size);
-  const std::int16_t* const own = x + group * plan.geometry.channels * plan.x_channel;
+  const auto* const padded = reinterpret_cast<const std::int16_t*>(own);
   if (plan.taps.empty())
-    unfold_unpadded(plan, own, first, count, rows, slot);
+    unfold_unpadded(plan, padded, first, count, rows, slot);
   else
-    unfold_pairs(plan, own, first, count, slot);
+    unfold_pairs(plan, padded, first, count, slot);
   multiply_range(plan, group, slot, count, sums);
   finish_range(plan, call, group, sums, count, y + first);
+}
+
+// Added to bytes of that type, it makes them unsigned.
+template <class X>
+constexpr int kToUnsigned = std::same_as<X, std::int8_t> ? 128 : 0;
+
+// The padding is x's zero point. Images of quads have it as it is, others have 0.
+void fill_padding(const QLinearConvSchedule& plan, const Call& call, std::int32_t* image) {
+  if (plan.quad_fns != nullptr) {
+    const int zero = byte_at(call.in(kXZero), 0) + (call.in(kX).dtype == DType::i8 ? 128 : 0);
+    std::memset(image, zero, static_cast<std::size_t>(plan.geometry.group * plan.group_bytes()));
+  } else if (!plan.taps.empty()) {
+    std::fill_n(reinterpret_cast<std::int16_t*>(image), plan.image, std::int16_t{0});
+  }
+}
+
+template <class X>
+void write_image(const QLinearConvSchedule& plan, const Call& call, std::int64_t i,
+                 std::int32_t* image) {
+  const Operand& x = call.in(kX);
+  if (plan.of_channels) {
+    write_quads(plan, call, i, reinterpret_cast<std::uint8_t*>(image));
+  } else if (plan.quad_fns != nullptr) {
+    centre<X>(
+        plan, x, i, [](X byte) { return static_cast<std::uint8_t>(byte + kToUnsigned<X>); },
+        reinterpret_cast<std::uint8_t*>(image));
+  } else {
+    const int zero = byte_at(call.in(kXZero), 0);
+    centre<X>(
+        plan, x, i, [&](X byte) { return static_cast<std::int16_t>(byte - zero); },
+        reinterpret_cast<std::int16_t*>(image));
+  }
 }
 
 template <class X, class Y>
 Status run(const Call& call) noexcept {
   const QLinearConvSchedule& plan = *static_cast<const QLinearConvSchedule*>(call.prepared);
   const ConvGeometry& g = plan.geometry;
-  const Operand &x = call.in(kX), &y = call.out(0);
+  const Operand& y = call.out(0);
   if (y.empty()) return Status::ok;
-  const int zero = byte_at(call.in(kXZero), 0);
-  auto* const image = reinterpret_cast<std::int16_t*>(*call.scratch);
+  auto* const image = reinterpret_cast<std::int32_t*>(*call.scratch);
   auto* const slots = reinterpret_cast<std::int32_t*>(*call.scratch) + plan.image_elements();
   const std::int64_t tasks = g.group * plan.ranges.count;
   const std::int64_t work = tasks * plan.ranges.size * plan.k * g.filters;
   const int threads = work > kMinThreadWork ? call.max_threads : 1;
-  if (!plan.taps.empty()) std::fill_n(image, plan.image, std::int16_t{0});
+  if (!plan.in_place) fill_padding(plan, call, image);
   for (std::int64_t i = 0; i < g.batch; ++i) {
-    centre<X>(plan, x, i, zero, image);
+    write_image<X>(plan, call, i, image);
     Y* const to = y.data<Y>() + i * y.strides[0];
     const auto work_of = [&](std::int64_t slot) {
       for (std::int64_t task = slot; task < tasks; task += plan.ranges.slots) {
@@ -260,14 +217,10 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
 
 // Pairs of the weights: a row for each filter, or panels of filters.
 std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const QLinearConvSchedule& plan) {
-  const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters, panel = plan.fns->panel;
   const auto weights = packed_memory<std::int32_t>(plan.geometry.group * plan.packed);
   for (std::int64_t f = 0; f < plan.geometry.group * filters; ++f) {
-    const int zero = byte_at(w_zero, ctx.constants[kWZero], of_filter(w_zero, f));
-    const auto at = [&](std::int64_t i) {
-      return i < plan.k ? byte_at(w, ctx.constants[kW], f * plan.k + i) - zero : 0;
-    };
+    const auto at = [&](std::int64_t i) { return i < plan.k ? weight_at(ctx, plan, f, i) : 0; };
     std::int32_t* const group = weights.get() + f / filters * plan.packed;
     const std::int64_t own = f % filters;
     for (std::int64_t i = 0; i < plan.pairs; ++i) {
@@ -280,25 +233,21 @@ std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const QLinearCon
   return weights;
 }
 
-// Packs the weights once for all bindings of a plan.
+// How the weights are packed, as part of a key.
+std::int64_t form_of(const QLinearConvSchedule& plan) {
+  if (plan.quad_fns != nullptr) return plan.of_channels ? 5 : 2;
+  return plan.along_positions ? 1 : 0;
+}
+
 void take_weights(const PrepareCtx& ctx, QLinearConvSchedule& plan) {
-  const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters;
   plan.packed =
       plan.along_positions ? filters * plan.pairs : packed_elements(*plan.fns, plan.pairs, filters);
-  const auto make = [&] { return pack_weights(ctx, plan); };
-  if (ctx.packs == nullptr) {
-    plan.weights = make();
-    return;
-  }
-  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.along_positions ? 1 : 0,
-                                   plan.geometry.group, filters, plan.k,
-                                   static_cast<std::int64_t>(w.dtype),
-                                   static_cast<std::int64_t>(w_zero.dtype), of_filter(w_zero, 1),
-                                   // The zero points are another constant, which lives as long.
-                                   reinterpret_cast<std::intptr_t>(ctx.constants[kWZero])};
-  plan.weights = ctx.packs->get(
-      {ctx.constants[kW], static_cast<int>(KernelId::qlinear_conv), std::move(layout)}, make);
+  plan.weights = packed_once(ctx, plan, form_of(plan), [&] {
+    if (plan.quad_fns == nullptr) return pack_weights(ctx, plan);
+    return pack_quads(plan,
+                      [&](std::int64_t f, std::int64_t i) { return weight_at(ctx, plan, f, i); });
+  });
 }
 
 /// Elements of the axis that windows read, including padding: from -pad on.
@@ -342,8 +291,7 @@ QLinearConvSchedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry)
   plan.geometry = geometry;
   plan.fns = &tables.i32_pairs;
   plan.pair = tables.pairs;
-  plan.to_u8 = tables.to_u8;
-  plan.to_i8 = tables.to_i8;
+  plan.tables = &byte_tables(ctx.isa);
   plan.k = geometry.channels * geometry.kernel_positions();
   plan.pairs = (plan.k + 1) / 2;
   plan.positions = geometry.out_positions();
@@ -363,6 +311,13 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (has_few_products(*geometry)) return prepare_few_products(ctx, *geometry);
   auto plan = std::make_shared<QLinearConvSchedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
+  if (sums_byte_lines(ctx, *plan)) return prepare_byte_lines(ctx, *std::move(plan));
+  if (sums_lines(*plan)) return prepare_lines(ctx, *std::move(plan));
+  if (multiplies_bytes(ctx.isa) && plan->along_positions && !plan->taps.empty() &&
+      weights_fit(ctx, *plan)) {
+    plan->quad_fns = &quad_products(ctx.isa);
+    place_quads(ctx.inputs[kX], *plan);
+  }
   take_weights(ctx, *plan);
   const std::int64_t scratch = plan->image_elements() + plan->ranges.slots * plan->slot_elements();
   return {
@@ -372,6 +327,16 @@ Prepared prepare(const PrepareCtx& ctx) {
 }
 
 }  // namespace
+
+bool weights_fit(const PrepareCtx& ctx, const QLinearConvSchedule& plan) {
+  for (std::int64_t f = 0; f < plan.geometry.group * plan.geometry.filters; ++f)
+    for (std::int64_t i = 0; i < plan.k; ++i) {
+      const int weight = weight_at(ctx, plan, f, i);
+      if (weight != static_cast<std::int8_t>(weight)) return false;
+    }
+  return true;
+}
+
 }  // namespace qlinear_conv
 
 extern constinit const KernelDef qlinear_conv_kernel{

@@ -3,6 +3,7 @@
 // the weights of all filters.
 #include "kernels/qlinear_conv_few.h"
 
+#include <concepts>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -63,12 +64,22 @@ void add_weights(const PrepareCtx& ctx, Windows& windows) {
 }
 
 template <class Y>
+Y finished(const Call& call, std::int64_t filter, std::int64_t sum) {
+  if constexpr (std::same_as<Y, std::int32_t>) {
+    return static_cast<std::int32_t>(sum);
+  } else {
+    const Operand& w_scale = call.in(kWScale);
+    const float x_scale = *call.in(kXScale).data<const float>();
+    const float y_scale = *call.in(kYScale).data<const float>();
+    const float scale = w_scale.data<const float>()[of_filter(w_scale, filter)];
+    const float scaled = static_cast<float>(sum) * (x_scale * scale / y_scale);
+    return limited<Y>(scaled, byte_at(call.in(kYZero), 0));
+  }
+}
+
+template <class Y>
 void finish_window(const Windows& windows, const Call& call, const std::int16_t* window,
                    std::int64_t group, Y* y) {
-  const Operand& w_scale = call.in(kWScale);
-  const float x_scale = *call.in(kXScale).data<const float>();
-  const float y_scale = *call.in(kYScale).data<const float>();
-  const int y_zero = byte_at(call.in(kYZero), 0);
   const std::int64_t filters = windows.geometry.filters;
   for (std::int64_t f = group * filters; f < (group + 1) * filters; ++f) {
     const std::int16_t* const weights = windows.weights.data() + f * windows.k;
@@ -77,9 +88,7 @@ void finish_window(const Windows& windows, const Call& call, const std::int16_t*
       sum += std::int32_t{window[i]} * std::int32_t{weights[i]};
     if (call.has(kBias))
       sum += call.in(kBias).data<const std::int32_t>()[f * call.in(kBias).strides[0]];
-    const float scale = w_scale.data<const float>()[of_filter(w_scale, f)];
-    const float scaled = static_cast<float>(sum) * (x_scale * scale / y_scale);
-    y[f * call.out(0).strides[1]] = limited<Y>(scaled, y_zero);
+    y[f * call.out(0).strides[1]] = finished<Y>(call, f, sum);
   }
 }
 

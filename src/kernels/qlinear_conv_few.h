@@ -21,6 +21,9 @@ template <class RunOf>
 tensor::KernelFn run_of_bytes(const PrepareCtx& ctx, const RunOf& run_of) {
   using U8 = std::uint8_t;
   using I8 = std::int8_t;
+  if (ctx.outputs[0].dtype == DType::i32)
+    return ctx.inputs[kX].dtype == DType::u8 ? run_of.template operator()<U8, std::int32_t>()
+                                             : run_of.template operator()<I8, std::int32_t>();
   const bool y_is_u8 = ctx.outputs[0].dtype == DType::u8;
   if (ctx.inputs[kX].dtype == DType::u8)
     return y_is_u8 ? run_of.template operator()<U8, U8>() : run_of.template operator()<U8, I8>();

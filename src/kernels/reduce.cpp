@@ -36,6 +36,9 @@ constexpr std::int64_t kLanes = 16;
 /// Elements of each result that are transposed at a time; the least number for which that pays.
 constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
 
+/// Adjacent elements of one maximum or minimum that are compared at a time.
+constexpr std::int64_t kColumns = 1024;
+
 template <class T>
 struct Axes {
   std::array<T, tensor::kMaxRank> list{};
@@ -58,6 +61,12 @@ struct ReduceSchedule {
   BlockFn block = nullptr;
   const SimdTables* simd = nullptr;
   ElementFn greater_or_less = nullptr;  ///< max or min of two columns of f32, in vectors
+  RowFoldFns rows;                      ///< of adjacent elements, f32 or f64; null: none
+
+  /// Whether each result is the sum of several parts.
+  [[nodiscard]] bool is_interleaved() const { return reduced_count >= tensor::kMinInterleaved; }
+  /// Results along `lane` are computed in so many blocks.
+  [[nodiscard]] std::int64_t blocks() const { return (lane.size + kLanes - 1) / kLanes; }
 };
 
 template <class T>
@@ -137,10 +146,42 @@ void for_each_row(const Axes<LineAxis>& reduced, const T* x, F&& f) {
   }
 }
 
+template <class T, Fold kFold>
+constexpr bool kSumsInOrder =
+    std::floating_point<Wide<T>> && kFold != Fold::max && kFold != Fold::min && kFold != Fold::prod;
+
+/// Long sums of all lanes, which have several parts each.
+template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
+void long_sums_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
+  using W = Wide<T>;
+  constexpr std::int64_t kParts = tensor::kParts<W>;
+  const std::int64_t count = kCount != 0 ? kCount : lanes;
+  const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
+  alignas(64) std::array<W, static_cast<std::size_t>(kParts * kLanes)> sums{};
+  const auto row_of = [&](std::int64_t part) { return sums.data() + part * kLanes; };
+  std::int64_t part = 0;
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+  for_each_row(plan.reduced, x, [&](const T* row) {
+    for (std::int64_t i = 0; i < inner.size; ++i, row += inner.x) {
+      W* const to = row_of(part);
+      part = (part + 1) % kParts;
+      for (std::int64_t j = 0; j < count; ++j)
+        to[j] = fold<kFold, W>(to[j], W(tensor::widen(row[j * step])));
+    }
+  });
+  for (std::int64_t width = kParts / 2; width >= 1; width /= 2)
+    for (std::int64_t i = 0; i < width * kLanes; ++i)
+      sums[static_cast<std::size_t>(i)] += sums[static_cast<std::size_t>(i + width * kLanes)];
+  for (std::int64_t j = 0; j < count; ++j)
+    y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
+}
+
 /// kStep: 1 if lanes of x are adjacent; 0: any step. kCount: lanes if all are used; 0: any number.
 template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
 void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
+  if constexpr (kSumsInOrder<T, kFold>)
+    if (plan.is_interleaved()) return long_sums_of<T, kFold, kStep, kCount>(plan, x, y, lanes);
   const std::int64_t count = kCount != 0 ? kCount : lanes;
   const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
   std::array<W, kLanes> sums;
@@ -158,19 +199,21 @@ void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) 
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
+void take_greater_or_less(ElementFn greater_or_less, const float* from, std::int64_t count,
+                          float* into) {
+  greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
+                  reinterpret_cast<const std::byte*>(from), nullptr, count);
+}
+
 /// Folds rows of all lanes into `sums`. A maximum or minimum does not depend on the order, except
 /// for which NaN it is, so halves of the rows are combined first.
 void take_min_max(ElementFn greater_or_less, float* rows, std::int64_t count, float* sums) {
-  const auto take = [&](float* into, const float* from, std::int64_t taken) {
-    greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
-                    reinterpret_cast<const std::byte*>(from), nullptr, taken * kLanes);
-  };
   while (count > 1) {
     const std::int64_t half = count / 2;
     count -= half;
-    take(rows, rows + count * kLanes, half);
+    take_greater_or_less(greater_or_less, rows + count * kLanes, half * kLanes, rows);
   }
-  take(sums, rows, 1);
+  take_greater_or_less(greater_or_less, rows, kLanes, sums);
 }
 
 /// All lanes, each over rows of adjacent elements. Transposes some columns at a time into rows in
@@ -203,30 +246,73 @@ void reduce_transposed(const ReduceSchedule& plan, const float* x, float* y) {
     y[j * plan.lane.y] = finish(plan, sums[static_cast<std::size_t>(j)]);
 }
 
-/// One result. Maxima and minima do not depend on the order, so these use lanes of adjacent
-/// elements.
+/// The maximum or minimum of rows of adjacent elements, in as many columns at a time as fit in the
+/// L1 cache.
+float min_max_of_rows(const ReduceSchedule& plan, const float* x) {
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+  alignas(64) std::array<float, kColumns> sums;
+  sums.fill(*x);
+  for_each_row(plan.reduced, x, [&](const float* row) {
+    for (std::int64_t i = 0; i < inner.size; i += kColumns)
+      take_greater_or_less(plan.greater_or_less, row + i, std::min(kColumns, inner.size - i),
+                           sums.data());
+  });
+  for (std::int64_t half = kColumns / 2; half > 0; half /= 2)
+    take_greater_or_less(plan.greater_or_less, sums.data() + half, half, sums.data());
+  return sums[0];
+}
+
+/// Maxima, minima, and integers that wrap do not depend on the order.
+template <class T, Fold kFold>
+constexpr bool kAnyOrder = kFold == Fold::max || kFold == Fold::min || std::integral<T>;
+
+/// One result, of lanes of adjacent elements.
+template <class T, Fold kFold>
+T in_any_order(const ReduceSchedule& plan, const T* x) {
+  using W = Wide<T>;
+  constexpr Fold kOfParts = kFold == Fold::sum_square || kFold == Fold::l1 ? Fold::sum : kFold;
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+  std::array<W, kLanes> sums;
+  sums.fill(start<kFold, W>(W(tensor::widen(*x))));
+  for_each_row(plan.reduced, x, [&](const T* row) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= inner.size; i += kLanes)
+      for (std::size_t j = 0; j < sums.size(); ++j)
+        sums[j] = fold<kFold, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
+    for (; i < inner.size; ++i) sums[0] = fold<kFold, W>(sums[0], W(tensor::widen(row[i])));
+  });
+  for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kOfParts, W>(sums[0], sums[j]);
+  return tensor::narrow<T>(finish(plan, sums[0]));
+}
+
+/// One result. Where the order does not matter, it is made of lanes of adjacent elements.
 template <class T, Fold kFold>
 void single(const ReduceSchedule& plan, const T* x, T* y) {
-  using W = Wide<T>;
   const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   if constexpr (kFold == Fold::max || kFold == Fold::min) {
-    if (inner.x == 1 && inner.size >= 2 * kLanes) {
-      std::array<W, kLanes> sums;
-      sums.fill(W(tensor::widen(*x)));
-      for_each_row(plan.reduced, x, [&](const T* row) {
-        std::int64_t i = 0;
-        for (; i + kLanes <= inner.size; i += kLanes)
-          for (std::size_t j = 0; j < sums.size(); ++j)
-            sums[j] =
-                fold<kFold, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
-        for (; i < inner.size; ++i) sums[0] = fold<kFold, W>(sums[0], W(tensor::widen(row[i])));
-      });
-      for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kFold, W>(sums[0], sums[j]);
-      *y = tensor::narrow<T>(sums[0]);
-      return;
+    if constexpr (std::same_as<T, float>) {
+      if (plan.greater_or_less != nullptr && inner.x == 1 && inner.size >= kColumns) {
+        *y = min_max_of_rows(plan, x);
+        return;
+      }
     }
   }
+  if constexpr (kAnyOrder<T, kFold>)
+    if (inner.x == 1 && inner.size >= 2 * kLanes) {
+      *y = in_any_order<T, kFold>(plan, x);
+      return;
+    }
   lanes_of<T, kFold, 0, 1>(plan, x, y, 1);
+}
+
+/// Rows of adjacent elements.
+template <class T>
+void adjacent_rows(const ReduceSchedule& plan, const T* x, T* y, std::int64_t rows) {
+  std::array<T, kLanes> folds;
+  plan.rows.rows(reinterpret_cast<const std::byte*>(x), plan.lane.x, plan.reduced.list[0].size,
+                 rows, reinterpret_cast<std::byte*>(folds.data()));
+  for (std::int64_t j = 0; j < rows; ++j)
+    y[j * plan.lane.y] = finish(plan, folds[static_cast<std::size_t>(j)]);
 }
 
 template <class T, Fold kFold>
@@ -234,16 +320,27 @@ void block(const ReduceSchedule& plan, const std::byte* x_bytes, std::byte* y_by
            std::int64_t lanes) {
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
+  if constexpr (std::floating_point<T>)
+    if (plan.rows.rows != nullptr) return adjacent_rows(plan, x, y, lanes);
   if (lanes == 1) return single<T, kFold>(plan, x, y);
   if constexpr (std::same_as<T, float>) {
     const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
-    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kMinTransposed)
+    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kMinTransposed &&
+        !(kSumsInOrder<T, kFold> && plan.is_interleaved()))
       return reduce_transposed<kFold>(plan, x, y);
   }
   if constexpr (std::floating_point<T>) {
     if (lanes == kLanes && plan.lane.x == 1)
       return lanes_of<T, kFold, 1, kLanes>(plan, x, y, lanes);
     if (lanes == kLanes) return lanes_of<T, kFold, 0, kLanes>(plan, x, y, lanes);
+  }
+  if constexpr (std::integral<T>) {
+    const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+    if (inner.x == 1 && inner.size >= 2 * kLanes) {
+      for (std::int64_t j = 0; j < lanes; ++j)
+        y[j * plan.lane.y] = in_any_order<T, kFold>(plan, x + j * plan.lane.x);
+      return;
+    }
   }
   lanes_of<T, kFold, 0, 0>(plan, x, y, lanes);
 }
@@ -279,9 +376,10 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
   return nullptr;
 }
 
-/// Computes all results at one index of the kept axes.
-void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index) {
-  std::int64_t x_at = 0, y_at = 0;
+/// Computes a block of results at one index of the kept axes.
+void run_block(const ReduceSchedule& plan, const Call& call, std::int64_t task) {
+  std::int64_t x_at = 0, y_at = 0, index = task / plan.blocks();
+  const std::int64_t first = task % plan.blocks() * kLanes;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
     const LineAxis& axis = plan.kept.list[i];
     x_at += index % axis.size * axis.x;
@@ -290,20 +388,19 @@ void run_lanes(const ReduceSchedule& plan, const Call& call, std::int64_t index)
   }
   const std::byte* x = call.in(0).data<const std::byte>() + x_at * plan.bytes;
   std::byte* y = call.out(0).data<std::byte>() + y_at * plan.bytes;
-  for (std::int64_t first = 0; first < plan.lane.size; first += kLanes)
-    plan.block(plan, x + first * plan.lane.x * plan.bytes, y + first * plan.lane.y * plan.bytes,
-               std::min(kLanes, plan.lane.size - first));
+  plan.block(plan, x + first * plan.lane.x * plan.bytes, y + first * plan.lane.y * plan.bytes,
+             std::min(kLanes, plan.lane.size - first));
 }
 
 Status run(const Call& call) noexcept {
   const ReduceSchedule& plan = *static_cast<const ReduceSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
-  if (call.max_threads > 1 && plan.kept_count > 1 && elements > kMinThreadedElements) {
-    parallel_for(plan.kept_count, call.max_threads,
-                 [&](std::int64_t index) { run_lanes(plan, call, index); });
+  const std::int64_t tasks = plan.kept_count * plan.blocks();
+  if (call.max_threads > 1 && tasks > 1 && elements > kMinThreadedElements) {
+    parallel_for(tasks, call.max_threads, [&](std::int64_t task) { run_block(plan, call, task); });
     return Status::ok;
   }
-  for (std::int64_t index = 0; index < plan.kept_count; ++index) run_lanes(plan, call, index);
+  for (std::int64_t task = 0; task < tasks; ++task) run_block(plan, call, task);
   return Status::ok;
 }
 
@@ -368,6 +465,10 @@ Prepared prepare(const PrepareCtx& ctx) {
   plan.finish = kind->finish;
   plan.block = fn;
   plan.simd = &simd_tables(ctx.isa);
+  if (plan.reduced.count == 1 && plan.reduced.list[0].x == 1) {
+    if (ctx.inputs[0].dtype == DType::f32) plan.rows = plan.simd->f32_folds(kind->fold);
+    if (ctx.inputs[0].dtype == DType::f64) plan.rows = plan.simd->f64_folds(kind->fold);
+  }
   if (ctx.inputs[0].dtype == DType::f32 && (kind->fold == Fold::max || kind->fold == Fold::min))
     plan.greater_or_less =
         plan.simd

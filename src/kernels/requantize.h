@@ -1,5 +1,5 @@
 // Requantization: sums of quantized products to bytes. Compiled per instruction set
-// (simd/requantize.inc); used by qlinear_conv.
+// (simd/byte_rows.inc); used by qlinear_conv.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include "base/cpu.h"
 #include "base/philox.h"
 #include "kernels/arg_search.h"
-#include "kernels/conv_band.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
 #include "kernels/integer_pairs.h"
@@ -13,8 +12,11 @@
 #include "kernels/pipelined_tile.h"
 #include "kernels/pool_line.h"
 #include "kernels/product.h"
-#include "kernels/requantize.h"
+#include "kernels/resample_fns.h"
+#include "kernels/row_folds.h"
+#include "kernels/transpose.h"
 #include "opmath/affine_scan.h"
+#include "opmath/fourier_fns.h"
 
 namespace scanloom::kernels {
 
@@ -28,8 +30,6 @@ struct SimdTables {
   ProductFns<std::int32_t> i32;        ///< products and sums wrap
   ProductFns<std::int32_t> i32_pairs;  ///< for pairs of 16-bit numbers (integer_pairs.h)
   PairFns pairs;
-  RequantizeFn<std::uint8_t> to_u8 = nullptr;
-  RequantizeFn<std::int8_t> to_i8 = nullptr;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   VectorFns (*i32_elements)(tensor::ScalarOp);
@@ -39,15 +39,21 @@ struct SimdTables {
   ElementFn (*choice)(int bytes);
   /// Returns null if the conversion has no vector form.
   ElementFn (*conversion)(DType from, DType to);
+  /// Elements of `bytes` bytes: 1, 2, 4 or 8; null otherwise.
+  TransposeFn (*transpose)(int bytes);
+  ResampleFns<float> f32_resample;
+  ResampleFns<double> f64_resample;
   EliminateFn<float> f32_eliminate;
   EliminateFn<double> f64_eliminate;
+  tensor::FourierFns<float> f32_fourier;
+  tensor::FourierFns<double> f64_fourier;
   /// Over adjacent elements, forwards or backwards: the step of y is 1 or -1; those of a and b may
   /// also be 0.
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   ArgSearchFns arg_search;
-  ConvFns<float> f32_conv;
-  ConvFns<double> f64_conv;
+  RowFoldFns (*f32_folds)(tensor::Reduction::Fold);
+  RowFoldFns (*f64_folds)(tensor::Reduction::Fold);
   PoolFns<float> f32_pool;
   PoolFns<double> f64_pool;
   PoolFns<std::uint8_t> u8_pool;

@@ -18,7 +18,7 @@ using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
 /// Functions such as exp become many operations, or one call.
-constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
+constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfPow = 120, kOperationsOfCall = 2;
 /// Per lane of an operand with indices, and additionally per index.
 constexpr std::int64_t kOperationsOfIndexed = 2, kOperationsOfIndex = 3;
 /// Elements of a transposed block, over all vector widths.
@@ -28,8 +28,7 @@ constexpr std::int64_t kLanesOfBlock = 32;
 
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
-  return instr.op == ScalarOp::pow ||
-         (tensor::divides(instr.op) && !is_floating_point(instr.dtype));
+  return tensor::divides(instr.op) && !is_floating_point(instr.dtype);
 }
 
 /// Calls f(nest) for each nest of the statement, including nested ones.
@@ -102,8 +101,8 @@ class Counter {
 
   [[nodiscard]] std::int64_t operations_of_function(ScalarOp op) const {
     const auto count = functions_.find(op);
-    return count != functions_.end() && count->second > kMaxWrittenOut ? kOperationsOfCall
-                                                                       : kOperationsOfFunction;
+    if (count != functions_.end() && count->second > kMaxWrittenOut) return kOperationsOfCall;
+    return op == ScalarOp::pow ? kOperationsOfPow : kOperationsOfFunction;
   }
 
   /// Returns how many lanes of a block are accessed one by one because each has its own index.

@@ -128,6 +128,39 @@ Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<c
   return geometry;
 }
 
+namespace {
+
+/// Whether tap k meets an element of x in any window.
+bool meets_elements(const ConvGeometry& g, std::size_t axis, std::int64_t k) {
+  // The element of x that the first window meets, and that of the first window not before x.
+  const std::int64_t first = k * g.dilation[axis] - g.pad[axis], stride = g.stride[axis];
+  const std::int64_t window = first >= 0 ? 0 : (-first + stride - 1) / stride;
+  return window < g.out[axis] && first + window * stride < g.in[axis];
+}
+
+}  // namespace
+
+LiveTaps live_taps(const ConvGeometry& geometry) {
+  LiveTaps taps{.count = geometry.kernel};
+  // Without weights or results, a kernel may be of any size.
+  if (geometry.channels == 0 || geometry.filters == 0 || geometry.out_positions() == 0) return taps;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis) {
+    std::int64_t first = 0, last = geometry.kernel[axis];
+    while (last > 1 && !meets_elements(geometry, axis, last - 1)) --last;
+    while (first + 1 < last && !meets_elements(geometry, axis, first)) ++first;
+    taps.first[axis] = first;
+    taps.count[axis] = last - first;
+  }
+  return taps;
+}
+
+ConvGeometry trimmed(ConvGeometry geometry, const LiveTaps& taps) {
+  geometry.kernel = taps.count;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis)
+    geometry.pad[axis] -= taps.first[axis] * geometry.dilation[axis];
+  return geometry;
+}
+
 bool spatial_is_contiguous(const Operand& operand) {
   std::int64_t expected = 1;
   for (int axis = operand.rank - 1; axis >= 2; --axis) {

@@ -56,6 +56,18 @@ struct ConvGeometry {
 /// Errors: those of read_conv_attrs, and ranks or channels that do not match.
 Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<const Attr> attrs);
 
+/// The taps of each axis that are summed: `count` of them from `first`. Taps before and after them
+/// meet nothing but padding, wherever the window is; they are left out of every convolution of
+/// floating-point numbers. At least one tap is left.
+struct LiveTaps {
+  std::array<std::int64_t, kMaxSpatial> first{}, count{};
+};
+
+LiveTaps live_taps(const ConvGeometry& geometry);
+
+/// Returns the convolution with a kernel of those taps only; pads may become negative.
+ConvGeometry trimmed(ConvGeometry geometry, const LiveTaps& taps);
+
 /// Whether the spatial axes of [batch, channels, spatial...] are row-major without gaps.
 bool spatial_is_contiguous(const Operand& operand);
 

@@ -113,6 +113,7 @@ struct BoundCall {
   std::vector<Refusal> refusals;  ///< why kernels declined what the reference runs
   bool is_copy = false;           ///< copies the operand to the result, whatever `node` is
   PipelinedRows pipelined;
+  std::vector<ir::NodeId> fused_before;  ///< nodes that the call computes in addition to `node`
 
   /// Whether an operand, counted from the first input, belongs to the call's own computation.
   [[nodiscard]] bool is_own(std::size_t operand) const {
@@ -241,8 +242,9 @@ struct BoundPorts {
 /// The whole-loop strategy: one machine-code function runs all steps.
 struct WholeLoop {
   jit::CompiledLoop code;  ///< compiled when binding; otherwise the run decides
-  /// Set if only the run knows whether compiling pays. The loop is compiled once an execution takes
-  /// `steps_at_once` steps, or once earlier executions and this one take `steps_to_whole_loop`.
+  /// Without code, only the run knows whether compiling pays. The loop is compiled once an
+  /// execution takes `steps_at_once` steps, or once earlier executions and this one take
+  /// `steps_to_whole_loop`.
   std::shared_ptr<const jit::LoopSource> source;
   std::int64_t steps_at_once = 0, steps_to_whole_loop = 0;
   std::vector<Spot> captured;
@@ -290,7 +292,7 @@ struct BoundLoop : LoopControl, BoundPorts {
   /// Whether binding compiled the loop as one function.
   [[nodiscard]] bool is_compiled_whole() const { return whole && whole->code.run != nullptr; }
   /// Whether the run may still compile it as one function.
-  [[nodiscard]] bool may_become_whole() const { return whole && whole->source != nullptr; }
+  [[nodiscard]] bool may_become_whole() const { return whole && whole->code.run == nullptr; }
 };
 
 /// A part of a loop's body between instructions that cannot be machine code: [first, last), made of
@@ -352,6 +354,17 @@ struct BoundResult {
   DType dtype = DType::f32;
 };
 
+/// When the buffers of the arena are alive, for reports. Nothing that runs reads it. Time is
+/// counted in moments, as the arena counts them: about one per instruction.
+struct ArenaHistory {
+  struct Buffer {
+    std::int64_t bytes = 0, offset = 0;
+    std::int32_t born = 0, dies = 0;  ///< both inclusive
+  };
+  std::vector<Buffer> buffers;        ///< by the number that Spot::buffer has
+  std::vector<std::int32_t> moments;  ///< of each instruction
+};
+
 struct Binding {
   std::shared_ptr<const Plan> plan;  ///< owns attributes and constants
   std::vector<tensor::Shape> feed_shapes;
@@ -372,6 +385,7 @@ struct Binding {
   std::vector<BoundResult> results;
   std::vector<tensor::Tensor> constants;  ///< values that follow from sizes alone
   std::int32_t dynamic_count = 0;
+  ArenaHistory history;
   std::int64_t arena_bytes = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t result_bytes = 0;

@@ -34,7 +34,7 @@ constexpr double loop_compile_nanoseconds(std::size_t instructions, std::size_t 
 /// Minimum time of whole-loop code per lane and step: measured over 4,000,000 lanes on a core with
 /// 64-byte vectors.
 inline constexpr double kNanosecondsPerOperation = 0.1, kNanosecondsPerFunction = 1,
-                        kNanosecondsPerPow = 16;
+                        kNanosecondsPerPow = 2;
 /// Below this estimate a loop is compiled without checking that this run recovers the cost.
 inline constexpr double kBriefCompileNanoseconds = 5e7;
 

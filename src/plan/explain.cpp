@@ -105,7 +105,8 @@ std::string when_whole(const PlanOptions& options, const BoundLoop& loop) {
   const WholeLoop& whole = *loop.whole;
   const std::int64_t least = min_steps(options);
   std::string text = fmt::format("compiled after {}", counted(whole.steps_to_whole_loop, "step"));
-  if (whole.source->has_keep_going && least > 1)
+  const bool may_be_long = loop.trip_count < 0 || loop.trip_count >= whole.steps_at_once;
+  if (whole.source->has_keep_going && least > 1 && may_be_long)
     text += fmt::format(", or after an execution of {}", counted(least, "step"));
   else if (loop.trip_count < 0 && whole.steps_at_once < whole.steps_to_whole_loop)
     text += fmt::format(", or by an execution of {}", counted(whole.steps_at_once, "step"));
@@ -149,14 +150,6 @@ bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   return code && code->has_value();
 }
 
-/// Whether machine code takes the steps, so that its calls need not be those of the list.
-bool has_code_of_steps(const Binding& binding, const BoundLoop& loop) {
-  if (is_element_program(binding, loop)) return true;
-  if (binding.plan->options.compiler == nullptr) return false;
-  return code_around(binding, loop) != nullptr ||
-         has_code(*binding.plan, loop.per_step.code, describe_body(*binding.plan, binding, loop));
-}
-
 /// Returns the states that the code of a per-step compiled body keeps in its own memory.
 std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   std::set<SlotId> slots;
@@ -168,6 +161,13 @@ std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
 }
 
 }  // namespace
+
+bool has_code_of_steps(const Binding& binding, const BoundLoop& loop) {
+  if (is_element_program(binding, loop)) return true;
+  if (binding.plan->options.compiler == nullptr) return false;
+  return code_around(binding, loop) != nullptr ||
+         has_code(*binding.plan, loop.per_step.code, describe_body(*binding.plan, binding, loop));
+}
 
 std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop) {
   std::vector<std::string> states;

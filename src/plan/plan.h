@@ -12,6 +12,7 @@
 #include "jit/interface.h"
 #include "kernels/kernel.h"
 #include "plan/code_cache.h"
+#include "plan/latest_inference.h"
 #include "plan/step_counts.h"
 
 namespace scanloom::plan {
@@ -32,8 +33,8 @@ std::int64_t min_steps(const PlanOptions& options);
 /// comes last, is not listed.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
-/// Immutable except for what all bindings share: packed constants, compiled loops and bodies, and
-/// the counts of steps that ran without code.
+/// Immutable except for what all bindings share: packed constants, compiled loops and bodies, the
+/// counts of steps that ran without code, and what the latest binding inferred.
 struct Plan {
   ir::Module module;
   PlanOptions options;
@@ -44,6 +45,7 @@ struct Plan {
   /// first statement, and none is made per step.
   mutable CodeCache<loopnest::BodySource, jit::CompiledBody> bodies;
   mutable StepCounts steps;
+  mutable LatestInference latest_inference;
 };
 
 /// Returns the loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors:
@@ -98,6 +100,10 @@ Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
 /// code that runs have compiled since binding.
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 
+/// Whether machine code takes the loop's steps by now, so that its calls need not be those of the
+/// list.
+bool has_code_of_steps(const Binding& binding, const BoundLoop& loop);
+
 /// Returns a readable text for each carried value: where the loop keeps it between steps.
 std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop);
 
@@ -123,5 +129,8 @@ std::string print(const Binding& binding);
 /// Returns a readable text: the loop nests of each body that is compiled per step, and of outlined
 /// regions, before the passes and after each pass that changed something (loopnest/print.h).
 std::string print_nests(const Binding& binding);
+/// Returns the code of every loop that is compiled, or would be after more steps, generated again:
+/// each after a comment with its strategy. One line says why another loop has none. Thread safe.
+std::string print_code(const Binding& binding, jit::CodeForm form);
 
 }  // namespace scanloom::plan

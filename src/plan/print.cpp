@@ -42,12 +42,15 @@ std::string spot_text(const Binding& binding, const Spot& spot) {
 }
 
 std::string call_text(const Binding& binding, const BoundCall& call) {
-  std::string text = fmt::format("{:<10}", call.kernel.name());
+  std::string text = fmt::format("{:<9} ", call.kernel.name());
   for (std::uint32_t i = 0; i < call.inputs + std::uint32_t{call.outputs}; ++i) {
     text += i == call.inputs ? " -> " : i == 0 ? "" : ", ";
     text += spot_text(binding, binding.operands[call.first_operand + i]);
   }
-  return text + "   # " + describe(*binding.plan, call.node);
+  text += "   # " + describe(*binding.plan, call.node);
+  if (!call.fused_before.empty())
+    text += fmt::format(", and {} before it", call.fused_before.size());
+  return text;
 }
 
 std::string object_call_text(const Binding& binding, const BoundObjectCall& call) {

@@ -30,15 +30,6 @@ std::string text_of_passes(const Body& body, const NestTrace& trace) {
   return text;
 }
 
-/// Returns the loop whose compiled body contains this loop, or nullptr.
-const BoundLoop* loop_whose_body_holds(const Binding& binding, const BoundLoop& loop) {
-  for (const BoundLoop& other : binding.loops)
-    if (other.body > 0 && other.body < loop.body && loop.exit < other.exit &&
-        describe_body(*binding.plan, binding, other))
-      return &other;
-  return nullptr;
-}
-
 std::string nests_of_regions(const Binding& binding, const BoundLoop& loop) {
   std::string text;
   for (const std::uint32_t index : loop.per_step.outlined_regions) {

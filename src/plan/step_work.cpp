@@ -49,6 +49,14 @@ double multiplications(const Binding& binding, const BoundCall& call) {
   return product;
 }
 
+double multiplications_of_bytes(const Binding& binding, const BoundCall& call) {
+  const Spot* const spots = binding.operands.data() + call.first_operand;
+  if (!is_static(spots[0])) return 0;
+  const tensor::Shape& rows = layout_of(binding, spots[0]).dims;
+  return static_cast<double>(elements_of(binding, spots[call.inputs])) *
+         static_cast<double>(rows[rows.rank() - 1]);
+}
+
 /// Returns the work of instructions [first, last). Both regions of a branch count.
 StepWork work_of_code(const Binding& binding, std::uint32_t first, std::uint32_t last) {
   StepWork work;
@@ -93,6 +101,8 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
   CallWork work;
   if (op == &ops::contract_op)
     work.products = multiplications(binding, call) + call.pipelined.products;
+  else if (op == &ops::integer_matmul_op)
+    work.products = multiplications_of_bytes(binding, call);
   work.bytes = call.pipelined.bytes;
   const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
   const std::size_t updates = op == &ops::scatter_slice_op ? 1 : 2;

@@ -9,7 +9,7 @@
 namespace scanloom::plan {
 
 struct CallWork {
-  double products = 0;  ///< multiplications of a contract; otherwise 0
+  double products = 0;  ///< multiplications of a contract or integer_matmul; otherwise 0
   double elements = 0;  ///< of the largest operand or result
   std::int64_t bytes = 0;
 };

@@ -192,8 +192,7 @@ void DynamicCalls::choose_kernel(std::uint32_t index, CachedCall& cached) {
       cached.is_decided = true;
     } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
                             kElementsWorthAKernel) {
-      kernels::Prepared prepared =
-          plan::prepare_kernel(*values_.binding.plan, dynamic, inputs, outputs);
+      kernels::Prepared prepared = plan::prepare_kernel(values_.binding, dynamic, inputs, outputs);
       if (!prepared.refusal) {
         cached.run = prepared.run;
         cached.prepared = std::move(prepared.state);

@@ -46,6 +46,13 @@ ObjectRef ObjectRef::optional_of(ObjectRef item) {
   return result;
 }
 
+ObjectRef ObjectRef::map(ObjectRef keys, ObjectRef values) {
+  ObjectRef result(std::make_unique<Object>(ObjectKind::map, values->dtype()).release());
+  result->push_back(std::move(keys));
+  result->push_back(std::move(values));
+  return result;
+}
+
 bool ObjectRef::unique() const { return object_->owners_.load(std::memory_order_acquire) == 1; }
 
 void ObjectRef::make_unique() {
@@ -76,6 +83,8 @@ std::string describe(const ObjectRef& value) {
       return dtype + value->tensor().shape().to_string();
     case ObjectKind::sequence:
       return "sequence of " + std::to_string(value->items().size()) + " items of " + dtype;
+    case ObjectKind::map:
+      return "map from " + std::string(dtype_name(value->items()[0]->dtype())) + " to " + dtype;
     case ObjectKind::optional:
       break;
   }
@@ -94,6 +103,15 @@ bool allows_tensor(const Type& type, const Tensor& tensor) {
   return true;
 }
 
+/// Whether a value is a map with keys of that type, one per value.
+bool allows_map(DType keys, const ObjectRef& value) {
+  if (value->kind() != ObjectKind::map || value->items().size() != 2) return false;
+  for (const ObjectRef& item : value->items())
+    if (!item || !item->is_tensor() || item->tensor().shape().rank() != 1) return false;
+  return value->items()[0]->dtype() == keys &&
+         value->items()[0]->tensor().elements() == value->items()[1]->tensor().elements();
+}
+
 }  // namespace
 
 bool allows(const Type& type, const ObjectRef& value) {
@@ -101,13 +119,16 @@ bool allows(const Type& type, const ObjectRef& value) {
   std::vector<const ObjectRef*> level{&value};
   for (std::size_t depth = 0; depth <= type.wraps.size(); ++depth) {
     const bool innermost = depth == type.wraps.size();
-    const ObjectKind kind = innermost                             ? ObjectKind::tensor
-                            : type.wraps[depth] == Wrap::sequence ? ObjectKind::sequence
-                                                                  : ObjectKind::optional;
+    const ObjectKind kind = innermost ? ObjectKind::tensor : kind_of(type.wraps[depth]);
     std::vector<const ObjectRef*> next;
     for (const ObjectRef* object : level) {
       if (!*object || (*object)->kind() != kind || (*object)->dtype() != type.dtype) return false;
       if (innermost && !allows_tensor(type, (*object)->tensor())) return false;
+      if (kind == ObjectKind::map) {
+        if (!allows_map(key_dtype(type.wraps[depth]), *object)) return false;
+        next.push_back(&(*object)->items()[1]);
+        continue;
+      }
       for (const ObjectRef& item : (*object)->items()) next.push_back(&item);
     }
     level = std::move(next);

@@ -1,4 +1,4 @@
-// Objects: sequences, optionals, and the tensors inside them or of strings: values that no
+// Objects: sequences, optionals, maps, and the tensors inside them or of strings: values that no
 // arena holds. The reference count is inside the object and can test for a unique owner, so that
 // appending in a loop is done in place. Tensors whose sizes change in a loop are in
 // runtime/dynamic_tensors.h instead.
@@ -19,7 +19,13 @@
 
 namespace scanloom::tensor {
 
-enum class ObjectKind : std::uint8_t { tensor, sequence, optional };
+/// A map has two items: the tensor of its keys and that of its values, both with one axis.
+enum class ObjectKind : std::uint8_t { tensor, sequence, optional, map };
+
+[[nodiscard]] constexpr ObjectKind kind_of(Wrap wrap) {
+  if (is_map(wrap)) return ObjectKind::map;
+  return wrap == Wrap::sequence ? ObjectKind::sequence : ObjectKind::optional;
+}
 
 class Object;
 
@@ -42,6 +48,8 @@ class ObjectRef {
   /// An empty optional; fill it with set_item.
   static ObjectRef optional(DType dtype);
   static ObjectRef optional_of(ObjectRef item);
+  /// Preconditions: tensors with one axis of the same size; the keys are i64 or strings.
+  static ObjectRef map(ObjectRef keys, ObjectRef values);
 
   explicit operator bool() const { return object_ != nullptr; }
   Object& operator*() const { return *object_; }
@@ -70,12 +78,12 @@ class Object {
 
   [[nodiscard]] ObjectKind kind() const { return kind_; }
   [[nodiscard]] bool is_tensor() const { return kind_ == ObjectKind::tensor; }
-  /// The element type of the tensors, at any depth.
+  /// The element type of the tensors, at any depth; of maps, that of their values.
   [[nodiscard]] DType dtype() const { return dtype_; }
   /// Precondition: is_tensor().
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
 
-  // Sequences and optionals (at most one item).
+  // Sequences, optionals (at most one item) and maps (two items).
   [[nodiscard]] std::span<const ObjectRef> items() const { return items_; }
   void push_back(ObjectRef item) { items_.push_back(std::move(item)); }
   /// Preconditions: 0 <= at <= items().size() to insert, at < items().size() to erase.

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/mapped_file.h"
+
 namespace scanloom::tensor {
 namespace {
 
@@ -92,6 +94,7 @@ Expected<Tensor> tensor_of_raw(DType dtype, const Shape& shape, OwnedBytes data)
     return Tensor(dtype, shape, std::move(data.owner), data.bytes.data());
   SCANLOOM_TRY(Tensor tensor, Tensor::zeros(dtype, shape));
   if (needs > 0) std::memcpy(tensor.mutable_data(), data.bytes.data(), needs);
+  release_file_pages(data.bytes.data(), needs);
   return tensor;
 }
 

@@ -22,6 +22,18 @@ void copy_run(const T* from, std::int64_t from_step, T* to, std::int64_t to_step
   for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
+/// Whether the elements are adjacent and in row-major order in both.
+bool is_one_run(std::span<const std::int64_t> dims, const std::int64_t* from_strides,
+                const std::int64_t* to_strides) {
+  std::int64_t expected = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    if (dims[i] == 1) continue;
+    if (dims[i] == 0 || from_strides[i] != expected || to_strides[i] != expected) return false;
+    expected *= dims[i];
+  }
+  return true;
+}
+
 template <class T>
 void copy_rows(std::span<const std::int64_t> dims, const T* from, const std::int64_t* from_strides,
                T* to, const std::int64_t* to_strides) {
@@ -66,6 +78,12 @@ void copy_reshaped(const Operand& from, const Operand& to) {
 void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::byte* from,
                   const std::int64_t* from_strides, std::byte* to,
                   const std::int64_t* to_strides) noexcept {
+  if (is_one_run(dims, from_strides, to_strides)) {
+    std::size_t bytes = dtype_bytes(dtype);
+    for (const std::int64_t dim : dims) bytes *= static_cast<std::size_t>(dim);
+    std::memcpy(to, from, bytes);
+    return;
+  }
   visit_bytes(dtype, [&]<class T>(std::type_identity<T>) {
     copy_rows(dims, reinterpret_cast<const T*>(from), from_strides, reinterpret_cast<T*>(to),
               to_strides);

@@ -22,10 +22,11 @@ Error out_of_memory(std::size_t bytes) {
 }
 
 /// Zeroed bytes, padded to whole cache lines, so that kernels may read whole vectors.
-Expected<std::shared_ptr<const void>> allocate(std::size_t bytes, DType dtype) {
+Expected<std::shared_ptr<const void>> allocate(std::size_t bytes) {
   const std::size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
-  // Strings that grow from step to step would leave the heap full of holes.
-  if (dtype == DType::string && padded >= kMinOwnPages) {
+  // The system's pages are zero already, and what grows from step to step would leave the heap full
+  // of holes.
+  if (padded >= kMinOwnPages) {
     auto pages = own_pages(padded);
     if (pages == nullptr) return out_of_memory(padded);
     return pages;
@@ -50,7 +51,7 @@ template <class Text>
 Expected<Tensor> store_strings(const Shape& shape, std::size_t count, const Text& text) {
   std::size_t bytes = count * sizeof(StringRef);
   for (std::size_t i = 0; i < count; ++i) bytes += text(i).size();
-  SCANLOOM_TRY(auto storage, allocate(bytes, DType::string));
+  SCANLOOM_TRY(auto storage, allocate(bytes));
   auto* refs = static_cast<StringRef*>(const_cast<void*>(storage.get()));
   char* next = reinterpret_cast<char*>(refs + count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -71,7 +72,7 @@ void widen(const Tensor& tensor, std::vector<std::int64_t>& out) {
 
 Expected<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
   SCANLOOM_TRY(const std::size_t count, count_elements(shape));
-  SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype), dtype));
+  SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype)));
   const void* data = storage.get();
   return Tensor(dtype, shape, std::move(storage), data);
 }
@@ -101,7 +102,7 @@ Expected<Tensor> with_own_strings(Tensor tensor) {
   // One block where that is small, since a sequence may hold many such tensors.
   if (bytes_with_text(tensor) < static_cast<std::int64_t>(kMinOwnPages))
     return Tensor::copy_of(DType::string, tensor.shape(), tensor.data());
-  SCANLOOM_TRY(auto texts, allocate(static_cast<std::size_t>(text_bytes(tensor)), DType::string));
+  SCANLOOM_TRY(auto texts, allocate(static_cast<std::size_t>(text_bytes(tensor))));
   char* next = static_cast<char*>(const_cast<void*>(texts.get()));
   auto* const refs = static_cast<StringRef*>(tensor.mutable_data());
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {

@@ -140,11 +140,19 @@ Expected<Type> TextReader::type(DimTable& dims) {
   Type type;
   std::size_t open = 0;
   while (true) {
-    const bool sequence = take_keyword("sequence");
-    if (!sequence && !take_keyword("optional")) break;
+    const bool sequence = take_keyword("sequence"), map = !sequence && take_keyword("map");
+    if (!sequence && !map && !take_keyword("optional")) break;
     if (++open > Type::kMaxWraps) return error("sequences and optionals are nested too deeply");
-    type.wraps.push_back(sequence ? Wrap::sequence : Wrap::optional);
     SCANLOOM_CHECK_OK(expect('('));
+    if (map) {
+      SCANLOOM_TRY(const DType keys, dtype());
+      if (keys != DType::i64 && keys != DType::string)
+        return error("keys of maps are i64 or string");
+      type.wraps.push_back(tensor::map_from(keys));
+      SCANLOOM_CHECK_OK(expect(','));
+      break;
+    }
+    type.wraps.push_back(sequence ? Wrap::sequence : Wrap::optional);
   }
   SCANLOOM_TRY(type.dtype, dtype());
   SCANLOOM_CHECK_OK(expect('['));

@@ -6,6 +6,19 @@
 
 namespace scanloom::tensor {
 
+std::string_view wrap_name(Wrap wrap) {
+  switch (wrap) {
+    case Wrap::sequence:
+      return "sequence";
+    case Wrap::optional:
+      return "optional";
+    case Wrap::map_i64:
+    case Wrap::map_string:
+      break;
+  }
+  return "map";
+}
+
 bool Type::is_static() const {
   return is_tensor() && ranked && dims.size() <= static_cast<std::size_t>(kMaxRank) &&
          std::ranges::all_of(dims, [](Dim dim) { return dim.is_constant(); });
@@ -20,7 +33,10 @@ Shape Type::shape() const {
 
 std::string to_string(const Type& type, const DimTable& dims) {
   std::string text;
-  for (const Wrap wrap : type.wraps) text += wrap == Wrap::sequence ? "sequence(" : "optional(";
+  for (const Wrap wrap : type.wraps) {
+    text.append(wrap_name(wrap)).push_back('(');
+    if (is_map(wrap)) text.append(dtype_name(key_dtype(wrap))).push_back(',');
+  }
   text += dtype_name(type.dtype);
   text += '[';
   if (!type.ranked) text += '*';

@@ -1,9 +1,10 @@
-// Type: the type of an IR value: a tensor, or sequences and optionals around one.
+// Type: the type of an IR value: a tensor, or sequences, optionals and maps around one.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <scanloom/dtype.h>
@@ -13,9 +14,27 @@
 
 namespace scanloom::tensor {
 
-enum class Wrap : std::uint8_t { sequence, optional };
+/// A map from i64 or strings has one more tensor, of its keys. The tensor inside has one value per
+/// key, along its only axis.
+enum class Wrap : std::uint8_t { sequence, optional, map_i64, map_string };
 
-/// wraps are outermost first: optional(sequence(f32[2])) is {optional, sequence}, at most 8.
+/// "sequence", "optional", "map".
+std::string_view wrap_name(Wrap wrap);
+
+[[nodiscard]] constexpr bool is_map(Wrap wrap) {
+  return wrap == Wrap::map_i64 || wrap == Wrap::map_string;
+}
+/// Returns the element type of a map's keys. Precondition: is_map(wrap).
+[[nodiscard]] constexpr DType key_dtype(Wrap wrap) {
+  return wrap == Wrap::map_i64 ? DType::i64 : DType::string;
+}
+/// The opposite. Precondition: i64 or string.
+[[nodiscard]] constexpr Wrap map_from(DType keys) {
+  return keys == DType::i64 ? Wrap::map_i64 : Wrap::map_string;
+}
+
+/// wraps are outermost first: optional(sequence(f32[2])) is {optional, sequence}, at most 8. A map
+/// is always the last one.
 struct Type {
   static constexpr std::size_t kMaxWraps = 8;
 
@@ -43,7 +62,7 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-/// "f32[T,1,40]", "f32[*]" (unranked), "sequence(f32[2])", "optional(...)".
+/// "f32[T,1,40]", "f32[*]" (unranked), "sequence(f32[2])", "optional(...)", "map(i64,f32[n])".
 std::string to_string(const Type& type, const DimTable& dims);
 
 }  // namespace scanloom::tensor

@@ -85,8 +85,9 @@ bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bi
 /// C++ bool may not be.
 bool has_other_truths(const Tensor& tensor) {
   const auto* const bytes = static_cast<const std::uint8_t*>(tensor.data());
+  const std::size_t count = tensor.bytes();  // not known to stay the same within the loop
   std::uint8_t all = 0;
-  for (std::size_t i = 0; i < tensor.bytes(); ++i) all |= bytes[i];
+  for (std::size_t i = 0; i < count; ++i) all |= bytes[i];
   return all > 1;
 }
 

@@ -260,6 +260,43 @@ TEST(CApi, SequencesOptionalsAndStringsAreValues) {
   scanloom_value_free(nothing);
 }
 
+TEST(CApi, MapsAreValues) {
+  const char* const texts[] = {"cat", "dog"};
+  const float scores[] = {0.25f, 0.75f, 1};
+  const std::int64_t two[] = {2}, three[] = {3};
+  scanloom_value *keys = nullptr, *values = nullptr, *more = nullptr, *map = nullptr,
+                 *item = nullptr;
+  ASSERT_EQ(scanloom_value_strings(texts, two, 1, &keys, nullptr), SCANLOOM_OK);
+  ASSERT_EQ(scanloom_value_copy(SCANLOOM_F32, two, 1, scores, nullptr, &values, nullptr),
+            SCANLOOM_OK);
+  ASSERT_EQ(scanloom_value_copy(SCANLOOM_F32, three, 1, scores, nullptr, &more, nullptr),
+            SCANLOOM_OK);
+  ASSERT_EQ(scanloom_value_map(keys, values, &map, nullptr), SCANLOOM_OK);
+  scanloom_error* error = nullptr;
+  scanloom_value* none = nullptr;
+  EXPECT_EQ(scanloom_value_map(keys, more, &none, &error), SCANLOOM_INVALID_ARGUMENT);
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(scanloom_error_message(error), HasSubstr("3"));
+  EXPECT_THAT(scanloom_error_message(error), HasSubstr("2"));
+  scanloom_error_free(error);
+  EXPECT_EQ(scanloom_value_map(values, values, &none, nullptr), SCANLOOM_INVALID_ARGUMENT);
+  scanloom_value_free(keys);
+  scanloom_value_free(values);
+  scanloom_value_free(more);
+  EXPECT_EQ(scanloom_value_kind(map), SCANLOOM_MAP);
+  EXPECT_EQ(scanloom_value_item_count(map), 2u);
+  ASSERT_EQ(scanloom_value_item(map, 0, &item, nullptr), SCANLOOM_OK);
+  std::size_t length = 0;
+  const char* const text = scanloom_value_string(item, 1, &length);
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(std::string(text, length), "dog");
+  scanloom_value_free(item);
+  ASSERT_EQ(scanloom_value_item(map, 1, &item, nullptr), SCANLOOM_OK);
+  scanloom_value_free(map);
+  EXPECT_EQ(static_cast<const float*>(scanloom_value_data(item))[1], 0.75f);
+  scanloom_value_free(item);
+}
+
 TEST(CApi, ScalarsAndEmptyTensorsNeedLittle) {
   scanloom_value* value = nullptr;
   const std::int64_t one = 16000, none[] = {0, 7};

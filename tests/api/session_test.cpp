@@ -163,6 +163,16 @@ TEST(Session, LoadingSaysWhatIsWrong) {
   EXPECT_EQ(check("").errors[0].code(), Code::not_found);
 }
 
+TEST(Session, RefusesOptionsThatNoSessionCanHave) {
+  SessionOptions options;
+  options.threads = -1;
+  const auto session = Session::load_bytes(as_bytes(running_sums()), options);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code(), Code::invalid_argument);
+  EXPECT_EQ(session.error().message(), "threads is -1, but must be at least 0");
+  ASSERT_EQ(check_bytes(as_bytes(running_sums()), options).errors.size(), 1u);
+}
+
 TEST(Session, ShowsProgramPlanAndLoops) {
   const Session session = load(running_sums());
   EXPECT_THAT(session.ir(false), HasSubstr("loop"));
@@ -215,6 +225,61 @@ TEST(Session, ShowsLoopNestsBeforeAndAfterTheirPasses) {
   EXPECT_THAT(load(running_sums(), {.execution = Execution::stepped}).nests(feeds).value_or_throw(),
               HasSubstr("// no loop nests: "));
   EXPECT_FALSE(session.nests({}));
+}
+
+/// How the function of a loop begins in LLVM IR.
+constexpr const char* kFunction = "\ndefine i64 @scanloom_";
+
+TEST(Session, ShowsTheCodeOfALoopBeforeAndAfterItIsCompiled) {
+  const std::vector<Feed> feeds = {{"start", view(kStart, {2})}, {"xs", view(kXs, {3, 2})}};
+  const Session session = load(running_sums());
+  const std::string before = session.llvm(feeds).value_or_throw();
+  EXPECT_TRUE(before.starts_with("; ")) << before;
+  if (before.starts_with("; no code: ")) GTEST_SKIP() << "built without the loop compiler";
+  EXPECT_THAT(before, HasSubstr("'sums' (Scan-16): stepped: "));
+  EXPECT_EQ(count_of(before, kFunction), 1u) << before;
+
+  const Session compiled = load(running_sums(), {.execution = Execution::compiled});
+  const std::string once = compiled.llvm(feeds).value_or_throw();
+  EXPECT_THAT(once, HasSubstr("'sums' (Scan-16): compiled "));
+  EXPECT_EQ(count_of(once, kFunction), 1u) << once;
+  ASSERT_TRUE(compiled.run(feeds));
+  EXPECT_EQ(compiled.llvm(feeds).value_or_throw(), once) << "code from the cache is listed, too";
+}
+
+TEST(Session, ShowsTheCodeOfALoopThatIsCompiledInTheCourseOfRuns) {
+  const Session session = load(doubling());
+  const float v0 = 1e-30f, limit = 1e30f;
+  const std::vector<Feed> feeds = {{"v0", view(&v0, {})}, {"limit", view(&limit, {})}};
+  const std::string before = session.llvm(feeds).value_or_throw();
+  if (before.starts_with("; no code: ")) GTEST_SKIP() << "built without the loop compiler";
+  EXPECT_EQ(count_of(before, kFunction), 1u) << before;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session.run(feeds));
+  EXPECT_EQ(count_of(session.llvm(feeds).value_or_throw(), kFunction), 1u);
+}
+
+TEST(Session, ShowsCodeInThreeForms) {
+  const Session session = load(doubling(), {.execution = Execution::compiled});
+  const float v0 = 1, limit = 100;
+  const std::vector<Feed> feeds = {{"v0", view(&v0, {})}, {"limit", view(&limit, {})}};
+  const std::string llvm = session.llvm(feeds).value_or_throw();
+  if (llvm.starts_with("; no code: ")) GTEST_SKIP() << "built without the loop compiler";
+  const std::string unoptimized = session.llvm(feeds, false).value_or_throw();
+  EXPECT_EQ(count_of(unoptimized, kFunction), 1u) << unoptimized;
+  EXPECT_GT(count_of(unoptimized, " = "), count_of(llvm, " = "));
+  const std::string assembly = session.assembly(feeds).value_or_throw();
+  EXPECT_TRUE(assembly.starts_with("# ")) << assembly;
+  EXPECT_THAT(assembly, HasSubstr("\nscanloom_"));
+  EXPECT_EQ(count_of(assembly, "\t"), 0u);
+}
+
+TEST(Session, SaysWhyThereIsNoCode) {
+  const std::vector<Feed> feeds = {{"start", view(kStart, {2})}, {"xs", view(kXs, {3, 2})}};
+  const Session stepped = load(running_sums(), {.execution = Execution::stepped});
+  EXPECT_TRUE(stepped.llvm(feeds).value_or_throw().starts_with("; no code: "));
+  EXPECT_TRUE(stepped.assembly(feeds).value_or_throw().starts_with("# no code: "));
+  EXPECT_FALSE(stepped.llvm({}));
+  EXPECT_FALSE(stepped.assembly({}));
 }
 
 TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {

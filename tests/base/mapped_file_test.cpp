@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 namespace scanloom {
 namespace {
@@ -31,6 +33,26 @@ TEST_F(MappedFileTest, GivesTheBytesAndOutlivesTheName) {
   ASSERT_TRUE(file) << file.error().message();
   fs::remove(path("data"));
   EXPECT_EQ((*file)->bytes(), "some bytes");
+}
+
+TEST_F(MappedFileTest, ReleasedPagesAreReadAgain) {
+  const std::string text(100'000, 'x');
+  std::ofstream(path("data")) << text;
+  const auto file = MappedFile::open(path("data"));
+  ASSERT_TRUE(file) << file.error().message();
+  const std::string_view bytes = (*file)->bytes();
+  EXPECT_EQ(bytes, text);
+  release_file_pages(bytes.data() + 1, bytes.size() - 1);
+  EXPECT_EQ(bytes, text);
+}
+
+TEST_F(MappedFileTest, PagesOfOtherMemoryKeepWhatTheyHold) {
+  std::ofstream(path("data")) << std::string(100'000, 'x');
+  const auto file = MappedFile::open(path("data"));
+  ASSERT_TRUE(file) << file.error().message();
+  const std::string own(100'000, 'y');
+  release_file_pages(own.data(), own.size());
+  EXPECT_EQ(own, std::string(own.size(), 'y'));
 }
 
 TEST_F(MappedFileTest, AnEmptyFileHasNoBytes) {

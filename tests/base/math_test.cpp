@@ -331,11 +331,97 @@ TEST_P(Math, SpecialValues) {
   check_special_values<double>();
 }
 
-TEST_P(Math, Pow) {
+/// The largest error of powers in pairs of several kinds, in ulp of long double's result.
+template <class T>
+double worst_pow() {
+  std::mt19937_64 random(11);
+  const auto between = [&](double from, double to) {
+    return from + (to - from) * static_cast<double>(random() >> 11) * 0x1p-53;
+  };
+  constexpr double kLargest = sizeof(T) == 4 ? 104 : 745;  // of logarithms
+  constexpr double kNear = sizeof(T) == 4 ? 0x1p-20 : 0x1p-48;
+  double worst = 0;
+  const auto look = [&](double base, double exponent) {
+    const T x = static_cast<T>(base), y = static_cast<T>(exponent);
+    if (y == 3) return;  // two products, which have a test of their own
+    worst = std::max(
+        worst, ulps(pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y))));
+  };
+  for (int i = 0; i < 40'000; ++i) {
+    look(std::exp(between(-kLargest, 80)), between(-3, 3));
+    look(between(0.3, 3), between(-kLargest, kLargest));
+    look(between(-10, 10), std::round(between(-20, 20)));
+    look(1 + between(-1, 1) * kNear, between(-90, 90) / kNear);
+    look(std::round(between(-40, 40)), std::round(between(-20, 20)));
+    const std::uint64_t bits = random(), more = random();
+    if constexpr (sizeof(T) == 4)
+      look(std::bit_cast<float>(static_cast<std::uint32_t>(bits)),
+           std::bit_cast<float>(static_cast<std::uint32_t>(more)));
+    else
+      look(std::bit_cast<double>(bits), std::bit_cast<double>(more));
+  }
+  return worst;
+}
+
+TEST_P(Math, PowWithinTheStatedBounds) {
+  EXPECT_LE(worst_pow<float>(), 0.501);
+  EXPECT_LE(worst_pow<double>(), 0.8);
+}
+
+/// Numbers for which C states the result, and those next to the largest odd number.
+template <class T>
+void check_special_powers() {
+  using Limits = std::numeric_limits<T>;
+  const T odd = sizeof(T) == 4 ? T(0x1p24 - 1) : T(0x1p53 - 1);
+  const T numbers[] = {T(0),
+                       T(1),
+                       T(2),
+                       T(3),
+                       T(0.5),
+                       T(1.5),
+                       T(0.3),
+                       Limits::infinity(),
+                       Limits::max(),
+                       Limits::min(),
+                       Limits::denorm_min(),
+                       odd,
+                       odd + 1,
+                       odd / 2,
+                       std::floor(odd / 2),
+                       Limits::quiet_NaN()};
+  for (const T size : numbers)
+    for (const T x : {size, -size})
+      for (const T exponent : numbers)
+        for (const T y : {exponent, -exponent}) {
+          const T wanted = y == 2 ? x * x : y == 3 ? x * x * x : std::pow(x, y), got = pow(x, y);
+          ASSERT_LE(ulps(got, static_cast<long double>(wanted)), 1) << x << " to " << y;
+          ASSERT_TRUE(std::isnan(got) || std::signbit(got) == std::signbit(wanted))
+              << x << " to " << y;
+        }
+}
+
+TEST_P(Math, SpecialPowers) {
+  check_special_powers<float>();
+  check_special_powers<double>();
   EXPECT_EQ(pow(0.0f, 0.0f), 1.0f);
   EXPECT_EQ(pow(-2.0f, 3.0f), -8.0f);
   EXPECT_TRUE(std::isnan(pow(-2.0f, 0.5f)));
   EXPECT_EQ(pow(2.0, -2.0), 0.25);
+}
+
+TEST_P(Math, FirstPowersAreTheNumberItself) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::uint64_t bits = random();
+    const auto x = std::bit_cast<double>(bits);
+    if (!std::isnan(x)) {
+      ASSERT_EQ(pow(x, 1.0), x);
+    }
+    const auto y = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    if (!std::isnan(y)) {
+      ASSERT_EQ(pow(y, 1.0f), y);
+    }
+  }
 }
 
 // The C library's is off by one in the last place for this one, and for one in 1,200.
@@ -351,6 +437,33 @@ TEST_P(Math, SquaresAreRoundedRight) {
     if (!std::isnan(y)) {
       ASSERT_EQ(pow(y, 2.0f), y * y) << y;
     }
+  }
+}
+
+TEST_P(Math, CubesAreTwoProducts) {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto x = std::bit_cast<double>(random());
+    if (!std::isnan(x)) {
+      ASSERT_EQ(pow(x, 3.0), x * x * x) << x;
+    }
+    const auto y = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (!std::isnan(y)) {
+      ASSERT_EQ(pow(y, 3.0f), y * y * y) << y;
+    }
+  }
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(pow(-0.0f, 3.0f)), 0x80000000U);
+}
+
+// Below 2 ulp of the C library's, which is below 1.
+TEST_P(Math, CubesAreAccurate) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponents(-40, 40);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto x = static_cast<float>(std::exp2(exponents(random)));
+    const double exact = std::pow(static_cast<double>(x), 3.0);
+    const double ulp = std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149));
+    ASSERT_LE(std::abs(pow(x, 3.0f) - exact), 2 * ulp) << x;
   }
 }
 

@@ -86,13 +86,18 @@ def endless_model(path):
 
 
 def softmax_model(path):
-    """A node that is spelled out, and an output that is an input: what no node makes."""
+    """A softmax of the columns, which takes several calls; one of the rows, which is one call
+    together with the nodes around it; and an output that is an input: what no node makes."""
     nodes = [
-        helper.make_node("Softmax", ["x"], ["y"], name="chances", axis=1),
+        helper.make_node("Softmax", ["x"], ["y"], name="columns", axis=0),
+        helper.make_node("Mul", ["x", "x"], ["squares"], name="squared"),
+        helper.make_node("Softmax", ["squares"], ["shares"], name="rows", axis=1),
+        helper.make_node("Neg", ["shares"], ["z"], name="minus"),
         helper.make_node("Identity", ["x"], ["same"]),
     ]
-    outputs = [tensor(name, [20, 30]) for name in ("y", "same")]
-    return save(helper.make_graph(nodes, "softmax", [tensor("x", [20, 30])], outputs), path)
+    sizes = [200, 300]  # large enough for the share of every call to be printed
+    outputs = [tensor(name, sizes) for name in ("y", "z", "same")]
+    return save(helper.make_graph(nodes, "softmax", [tensor("x", sizes)], outputs), path)
 
 
 def product_model(path):

@@ -126,6 +126,22 @@ def test_show_prints_loop_nests_before_and_after_their_passes(sums):
     assert "loop" in scanloom("show", sums, "--ir", "--plan", "--nests").stdout
 
 
+def test_show_prints_the_code_of_loops(sums):
+    command = ("show", sums, "--dim", "T=7")
+    llvm = scanloom(*command, "--llvm").stdout
+    assert llvm.startswith("; node 'sums' (Scan-16): stepped: ")
+    assert "\ndefine i64 @scanloom_" in llvm
+    compiled = scanloom(*command, "--llvm", "--jit").stdout
+    assert compiled.startswith("; node 'sums' (Scan-16): compiled ")
+    unoptimized = scanloom(*command, "--llvm-unoptimized", "--jit").stdout
+    assert "\ndefine i64 @scanloom_" in unoptimized
+    assembly = scanloom(*command, "--assembly", "--jit").stdout
+    assert assembly.startswith("# node 'sums' (Scan-16): compiled ") and "\nscanloom_" in assembly
+    assert "?" not in assembly
+    assert scanloom(*command, "--llvm", "--no-jit").stdout == "; no code: compilation is disabled\n"
+    assert scanloom(*command, "--assembly", "--no-jit").stdout == "# no code: compilation is disabled\n"
+
+
 def test_explain_names_the_loop_and_its_strategy(sums):
     answer = scanloom("explain", sums, "--dim", "T=3").stdout
     assert "'sums' (Scan-16)" in answer

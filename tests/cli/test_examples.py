@@ -1,7 +1,6 @@
 """The examples: in C++, C and Python over the demo's recordings, recurrences in C++, the Mandelbrot set
 and digits from a Boltzmann machine in Python."""
 
-import importlib.util
 import os
 import re
 import struct
@@ -143,12 +142,6 @@ def test_the_mandelbrot_set():
     assert answer.stdout in (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")
 
 
-needs_digits = pytest.mark.skipif(
-    importlib.util.find_spec("sklearn") is None,
-    reason="the digits come with scikit-learn, which `make demo` installs",
-)
-
-
 def train_digits(*arguments, **environment):
     program = str(PROJECT / "examples" / "digits_rbm.py")
     return subprocess.run(
@@ -182,7 +175,6 @@ def read_grey_png(path):
     return lines[:, 1:]
 
 
-@needs_digits
 def test_a_boltzmann_machine_learns_digits(tmp_path):
     picture = tmp_path / "made" / "digits.png"
     answer = train_digits(picture)
@@ -207,7 +199,6 @@ def test_a_boltzmann_machine_learns_digits(tmp_path):
     assert ((samples < 64) | (samples > 191)).mean() > 0.75
 
 
-@needs_digits
 def test_digits_follow_from_the_seed(tmp_path):
     def learned(name, seed, threads):
         path = tmp_path / name
@@ -231,7 +222,6 @@ def test_digits_say_what_is_wrong(tmp_path):
     assert answer.returncode == 2 and "invalid natural value: '-1'" in answer.stderr
 
 
-@needs_digits
 def test_digits_without_a_place_for_the_picture(tmp_path):
     answer = train_digits("--epochs", 0, tmp_path)
     assert answer.returncode == 2

@@ -2,13 +2,14 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
 import numpy as np
 import onnx
 import pytest
-from command_line import PROGRAM, scanloom, tensor
+from command_line import PROGRAM, save, scanloom, sums_model, tensor
 from onnx import TensorProto, helper
 
 HOSTILE = "x\x1b[31m\x07\r\u009b2J\ny\x7f"
@@ -59,6 +60,8 @@ def controls_in(text):
         ["show", "model.onnx", "--passes"],
         ["show", "model.onnx", "--plan"],
         ["show", "model.onnx", "--nests", "--feed", "a=a.npz:a"],
+        ["show", "model.onnx", "--llvm", "--jit", "--feed", "a=a.npz:a"],
+        ["show", "model.onnx", "--assembly", "--jit", "--feed", "a=a.npz:a"],
         ["run", "model.onnx", "--random", "--feed", "a=a.npz:a"],
         ["run", "model.onnx", "--random", "--feed", "a=a.pb"],
         ["run", "model.onnx", "--random", "--feed", "a=a.pb", "--profile", "--no-jit"],
@@ -73,17 +76,15 @@ def test_nothing_that_is_printed_speaks_to_the_terminal(hostile, arguments):
         assert "x?[31m???2J?y?" in answer.stdout
 
 
-def test_progress_speaks_to_the_terminal_alone(hostile):
+def on_a_terminal(arguments, cwd):
+    """What a command draws on a terminal that is its stderr."""
     try:
         ours, theirs = pty.openpty()
     except OSError as reason:
         pytest.skip(f"no terminal to draw on: {reason}")
-    arguments = ["run", "model.onnx", "--feed", "n=1000000000000", "--deadline", "0.6", "--no-jit"]
-    names = [f"{HOSTILE}=0", "a=a.npz:a"]
-    feeds = [part for name in names for part in ("--feed", name)]
     subprocess.run(
-        [str(PROGRAM), *arguments, *feeds],
-        cwd=hostile,
+        [str(PROGRAM), *arguments],
+        cwd=cwd,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         timeout=60,
@@ -100,6 +101,53 @@ def test_progress_speaks_to_the_terminal_alone(hostile):
             break
         drawn += piece
     os.close(ours)
-    text = drawn.decode(errors=sys.getfilesystemencodeerrors())
+    return drawn.decode(errors=sys.getfilesystemencodeerrors())
+
+
+def lines_of(drawn):
+    """The lines, one drawn in place of the other."""
+    return [line for line in drawn.split("\r\x1b[K") if line]
+
+
+def test_progress_speaks_to_the_terminal_alone(hostile):
+    arguments = ["run", "model.onnx", "--feed", "n=1000000000000", "--deadline", "0.6", "--no-jit"]
+    names = [f"{HOSTILE}=0", "a=a.npz:a"]
+    feeds = [part for name in names for part in ("--feed", name)]
+    text = on_a_terminal([*arguments, *feeds], hostile)
     assert "steps" in text
     assert controls_in(text.replace("\r\x1b[K", "").replace("\r\n", "\n")) == []
+
+
+@pytest.fixture
+def product(tmp_path):
+    """A product of matrices, which takes long where it is interpreted: a model without any loop."""
+    node = helper.make_node("MatMul", ["x", "x"], ["y"])
+    graph = helper.make_graph([node], "product", [tensor("x", ["n", "n"])], [tensor("y", ["n", "n"])])
+    save(graph, tmp_path / "product.onnx")
+    return tmp_path
+
+
+def test_repeated_runs_show_the_time_left(tmp_path):
+    sums_model(tmp_path / "sums.onnx")
+    arguments = ["bench", "sums.onnx", "--dim", "T=1000", "--seconds", "1.5", "--interpret"]
+    lines = lines_of(on_a_terminal(arguments, tmp_path))
+    assert any(re.fullmatch(r"run \d+, [12] s left", line) for line in lines), lines
+    arguments = ["run", "sums.onnx", "--random", "--dim", "T=20000", "--repeat", "10", "--interpret"]
+    lines = lines_of(on_a_terminal(arguments, tmp_path))
+    within = r"node 'sums' \(Scan-16\)  +\d+%  \d+ of 20000 steps, run \d+ of 10, \d.* s left"
+    assert any(re.fullmatch(within, line) for line in lines), lines
+
+
+def test_work_without_a_known_end_shows_how_long_it_takes(product):
+    arguments = ["run", "product.onnx", "--random", "--dim", "n=900", "--interpret"]
+    lines = lines_of(on_a_terminal(arguments, product))
+    assert "running product.onnx, 1 s" in lines
+    assert lines[-1].startswith("running product.onnx, ")  # and nothing is left of it
+
+
+@pytest.mark.parametrize("command", ["bench sums.onnx --seconds 1.2", "run sums.onnx --random --repeat 3",
+                                     "convert sums.onnx other.onnx"])  # fmt: skip
+def test_nothing_is_drawn_elsewhere(command, tmp_path):
+    sums_model(tmp_path / "sums.onnx")
+    answer = scanloom(*command.split(), cwd=tmp_path)
+    assert "\x1b" not in answer.stderr + answer.stdout and "left" not in answer.stderr

@@ -31,6 +31,17 @@ def test_names_what_is_out_of_step(ops, rows, problem):
     assert problem in ops.fails("check_lists.py")
 
 
+def test_rows_of_two_keys_are_sorted_by_both(tree):
+    path = "src/frontends/onnx/list.inc"
+    rows = ['SCANLOOM_ONNX_OP(Gelu, "", 1)\n', 'SCANLOOM_ONNX_OP(Gelu, "com.microsoft", 1)\n']
+    tree.write(path, "// Sorted by operator, then by domain.\n" + "".join(rows))
+    tree.passes("check_lists.py")
+    tree.write(path, "// Sorted by operator, then by domain.\n" + "".join(reversed(rows)))
+    assert "Gelu of '' must stand before Gelu of 'com.microsoft'" in tree.fails("check_lists.py")
+    tree.write(path, "// Sorted by operator, then by domain.\n" + rows[0] * 2)
+    assert "Gelu of '' stands twice" in tree.fails("check_lists.py")
+
+
 def test_wants_samples_for_each_operator(ops):
     ops.write("tests/ops/hyperbolic.cpp", "std::tanh(1);\n")
     assert "tanh is in no file of tests/ops" in ops.fails("check_lists.py")

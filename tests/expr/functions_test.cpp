@@ -221,6 +221,33 @@ TEST(Functions, FactorMatricesAndSolve) {
   EXPECT_THAT(computed<double>(upper_triangle(a)), ElementsAre(4, 2, 0, 10));
 }
 
+TEST(Functions, FourierTransforms) {
+  const Expr x = constant({1.0, 2.0, 3.0, 4.0});
+  EXPECT_THAT(computed<double>(real(fft(x))), ElementsAre(10, -2, -2, -2));
+  EXPECT_THAT(computed<double>(imag(fft(x))), ElementsAre(0, 2, 0, -2));
+  EXPECT_THAT(computed<double>(real(ifft(fft(x)))), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(computed<double>(imag(rfft(x))), ElementsAre(0, 2, 0));
+  EXPECT_THAT(computed<double>(irfft(rfft(x))), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(computed<double>(real(fft(x, {.length = 2}))), ElementsAre(3, -1));
+  EXPECT_THAT(computed<double>(real(fft(x, {.norm = FourierNorm::forward}))),
+              ElementsAre(2.5, -0.5, -0.5, -0.5));
+  EXPECT_THAT(computed<double>(real(fft(x, {.norm = FourierNorm::ortho}))),
+              ElementsAre(5, -1, -1, -1));
+  EXPECT_THAT(computed<double>(real(fft(reshape(x, {2, 2}), {.axis = 0}))),
+              ElementsAre(4, 6, -2, -2));
+  EXPECT_EQ(fft(constant({1.0f})).dtype(), DType::c64);
+  EXPECT_EQ(irfft(constant<std::int32_t>({1, 2})).dtype(), DType::f64);
+}
+
+TEST(Functions, FourierTransformsThatThereAreNot) {
+  const Expr x = input("x", DType::f64, {4});
+  EXPECT_EQ(fft(x, {.axis = 1}).error()->text(), "fft of 'x': axis 1 is outside its 1 axes");
+  EXPECT_THAT(rfft(make_complex(x, x)).error()->text(), testing::HasSubstr("use fft"));
+  EXPECT_THAT(fft(x, {.length = 0}).error()->text(),
+              testing::HasSubstr("the length of the transform is 0, but at least 1 is needed"));
+  EXPECT_THAT(fft(x, {.length = 1.5}).error()->text(), testing::HasSubstr("not one integer"));
+}
+
 TEST(Functions, FactorIntegersAndNarrowFloats) {
   const Expr a = reshape(constant<std::int32_t>({2, 0, 0, 4}), {2, 2});
   EXPECT_EQ(det(a).dtype(), DType::f64);

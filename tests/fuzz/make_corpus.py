@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT / "python" / "tests"), str(ROOT / "python" / "tests" / 
 
 import onnx  # noqa: E402
 
+import classical_models  # noqa: E402
 import hostile_bytes  # noqa: E402
 import hostile_run  # noqa: E402
 import loop_models  # noqa: E402
@@ -38,6 +39,8 @@ def models() -> dict[str, bytes]:
     for opset, kind in list(scan_models.pairs((8, 9, 11, 16, 21, 25)))[::7]:
         form = scan_models.batched_forms()[20] if opset == 8 else scan_models.forms()[2000 + opset]
         made[f"scan_{kind.name}_{opset}"] = scan_models.model(form, kind, opset, opset == 8)
+    for name, case in list(classical_models.all_models().items())[::17]:
+        made[f"classical_{name}"] = case.data
     source = random.Random(9)
     for index in range(PROGRAMS):
         program = ProgramMaker(Source(source.randbytes(120))).program()

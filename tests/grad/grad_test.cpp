@@ -240,6 +240,35 @@ TEST(Grad, OfGradientsOfMatrices) {
   });
 }
 
+/// A real number that depends on both parts of every element of z, in another way for each.
+Expr mixed_parts(const Expr& z) {
+  const Expr re = real(z), im = imag(z), weights = arange(1, size(z, z.rank() - 1) + 1);
+  return sum(exp(re * 0.1) * weights) + sum(sin(im) * weights) + sum(re * im);
+}
+
+TEST(Grad, OfFourierTransforms) {
+  check({{{2, 6}}, {{2, 5}}}, [](Xs x) {
+    const Expr z = make_complex(x[1], sin(x[1] * 2));
+    Expr total = 0.0;
+    for (const FourierNorm norm : {FourierNorm::backward, FourierNorm::forward, FourierNorm::ortho})
+      for (const Expr& length : {Expr(), Expr(4), Expr(7)}) {
+        const FourierForm form{.length = length, .norm = norm};
+        total = total + mixed_parts(fft(x[0], form)) + mixed_parts(fft(z, form)) +
+                mixed_parts(ifft(x[0], form)) + mixed_parts(ifft(z, form)) +
+                mixed_parts(rfft(x[0], form)) + mixed_parts(rfft(x[1], form)) +
+                sum(exp(irfft(z, form) * 0.1)) + sum(sin(irfft(x[0], form)));
+      }
+    return total + mixed_parts(fft(z, {.axis = 0}));
+  });
+}
+
+TEST(Grad, OfGradientsOfFourierTransforms) {
+  check({{{6}}}, [](Xs x) {
+    const Expr cost = mixed_parts(rfft(x[0])) + sum(exp(irfft(make_complex(x[0], x[0] * 2)) * 0.1));
+    return sum(square(grad(cost, x[0])));
+  });
+}
+
 TEST(Grad, OfShapes) {
   check({{{2, 3}}}, [](Xs x) {
     const Expr flat = flatten(x[0]);

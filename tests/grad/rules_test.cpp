@@ -15,16 +15,16 @@ const std::set<std::string_view>& without_real_results() {
   static const std::set<std::string_view> names{
       // Integers and booleans.
       "argmax", "argmin", "bit_and", "bit_not", "bit_or", "bit_xor", "check_equal", "equal",
-      "is_inf", "is_nan", "less", "less_equal", "logical_and", "logical_not", "logical_or",
-      "logical_xor", "non_max_suppression", "non_zero", "optional_has_element", "regex_full_match",
-      "sequence_length", "shift_left", "shift_right",
+      "image_decode", "is_inf", "is_nan", "less", "less_equal", "logical_and", "logical_not",
+      "logical_or", "logical_xor", "non_max_suppression", "non_zero", "optional_has_element",
+      "regex_full_match", "sequence_length", "shift_left", "shift_right",
       // Texts.
       "string_concat", "string_format", "string_normalize", "string_pack", "string_parse",
-      "string_split", "string_unpack",
-      // Sequences and optionals, and their items: expressions are tensors.
-      "optional", "optional_empty", "optional_get_element", "sequence_at", "sequence_concat",
-      "sequence_construct", "sequence_empty", "sequence_erase", "sequence_insert",
-      "sequence_split"};
+      "string_split", "string_unpack", "tokenize",
+      // Maps, sequences and optionals, and their items: expressions are tensors.
+      "map_gather", "map_values", "zip_map", "optional", "optional_empty", "optional_get_element",
+      "sequence_at", "sequence_concat", "sequence_construct", "sequence_empty", "sequence_erase",
+      "sequence_insert", "sequence_split"};
   return names;
 }
 

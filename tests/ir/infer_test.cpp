@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/infer_again.h"
 #include "tests/ir/local_ops.h"
 #include "tests/ir/loop_maker.h"
 
@@ -159,6 +160,43 @@ TEST_F(InferTest, KnownConditionsTakeOneSide) {
   EXPECT_EQ(numbers(branch.out(1)), std::vector<std::int64_t>{2});
   EXPECT_FALSE(result.visited[branch.side(0).index]);
   EXPECT_TRUE(result.visited[branch.side(1).index]);
+}
+
+TEST_F(InferTest, AgainGivesWhatAFirstInferenceGives) {
+  const ValueId x = argument(DType::f32, {m.dims.symbol("T"), 4});
+  const ValueId y = argument(DType::f32, {m.dims.symbol("U"), 4});
+  const ValueId kept = op(local::sizes_op, {x});
+  op(local::resize_op, {x, kept});
+  const ValueId sizes = op(local::sizes_op, {y});
+  op(local::resize_op, {y, op(local::plus_op, {sizes, sizes})});
+  op(local::resize_op,
+     {x, op(local::plus_op, {kept, constant(Tensor::of<std::int64_t>({2}, {{1, 2}}))})});
+  op(local::same_op, {op(local::filter_op, {y})});
+  const auto run_for = [&](std::int64_t t, std::int64_t u, Inference* before) {
+    const Type bound[] = {Type::of(DType::f32, {t, 4}), Type::of(DType::f32, {u, 4})};
+    DimTable dims;
+    return infer_again(m, bound, dims, {.evaluate = true}, before);
+  };
+  const auto first = run_for(3, 5, nullptr);
+  ASSERT_TRUE(first);
+  for (const auto& [t, u] : {std::pair(3, 5), {3, 6}, {4, 5}, {4, 1}, {1, 0}}) {
+    Inference before = *first;
+    const auto again = run_for(t, u, &before), fresh = run_for(t, u, nullptr);
+    ASSERT_TRUE(again);
+    ASSERT_TRUE(fresh);
+    for (std::uint32_t i = 0; i < m.value_count(); ++i) {
+      EXPECT_EQ(again->types[i].is_static(), fresh->types[i].is_static()) << i;
+      if (fresh->types[i].is_static()) {
+        EXPECT_EQ(again->types[i], fresh->types[i]) << i;
+      }
+      ASSERT_EQ(again->known[i] == nullptr, fresh->known[i] == nullptr) << i;
+      result = *again;
+      const std::vector<std::int64_t> found = numbers(ValueId(i));
+      result = *fresh;
+      EXPECT_EQ(found, numbers(ValueId(i))) << i;
+    }
+    EXPECT_EQ(again->known[kept.index] == first->known[kept.index], t == 3);
+  }
 }
 
 TEST_F(InferTest, WhatMayNeverRunIsNoError) {

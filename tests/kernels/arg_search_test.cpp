@@ -46,16 +46,11 @@ void fill(Buffer& x, unsigned seed) {
 }
 
 /// Returns the indices that the reference operator finds.
-std::vector<std::int64_t> expected_of(const Use& use) {
+std::vector<std::int64_t> expected_of(Use use) {
   const ir::OpDef& op = use.id == KernelId::argmax ? ops::argmax_op : ops::argmin_op;
   Buffer y(DType::i64, use.outputs[0]->dims());
-  const tensor::Operand from = use.inputs[0]->operand(), to = y.operand();
-  const tensor::Call call{.inputs = &from,
-                          .outputs = &to,
-                          .input_count = 1,
-                          .output_count = 1,
-                          .attrs = use.attrs.data()};
-  EXPECT_EQ(op.reference(call), tensor::Status::ok);
+  use.outputs = {&y};
+  EXPECT_EQ(run_reference(op, use), "");
   std::vector<std::int64_t> expected;
   for (std::int64_t i = 0; i < y.elements(); ++i) expected.push_back(y.at<std::int64_t>(i));
   return expected;

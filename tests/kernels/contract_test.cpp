@@ -2,6 +2,7 @@
 
 #include <array>
 #include <concepts>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -390,6 +391,33 @@ TEST(Contract, SumsOfPairsWrap) {
                 "");
       EXPECT_EQ(difference(out, naive<std::int32_t>(e, a, b, isa)), "");
     }
+}
+
+// Constants of 8 bits are multiplied by rows whose elements lie within 255 of each other.
+TEST(Contract, BytesByConstantBytes) {
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
+  for (const Isa isa : available_isas())
+    for (const std::int32_t least : {0, -128, -255, 70'000, kLowest})
+      for (const std::int64_t m : {1, 2, 9})
+        for (const std::int64_t k : {1, 3, 4, 17, 130})
+          for (const std::int64_t n : {1, 5, 33, 70})
+            for (const std::int64_t wide : {-1, 1}) {
+              const Einsum e = matmul(m, k, n);
+              Buffer a(DType::i32, {m, k}), b(DType::i32, {k, n}), out(DType::i32, {m, n});
+              a.fill<std::int32_t>({least + 255, least, least + 3, least + 128, least + 77});
+              b.fill<std::int32_t>({-128, 127, 5, -1, 64, -77, 0});
+              // One row that does not fit among others that do.
+              if (wide > 0) a.at<std::int32_t>((m / 2) * k + k / 2) = 1'000'000'007;
+              ASSERT_EQ(run({.id = KernelId::contract,
+                             .inputs = {&a, &b},
+                             .outputs = {&out},
+                             .attrs = {Attr("")},
+                             .constant = {false, true}},
+                            isa),
+                        "");
+              EXPECT_EQ(difference(out, naive<std::int32_t>(e, a, b, isa)), "")
+                  << least << " " << m << " " << k << " " << n << " " << wide;
+            }
 }
 
 TEST(Contract, DeclinesOtherTypes) {

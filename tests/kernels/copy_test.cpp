@@ -10,7 +10,8 @@ namespace {
 
 std::string copied(Buffer& from, Buffer& to) {
   const Use use{.id = KernelId::copy, .inputs = {&from}, .outputs = {&to}};
-  if (std::string why = run(use, active_isa()); !why.empty()) return why;
+  for (const Isa isa : available_isas())
+    if (std::string why = run(use, isa); !why.empty()) return why;
   for (std::int64_t i = 0; i < to.elements(); ++i) {
     std::int64_t number = 0, rest = i, scale = 1;
     for (int axis = to.dims().rank() - 1; axis >= 0; --axis) {
@@ -37,8 +38,10 @@ void fill_counting(Buffer& buffer) {
 
 TEST(Copy, BetweenAllLayoutsOfAllSizes) {
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128})
-    for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{33}, Shape{17, 40},
-                               Shape{2, 3, 5}, Shape{4, 1, 37, 2}, Shape{3, 0, 2}})
+    for (const Shape& shape :
+         {Shape{}, Shape{0}, Shape{1}, Shape{33}, Shape{17, 40}, Shape{2, 3, 5}, Shape{4, 1, 37, 2},
+          Shape{3, 0, 2}, Shape{70, 65}, Shape{90, 2}, Shape{90, 3}, Shape{3, 90, 4}, Shape{2, 90},
+          Shape{3, 150}, Shape{2, 4, 70}, Shape{130, 5, 2}})
       for (const Layout from_layout : kLayouts)
         for (const Layout to_layout : kLayouts) {
           Buffer from(dtype, shape, from_layout), to(dtype, shape, to_layout);
@@ -55,6 +58,41 @@ TEST(Copy, Broadcasts) {
       fill_counting(*from);
       EXPECT_EQ(copied(*from, to), "");
     }
+  }
+}
+
+TEST(Copy, RepeatsElementsInRuns) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128})
+    for (const std::int64_t times : {2, 3, 4, 5, 16, 5000}) {
+      Buffer from(dtype, {70, 1}), to(dtype, {70, times});
+      fill_counting(from);
+      EXPECT_EQ(copied(from, to), "") << dtype_name(dtype) << times;
+    }
+}
+
+TEST(Copy, LargeOnesOnSeveralThreads) {
+  for (const Isa isa : available_isas())
+    for (const Layout layout : {Layout::transposed, Layout::reversed}) {
+      Buffer from(DType::f32, {600, 1030}, layout), to(DType::f32, {600, 1030});
+      fill_counting(from);
+      ASSERT_EQ(run({.id = KernelId::copy, .inputs = {&from}, .outputs = {&to}}, isa, 7), "");
+      for (std::int64_t i = 0; i < to.elements(); ++i)
+        ASSERT_EQ(from.at<std::uint32_t>(i), to.at<std::uint32_t>(i)) << isa_name(isa);
+    }
+}
+
+TEST(Copy, OneContiguousOperandIsEnoughForAnotherShape) {
+  for (const Layout layout : kLayouts) {
+    Buffer strided(DType::f32, {6, 4, 5}, layout), flat(DType::f32, {2, 60});
+    fill_counting(strided);
+    ASSERT_EQ(run({.id = KernelId::copy, .inputs = {&strided}, .outputs = {&flat}}, active_isa()),
+              "");
+    for (int i = 0; i < 120; ++i)
+      EXPECT_EQ(strided.at<std::uint32_t>(i), flat.at<std::uint32_t>(i));
+    Buffer back(DType::f32, {6, 4, 5}, layout);
+    ASSERT_EQ(run({.id = KernelId::copy, .inputs = {&flat}, .outputs = {&back}}, active_isa()), "");
+    for (int i = 0; i < 120; ++i) EXPECT_EQ(back.at<std::uint32_t>(i), flat.at<std::uint32_t>(i));
+    EXPECT_TRUE(back.untouched_between());
   }
 }
 

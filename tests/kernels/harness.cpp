@@ -100,7 +100,7 @@ std::string run(const Use& use, Isa isa, int threads) {
   PackCache* packs = use.packs != nullptr ? use.packs : &own_packs;
   const KernelDef& def = kernel(use.id);
   const Prepared prepared =
-      def.prepare({inputs, outputs, constants, use.attrs, use.program, packs, isa});
+      def.prepare({inputs, outputs, constants, use.attrs, use.program, packs, use.rows, isa});
   if (prepared.refusal) return prepared.refusal->reason;
 
   // Poisoned, and between guards.
@@ -128,6 +128,25 @@ std::string run(const Use& use, Isa isa, int threads) {
   const bool intact = std::all_of(scratch + bytes, scratch + bytes + kGuard,
                                   [](std::byte b) { return b == kPattern; });
   return intact ? "" : "wrote beyond its scratch";
+}
+
+std::string run_reference(const ir::OpDef& op, const Use& use) {
+  const auto operands_of = [](const std::vector<Buffer*>& buffers) {
+    std::vector<tensor::Operand> operands;
+    for (Buffer* buffer : buffers)
+      operands.push_back(buffer == nullptr ? tensor::Operand() : buffer->operand());
+    return operands;
+  };
+  const std::vector<tensor::Operand> inputs = operands_of(use.inputs);
+  const std::vector<tensor::Operand> outputs = operands_of(use.outputs);
+  tensor::Fault fault;
+  const tensor::Call call{.inputs = inputs.data(),
+                          .outputs = outputs.data(),
+                          .input_count = static_cast<std::uint16_t>(inputs.size()),
+                          .output_count = static_cast<std::uint16_t>(outputs.size()),
+                          .attrs = use.attrs.data(),
+                          .fault = &fault};
+  return op.reference(call) == tensor::Status::ok ? "" : fault.text;
 }
 
 std::vector<Isa> available_isas() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "ir/op_def.h"
 #include "kernels/kernel.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
@@ -71,6 +72,7 @@ struct Use {
   std::vector<Buffer*> inputs, outputs;
   std::vector<Attr> attrs = {};
   const tensor::ScalarProgram* program = nullptr;
+  const RowProgram* rows = nullptr;
   std::vector<bool> constant = {};  ///< per input; absent: false
   PackCache* packs = nullptr;       ///< absent: one of its own
   tensor::StopToken* stop = nullptr;
@@ -78,6 +80,9 @@ struct Use {
 
 /// Prepares and runs; the reason when the kernel declines, else empty.
 std::string run(const Use& use, Isa isa, int threads = 1);
+
+/// Runs the reference of the operator into the outputs of the use; the fault's text, else empty.
+std::string run_reference(const ir::OpDef& op, const Use& use);
 
 /// The sets that this machine has, the smallest first.
 std::vector<Isa> available_isas();

@@ -13,12 +13,16 @@ struct Case {
   std::int64_t steps, batch, input, hidden;
   std::string direction = "forward";
   bool batch_first = false, bias = true, initial = true;
+  bool lengths = false;  ///< rows end after steps, steps - 1, ... 0 steps, and again
 
+  [[nodiscard]] std::int64_t length(std::int64_t row) const {
+    return lengths ? steps - row % (steps + 1) : steps;
+  }
   [[nodiscard]] std::int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
 };
 
 struct Operands {
-  Buffer x, w, r, b, h, c, y, y_h, y_c;
+  Buffer x, w, r, b, h, c, lengths, y, y_h, y_c;
 
   static Shape state(const Case& k) {
     return k.batch_first ? Shape{k.batch, k.directions(), k.hidden}
@@ -33,6 +37,7 @@ struct Operands {
         b(DType::f32, {k.directions(), 8 * k.hidden}),
         h(DType::f32, state(k), layout),
         c(DType::f32, state(k)),
+        lengths(DType::i32, {k.batch}),
         y(DType::f32,
           k.batch_first ? Shape{k.batch, k.steps, k.directions(), k.hidden}
                         : Shape{k.steps, k.directions(), k.batch, k.hidden},
@@ -41,6 +46,8 @@ struct Operands {
         y_c(DType::f32, state(k)) {
     unsigned seed = 1;
     for (Buffer* buffer : {&x, &w, &r, &b, &h, &c}) buffer->fill_random(seed++);
+    for (std::int64_t row = 0; row < k.batch; ++row)
+      lengths.at<std::int32_t>(row) = static_cast<std::int32_t>(k.length(row));
   }
 };
 
@@ -61,8 +68,11 @@ class Row {
       c[at(j)] = o_.c.at<float>(state(j));
     }
     const bool reverse = k_.direction == "reverse" || d_ == 1;
-    for (std::int64_t s = 0; s < k_.steps; ++s) {
-      const std::int64_t t = reverse ? k_.steps - 1 - s : s;
+    const std::int64_t steps = k_.length(row_);
+    for (std::int64_t t = steps; t < k_.steps; ++t)
+      for (std::int64_t j = 0; j < k_.hidden; ++j) to.y[at(y_number(t, j))] = 0;
+    for (std::int64_t s = 0; s < steps; ++s) {
+      const std::int64_t t = reverse ? steps - 1 - s : s;
       const std::vector<float> before = h;
       for (std::int64_t j = 0; j < k_.hidden; ++j) {
         const float i = math::sigmoid(gate(0, j, t, before));
@@ -123,12 +133,13 @@ std::vector<Attr> attributes(const Case& k) {
 void expect_lstm(const Case& k, Isa isa, bool constant, int threads, Layout layout) {
   const Masked masked(isa);
   Operands o(k, layout);
-  const Use use{.id = KernelId::lstm,
-                .inputs = {&o.x, &o.w, &o.r, k.bias ? &o.b : nullptr, nullptr,
-                           k.initial ? &o.h : nullptr, k.initial ? &o.c : nullptr},
-                .outputs = {&o.y, &o.y_h, &o.y_c},
-                .attrs = attributes(k),
-                .constant = {false, constant, constant, constant}};
+  const Use use{
+      .id = KernelId::lstm,
+      .inputs = {&o.x, &o.w, &o.r, k.bias ? &o.b : nullptr, k.lengths ? &o.lengths : nullptr,
+                 k.initial ? &o.h : nullptr, k.initial ? &o.c : nullptr},
+      .outputs = {&o.y, &o.y_h, &o.y_c},
+      .attrs = attributes(k),
+      .constant = {false, constant, constant, constant}};
   ASSERT_EQ(run(use, isa, threads), "");
   Expected expected;
   expected.y.resize(static_cast<std::size_t>(o.y.elements()));
@@ -212,6 +223,38 @@ TEST(Lstm, ThreadsDoNotChangeBits) {
                 active_isa(), true, threads, Layout::contiguous);
 }
 
+TEST(Lstm, RowsOfDifferentLengths) {
+  for (const Isa isa : available_isas())
+    for (const std::string direction : {"forward", "reverse", "bidirectional"})
+      for (const bool batch_first : {false, true})
+        for (const std::int64_t batch : {1, 2, 5, 17})
+          expect_lstm({.steps = 7,
+                       .batch = batch,
+                       .input = 6,
+                       .hidden = 18,
+                       .direction = direction,
+                       .batch_first = batch_first,
+                       .lengths = true},
+                      isa, true, 1, Layout::contiguous);
+  for (const Layout layout : kLayouts)
+    expect_lstm(
+        {.steps = 3, .batch = 3, .input = 4, .hidden = 9, .initial = false, .lengths = true},
+        active_isa(), false, 7, layout);
+}
+
+TEST(Lstm, LengthsOutsideTheSteps) {
+  const Case k{.steps = 2, .batch = 2, .input = 3, .hidden = 4, .lengths = true};
+  for (const std::int32_t wrong : {-1, 3}) {
+    Operands o(k, Layout::contiguous);
+    o.lengths.at<std::int32_t>(1) = wrong;
+    const Use use{.id = KernelId::lstm,
+                  .inputs = {&o.x, &o.w, &o.r, &o.b, &o.lengths},
+                  .outputs = {&o.y, &o.y_h, &o.y_c},
+                  .attrs = attributes(k)};
+    EXPECT_NE(run(use, active_isa()), "");
+  }
+}
+
 TEST(Lstm, AnEmptyBatch) {
   expect_lstm({.steps = 3, .batch = 0, .input = 4, .hidden = 5}, active_isa(), true, 1,
               Layout::contiguous);
@@ -220,12 +263,12 @@ TEST(Lstm, AnEmptyBatch) {
 TEST(Lstm, DeclinesRarerForms) {
   const Case k{.steps = 2, .batch = 1, .input = 3, .hidden = 4};
   Operands o(k, Layout::contiguous);
-  Buffer lengths(DType::i32, {1}), peepholes(DType::f32, {1, 12});
+  Buffer lengths(DType::i64, {1}), peepholes(DType::f32, {1, 12});
   Use use{.id = KernelId::lstm,
           .inputs = {&o.x, &o.w, &o.r, &o.b, &lengths},
           .outputs = {&o.y, &o.y_h, &o.y_c},
           .attrs = attributes(k)};
-  EXPECT_EQ(run(use, active_isa()), "sequence lengths");
+  EXPECT_EQ(run(use, active_isa()), "lengths that are not i32");
   use.inputs = {&o.x, &o.w, &o.r, nullptr, nullptr, nullptr, nullptr, &peepholes};
   EXPECT_EQ(run(use, active_isa()), "peepholes");
   use.inputs = {&o.x, &o.w, &o.r};

@@ -10,22 +10,6 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-/// The reference operator on the same operands; the text of its fault, else empty.
-std::string refer(const ir::OpDef& op, const Use& use) {
-  std::vector<tensor::Operand> inputs, outputs;
-  for (Buffer* input : use.inputs)
-    inputs.push_back(input != nullptr ? input->operand() : tensor::Operand{});
-  for (Buffer* output : use.outputs) outputs.push_back(output->operand());
-  tensor::Fault fault;
-  const tensor::Call call{.inputs = inputs.data(),
-                          .outputs = outputs.data(),
-                          .input_count = static_cast<std::uint16_t>(inputs.size()),
-                          .output_count = static_cast<std::uint16_t>(outputs.size()),
-                          .attrs = use.attrs.data(),
-                          .fault = &fault};
-  return op.reference(call) == tensor::Status::ok ? "" : fault.text;
-}
-
 constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 48, 65};
 constexpr std::int64_t kColumns[] = {1, 2, 3, 5, 8, 17, 40};
 
@@ -52,7 +36,8 @@ void expect_factors(std::int64_t size, Layout layout, Isa isa) {
   x.fill_random(1);
   const Use use{.id = KernelId::lu_factor, .inputs = {&x}, .outputs = {&lu, &pivots}};
   ASSERT_EQ(run(use, isa), "");
-  ASSERT_EQ(refer(ops::lu_factor_op, {.inputs = {&x}, .outputs = {&plain, &plain_pivots}}), "");
+  ASSERT_EQ(run_reference(ops::lu_factor_op, {.inputs = {&x}, .outputs = {&plain, &plain_pivots}}),
+            "");
   const std::string what = "size " + std::to_string(size);
   expect_same<T>(lu, plain, what);
   expect_same<std::int64_t>(pivots, plain_pivots, what);
@@ -64,7 +49,7 @@ void expect_factors(std::int64_t size, Layout layout, Isa isa) {
     Use reference = triangle;
     reference.outputs = {&plain};
     ASSERT_EQ(run(triangle, isa), "");
-    ASSERT_EQ(refer(ops::cholesky_op, reference), "");
+    ASSERT_EQ(run_reference(ops::cholesky_op, reference), "");
     expect_same<T>(lu, plain, what);
   }
 }
@@ -77,13 +62,13 @@ void expect_solutions(std::int64_t size, std::int64_t columns, Layout layout, Is
   Buffer x(dtype_of<T>, sides), plain(dtype_of<T>, sides);
   fill_definite<T>(a, size);
   b.fill_random(2);
-  ASSERT_EQ(refer(ops::lu_factor_op, {.inputs = {&a}, .outputs = {&lu, &pivots}}), "");
+  ASSERT_EQ(run_reference(ops::lu_factor_op, {.inputs = {&a}, .outputs = {&lu, &pivots}}), "");
   const std::string what = std::to_string(size) + " rows, " + std::to_string(columns) + " columns";
   const auto check = [&](const ir::OpDef& op, const Use& use) {
     Use reference = use;
     reference.outputs = {&plain};
     ASSERT_EQ(run(use, isa), "");
-    ASSERT_EQ(refer(op, reference), "");
+    ASSERT_EQ(run_reference(op, reference), "");
     expect_same<T>(x, plain, what);
   };
   for (const int transposed : {0, 1}) {
@@ -133,7 +118,7 @@ TEST(Matrices, OthersThanPositiveDefiniteAreFaults) {
   x.at<double>(33 * 41) = -1;
   const Use use{.id = KernelId::cholesky, .inputs = {&x}, .outputs = {&y}, .attrs = {Attr(1)}};
   EXPECT_EQ(run(use, active_isa()), "the matrix is not positive definite: its pivot {} is {value}");
-  EXPECT_EQ(refer(ops::cholesky_op, use), run(use, active_isa()));
+  EXPECT_EQ(run_reference(ops::cholesky_op, use), run(use, active_isa()));
 }
 
 TEST(Matrices, ResultsWithoutNeighboursAreLeftToTheReference) {

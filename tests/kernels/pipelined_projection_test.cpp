@@ -77,7 +77,7 @@ class Loop {
     }
     std::vector<PrepareCtx> steps;
     for (std::size_t i = 0; i < r_.size(); ++i)
-      steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, isa_});
+      steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, nullptr, isa_});
     const std::int64_t row = case_.columns * 4;
     RowWalk walk{.step_bytes = row,
                  .rows = case_.walked_rows > 0 ? case_.walked_rows : case_.rows(),
@@ -86,8 +86,9 @@ class Loop {
       walk.first_bytes = (case_.rows() - 1) * row;
       walk.step_bytes = -row;
     }
-    calls_ = pipelined_projection({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
-                                  case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
+    calls_ =
+        pipelined_projection({inputs, outputs, constants, attrs, nullptr, &packs_, nullptr, isa_},
+                             case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
     return calls_.has_value();
   }
 

@@ -320,6 +320,106 @@ TEST(Pointwise, SingleOperandsOnEitherSide) {
       }
 }
 
+/// Writes programs of one dtype that read one or two operands.
+class ProgramWriter {
+ public:
+  ProgramWriter(DType dtype, int inputs) : dtype_(dtype) {
+    program_.inputs.assign(static_cast<std::size_t>(inputs), dtype);
+  }
+  std::int32_t number(double value) {
+    return program_.append(
+        {.op = ScalarOp::constant, .dtype = dtype_, .bits = tensor::scalar_bits(value, dtype_)});
+  }
+  std::int32_t op(ScalarOp op, std::int32_t a, std::int32_t b = -1, std::int32_t c = -1) {
+    return program_.append({.op = op, .dtype = dtype_, .args = {a, b, c}});
+  }
+  ScalarProgram done(std::int32_t result) {
+    program_.results = {result};
+    return program_;
+  }
+
+ private:
+  DType dtype_;
+  ScalarProgram program_;
+};
+
+/// Over two operands of special numbers, alone and one of them a single element.
+void check_on_every_isa(const ScalarProgram& program, const std::string& what) {
+  const DType dtype = program.inputs[0];
+  for (const Isa isa : available_isas())
+    for (const std::int64_t length : {1, 2, 7, 29, 300})
+      for (const bool single : {false, true}) {
+        Buffer x(dtype, {length}), y(dtype, {single ? 1 : length}), out(dtype, {length});
+        fill_special(x, 5);
+        fill_special(y, 8);
+        std::vector<Buffer*> inputs{&x, &y};
+        inputs.resize(program.inputs.size());
+        EXPECT_EQ(check(program, inputs, {&out}, isa), "")
+            << what << " " << dtype_name(dtype) << " " << isa_name(isa) << " " << length;
+      }
+}
+
+// Two instructions that one function computes.
+TEST(Pointwise, PairsOfInstructionsGiveTheOraclesBits) {
+  const ScalarOp pairs[][2] = {{ScalarOp::mul, ScalarOp::add},     {ScalarOp::add, ScalarOp::mul},
+                               {ScalarOp::mul, ScalarOp::mul},     {ScalarOp::sub, ScalarOp::mul},
+                               {ScalarOp::sub, ScalarOp::div},     {ScalarOp::mul, ScalarOp::erf},
+                               {ScalarOp::mul, ScalarOp::sigmoid}, {ScalarOp::mul, ScalarOp::tanh}};
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16})
+    for (const auto& [first, second] : pairs)
+      for (const bool b_is_number : {true, false})
+        for (const bool c_is_number : {true, false}) {
+          ProgramWriter w(dtype, 2);
+          const auto made = w.op(first, 0, b_is_number ? w.number(0.7) : 1);
+          const bool two = tensor::scalar_op_arguments(second) == 2;
+          const auto last =
+              two ? w.op(second, made, c_is_number ? w.number(-1.3) : 1) : w.op(second, made);
+          check_on_every_isa(w.done(last), std::string(tensor::scalar_op_name(first)) + " " +
+                                               tensor::scalar_op_name(second));
+        }
+}
+
+TEST(Pointwise, TwoBoundsGiveTheOraclesBits) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const bool lower_first : {true, false})
+      for (const double lower : {0.0, -0.0, -1.0, 2.0, -kInf, kNan})
+        for (const double upper : {0.0, -0.0, 1.0, 6.0, kInf, kNan}) {
+          ProgramWriter w(dtype, 1);
+          const ScalarOp first = lower_first ? ScalarOp::max : ScalarOp::min;
+          const ScalarOp second = lower_first ? ScalarOp::min : ScalarOp::max;
+          const auto bounded = w.op(first, w.number(lower_first ? lower : upper), 0);
+          const auto last = w.op(second, bounded, w.number(lower_first ? upper : lower));
+          check_on_every_isa(w.done(last), std::to_string(lower) + " to " + std::to_string(upper));
+        }
+}
+
+// compare(x, y) ? x : z and so on.
+TEST(Pointwise, ChoicesOfWhatIsComparedGiveTheOraclesBits) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32})
+    for (const ScalarOp comparison : {ScalarOp::less, ScalarOp::less_equal, ScalarOp::equal})
+      for (const double bound : {0.0, 1.5})
+        for (int form = 0; form < 16; ++form) {
+          ProgramWriter w(dtype, 2);
+          const auto limit = (form & 1) != 0 ? w.number(bound) : 1;
+          const auto other = (form & 2) != 0 ? w.number(-7) : w.op(ScalarOp::mul, 0, 1);
+          const auto holds =
+              (form & 4) != 0 ? w.op(comparison, limit, 0) : w.op(comparison, 0, limit);
+          const auto last = (form & 8) != 0 ? w.op(ScalarOp::select, holds, 0, other)
+                                            : w.op(ScalarOp::select, holds, other, 0);
+          check_on_every_isa(w.done(last), tensor::scalar_op_name(comparison));
+        }
+}
+
+// Values in between that are read twice stay.
+TEST(Pointwise, ValuesThatAreReadTwiceAreNotJoined) {
+  ProgramWriter w(DType::f32, 2);
+  const auto product = w.op(ScalarOp::mul, 0, 1);
+  const auto sum = w.op(ScalarOp::add, product, w.number(2));
+  check_on_every_isa(w.done(w.op(ScalarOp::add, w.op(ScalarOp::mul, sum, product), sum)), "");
+}
+
 TEST(Pointwise, ConstantsAloneAreFoldedAndFill) {
   ScalarProgram program;
   program.inputs = {DType::f32};

@@ -97,6 +97,23 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       {{1, 2, 33, 70}, {5, 2, 3, 3}, 1, 2, 1, false, true},
       {{1, 4, 100, 9}, {3, 4, 3, 3}, 1, 1, 0, true, true},
       {{1, 8, 6, 6}, {20, 8, 1, 1}, 1, 1, 0, true, false},
+      // Groups of few filters, line by line: long lines, and short ones that are joined.
+      {{2, 6, 20, 70}, {6, 1, 3, 3}, 6, 1, 1, true, true},
+      {{1, 6, 21, 71}, {12, 1, 5, 5}, 6, 2, 2, true, true},
+      {{1, 40, 7, 7}, {40, 1, 3, 3}, 40, 1, 1, true, true},
+      {{2, 16, 9, 11}, {16, 4, 3, 3}, 4, 2, 1, false, false},
+      {{1, 32, 100}, {32, 1, 31}, 32, 1, 15, true, true},
+      {{1, 12, 40}, {12, 2, 4}, 6, 2, 1, true, false},
+      // The same with lines of more than a block, and more than one channel in a group.
+      {{1, 8, 5, 300}, {4, 2, 3, 4}, 4, 2, 1, true, true},
+      {{2, 3, 150}, {3, 1, 9}, 3, 1, 4, true, true},
+      // Quads of channels: copied, with steps, or in place; with channels that fill the last one.
+      {{1, 8, 12, 19}, {13, 8, 3, 3}, 1, 1, 1, true, true},
+      {{2, 31, 9, 34}, {50, 31, 3, 3}, 1, 2, 1, true, true},
+      {{1, 24, 23, 25}, {7, 24, 1, 1}, 1, 1, 0, true, true},
+      {{1, 64, 7, 7}, {96, 32, 1, 1}, 2, 1, 0, true, false},
+      {{2, 62, 11, 13}, {66, 31, 1, 1}, 2, 1, 0, true, true},
+      {{1, 16, 20, 21}, {6, 16, 2, 2}, 1, 3, 0, false, true},
       // So much padding that the image is kept without it.
       {{1, 1, 5}, {8, 1, 3}, 1, 1, 40'000, false, true},
   };

@@ -13,6 +13,24 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+/// Sums of at least 256 elements of floating point are taken in 128 bytes of interleaved parts,
+/// which are then added up half by half.
+template <class T>
+T interleaved_sum(const std::vector<T>& terms) {
+  std::vector<T> parts(128 / sizeof(T));
+  for (std::size_t i = 0; i < terms.size(); ++i) parts[i % parts.size()] += terms[i];
+  for (std::size_t half = parts.size() / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+  return parts[0];
+}
+
+template <class T>
+T term(const std::string& kind, T value) {
+  if (kind == "sum_square" || kind == "l2") return value * value;
+  if (kind == "l1") return value < 0 ? -value : value;
+  return value;
+}
+
 template <class T>
 T reduce(const std::string& kind, const std::vector<T>& values) {
   constexpr bool kReal = std::is_floating_point_v<T>;
@@ -30,13 +48,15 @@ T reduce(const std::string& kind, const std::vector<T>& values) {
         sum = tensor::arith::minimum(sum, value);
       else
         sum = std::min(sum, value);
-    } else if (kind == "sum_square" || kind == "l2") {
-      sum += value * value;
-    } else if (kind == "l1") {
-      sum += value < 0 ? -value : value;
     } else {
-      sum += value;
+      sum += term(kind, value);
     }
+  }
+  if constexpr (kReal) {
+    std::vector<T> terms;
+    for (const T value : values) terms.push_back(term(kind, value));
+    const bool sums = kind != "prod" && kind != "max" && kind != "min";
+    if (sums && values.size() >= 256) sum = interleaved_sum(terms);
   }
   if (kind == "mean") return sum / static_cast<T>(values.size());
   if constexpr (kReal) {

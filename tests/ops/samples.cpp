@@ -91,6 +91,11 @@ ObjectRef optional_of(const Datum& item) { return ObjectRef::optional_of(item.ob
 
 tensor::Type Datum::type() const {
   if (object->is_tensor()) return tensor::Type::of(dtype(), shape());
+  if (object->kind() == tensor::ObjectKind::map) {
+    tensor::Type map = Datum(object->items()[1]).type();
+    map.wraps = {tensor::map_from(object->items()[0]->dtype())};
+    return map;
+  }
   tensor::DimTable dims;
   tensor::Type type = tensor::Type::unranked(object->dtype());
   for (const ObjectRef& item : object->items()) {

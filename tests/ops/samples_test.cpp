@@ -11,10 +11,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ir/check_operands.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/run_node.h"
 #include "ir/verify.h"
+#include "ops/sized_results.h"
 #include "tests/ops/bound_operand.h"
 #include "tests/ops/real_bits.h"
 
@@ -262,8 +264,13 @@ TEST_P(SampleTest, InfersWithoutKnowingRanks) {
     expect_allows((*types)[i], sample().outputs[i], dims);
 }
 
-/// Runs the operator as the interpreter does. With `alone`, no one else refers to the inputs.
-Expected<std::vector<ObjectRef>> run_on_objects(const Case& one, bool alone) {
+/// How a node is run on objects.
+using Runner = Expected<void> (*)(const ir::OpDef&, const tensor::ObjectCall&);
+
+/// Runs the operator, by default as the interpreter does. With `alone`, no one else refers to the
+/// inputs.
+Expected<std::vector<ObjectRef>> run_on_objects(const Case& one, bool alone,
+                                                Runner run = ir::run_on_objects) {
   std::vector<ObjectRef> inputs,
       results(std::max(one.sample.outputs.size(), one.op->outputs.size()));
   for (const Datum& input : one.sample.inputs) {
@@ -272,7 +279,7 @@ Expected<std::vector<ObjectRef>> run_on_objects(const Case& one, bool alone) {
   }
   const std::vector<Attr> attrs = ordered_attrs(one);
   tensor::MemoryAccount memory(std::int64_t{1} << 30);
-  SCANLOOM_CHECK_OK(ir::run_on_objects(*one.op, {inputs, results, attrs, memory}));
+  SCANLOOM_CHECK_OK(run(*one.op, {inputs, results, attrs, memory}));
   return results;
 }
 
@@ -298,6 +305,26 @@ TEST_P(SampleTest, ObjectsGiveTheExpectedResults) {
       SCOPED_TRACE(testing::Message() << "result " << i);
       expect_equal_objects((*results)[i], sample().outputs[i], sample().ulps);
     }
+  }
+}
+
+TEST_P(SampleTest, ResultsThatAreSizedInOneGoAreTheExpectedOnes) {
+  if (sized_results_of(*GetParam().op) == nullptr) return;
+  const auto run = [](const ir::OpDef& op, const tensor::ObjectCall& call) -> Expected<void> {
+    SCANLOOM_CHECK_OK(ir::check_operands(op, call));
+    return sized_results_of(op)(call);
+  };
+  const auto results = run_on_objects(GetParam(), false, run);
+  if (fails()) {
+    ASSERT_FALSE(results);
+    EXPECT_NE(results.error().text().find(sample().error), std::string::npos)
+        << results.error().message();
+    return;
+  }
+  ASSERT_TRUE(results) << results.error().message();
+  for (std::size_t i = 0; i < sample().outputs.size(); ++i) {
+    SCOPED_TRACE(testing::Message() << "result " << i);
+    expect_equal_objects((*results)[i], sample().outputs[i], sample().ulps);
   }
 }
 

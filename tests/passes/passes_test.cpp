@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "interp/interpreter.h"
+#include "ir/constants.h"
 #include "ir/infer.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -413,6 +415,50 @@ TEST(FoldConstants, ComputesWeightsOfAnySize) {
   };
   EXPECT_EQ(nodes_left(1, true), 1u);
   EXPECT_EQ(nodes_left(0, false), 2u);
+}
+
+// Weights of one direction of a layer. A small part of a table is copied, so that the table can be
+// freed.
+TEST(FoldConstants, SharesLargeAdjacentParts) {
+  const auto is_shared = [](std::int64_t parts, std::int64_t axis) {
+    constexpr std::int64_t kSize = 512;
+    const tensor::Shape whole =
+        axis == 0 ? tensor::Shape{parts, kSize, kSize} : tensor::Shape{kSize, parts, kSize};
+    Tensor weights = *Tensor::zeros(DType::i8, whole);
+    auto* const bytes = static_cast<std::int8_t*>(weights.mutable_data());
+    for (std::int64_t i = 0; i < weights.elements(); ++i)
+      bytes[i] = static_cast<std::int8_t>(i % 101);
+    ir::Module module;
+    const auto add = [&](const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                         std::vector<tensor::Attr> attrs, const ir::Type& type) {
+      const ir::NodeId id =
+          module.add_node(module.top(), op, std::move(inputs), std::move(attrs), {type}, {});
+      return module.node(id).outputs[0];
+    };
+    const ir::ValueId all = add(ir::constant_op, {}, {weights}, ir::Type::of(DType::i8, whole));
+    const ir::ValueId last =
+        add(ir::constant_op, {}, {Tensor::scalar<std::int64_t>(-1)}, ir::Type::of(DType::i64, {}));
+    module.region(module.top()).yields = {
+        add(ops::gather_op, {all, last}, {axis}, ir::Type::of(DType::i8, {kSize, kSize}))};
+    module.output_names = {"y"};
+    EXPECT_TRUE(run(module, {}));
+    const Tensor* part = ir::constant_of(module, module.region(module.top()).yields[0]);
+    EXPECT_NE(part, nullptr);
+    if (part == nullptr) return false;
+    const std::int64_t step = axis == 0 ? 1 : parts;  // rows of the whole from one row to the next
+    for (std::int64_t row = 0; row < kSize; ++row) {
+      const std::int64_t from = axis == 0 ? (parts - 1) * kSize + row : row * step + parts - 1;
+      EXPECT_EQ(
+          std::memcmp(part->as<std::int8_t>().data() + row * kSize, bytes + from * kSize, kSize),
+          0);
+    }
+    return part->owner() == weights.owner();
+  };
+  EXPECT_TRUE(is_shared(1, 0));
+  EXPECT_TRUE(is_shared(2, 0));
+  EXPECT_TRUE(is_shared(1, 1));
+  EXPECT_FALSE(is_shared(2, 1));
+  EXPECT_FALSE(is_shared(5, 0));
 }
 
 // Too large a case to compute.

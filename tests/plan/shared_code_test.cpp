@@ -34,7 +34,9 @@ const jit::Plugin* counting_compiler() {
                                           return real->compile_body(source);
                                         },
                                     .check = real->check,
-                                    .prepare = real->prepare};
+                                    .prepare = real->prepare,
+                                    .list_loop = real->list_loop,
+                                    .list_body = real->list_body};
   return &counting;
 }
 

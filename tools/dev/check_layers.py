@@ -34,6 +34,7 @@ LAYERS = {
     "src/ir": Layer(("base", "tensor"), third_party=("fmt",)),
     "src/loopnest": Layer(("base", "tensor"), third_party=("fmt",)),
     "src/kernels": Layer(("base", "tensor", "opmath"), third_party=("Highway",), posix=True),
+    "src/images": Layer(("base",), third_party=("libpng", "libjpeg-turbo", "libtiff", "libwebp", "OpenJPEG")),
     "src/ops": Layer(("base", "tensor", "opmath", "ir"), third_party=("RE2",)),
     "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
     "src/frontends/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
@@ -47,9 +48,12 @@ LAYERS = {
     "src/jit": Layer(("base", "tensor", "loopnest"), third_party=("LLVM",)),
     "src/plan": Layer((*_OPERATORS, "kernels", "loopnest"), third_party=("fmt",)),
     "src/runtime": Layer(("base", "tensor", "opmath", "kernels", "plan"), posix=True),
+    "src/report": Layer(
+        (*_OPERATORS, "plan"), public="all", third_party=("fmt", "nlohmann-json"),
+    ),
     "src/api": Layer(
         (*_OPERATORS, "kernels", "frontends", "exporters", "interp", "passes", "expr", "grad", "plan",
-         "runtime"),
+         "report", "runtime"),
         public="all", posix=True,
     ),
     "tools/scanloom": Layer(
@@ -65,6 +69,8 @@ LAYERS = {
 OPEN_HEADERS = {
     ("src/plan", "jit/interface.h"),
     ("src/api", "jit/interface.h"),
+    ("src/api", "images/interface.h"),
+    ("src/ops", "images/interface.h"),
     ("src/exporters/onnx", "exporters/write_options.h"),
     ("src/exporters/openvino", "exporters/write_options.h"),
 }
@@ -80,6 +86,11 @@ THIRD_PARTY = {
     "CLI/": "CLI11",
     "nlohmann/": "nlohmann-json",
     "zlib.h": "zlib",
+    "jpeglib.h": "libjpeg-turbo",
+    "openjpeg.h": "OpenJPEG",
+    "png.h": "libpng",
+    "tiffio.h": "libtiff",
+    "webp/": "libwebp",
     "nanobind/": "nanobind",
     "Python.h": "Python",
     "gtest/": "GoogleTest",

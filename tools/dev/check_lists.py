@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that list.inc files are sorted where they say so, and match the files next to them.
 
-A list whose comment says 'sorted' is sorted by the first argument of its rows. The rows are the
+A list whose comment says 'sorted' is sorted by the first argument of its rows, and by the second
+one, a string, where the comment says 'then by'. The rows are the
 operators defined in src/ops, the kernels in src/kernels, or the passes in src/passes and
 src/loopnest. Each is named by a file in the same folder of tests/."""
 
@@ -12,30 +13,36 @@ import sys
 import source_tree
 
 _ROW = re.compile(r"^\s*SCANLOOM_\w+\(\s*(\w+)", re.M)
+_ROW_OF_TWO = re.compile(r"^\s*SCANLOOM_\w+\(\s*(\w+),\s*\"([^\"]*)\"", re.M)
 _OPERATOR = re.compile(r"\bOpDef\s+(\w+)_op\s*[{=]")
 _KERNEL = re.compile(r"\bKernelDef\s+(\w+)_kernel\s*[{=]")
 _NEST_PASS = re.compile(r"^void\s+(\w+)\(BodyParts\s*&", re.M)
 _PASS = re.compile(r"^Expected<Change>\s+(\w+)\(ir::Module\s*&", re.M)
 
 
-def rows(path: pathlib.Path) -> list[str]:
+def rows(path: pathlib.Path, row: re.Pattern = _ROW) -> list:
     """The first arguments of the rows of a list; empty if the file does not exist."""
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
     code = "\n".join(line for line in lines if not line.lstrip().startswith(("//", "#")))
-    return _ROW.findall(code)
+    return row.findall(code)
+
+
+def shown(name: str | tuple[str, str]) -> str:
+    return name if isinstance(name, str) else f"{name[0]} of '{name[1]}'"
 
 
 def check_sorted(root: pathlib.Path, path: pathlib.Path) -> list[str]:
-    if not re.search(r"^//.*\bsorted\b", (root / path).read_text(encoding="utf-8"), re.M | re.I):
+    comment = re.search(r"^//.*\bsorted\b.*$", (root / path).read_text(encoding="utf-8"), re.M | re.I)
+    if comment is None:
         return []
-    names = rows(root / path)
+    names = rows(root / path, _ROW_OF_TWO if "then by" in comment[0] else _ROW)
     for before, after in zip(names, names[1:]):
         if before == after:
-            return [f"{path}: {after} stands twice"]
+            return [f"{path}: {shown(after)} stands twice"]
         if before > after:
-            return [f"{path}: {after} must stand before {before}"]
+            return [f"{path}: {shown(after)} must stand before {shown(before)}"]
     return []
 
 

@@ -45,6 +45,8 @@ def openvino(root: pathlib.Path) -> str:
 PARTS = {
     "operators of ai.onnx": lambda root: onnx(root, ""),
     "operators of ai.onnx.ml": lambda root: onnx(root, "ai.onnx.ml"),
+    "operators of com.microsoft": lambda root: onnx(root, "com.microsoft"),
     "operators of ai.onnx.preview": lambda root: onnx(root, "ai.onnx.preview"),
+    "operators of ai.onnx.preview.training": lambda root: onnx(root, "ai.onnx.preview.training"),
     "operations of OpenVINO": openvino,
 }

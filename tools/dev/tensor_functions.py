@@ -39,6 +39,7 @@ MODULES = {
     "nnet": "Neural networks: `T.nnet`",
     "nlinalg": "Linear algebra: `T.nlinalg`",
     "slinalg": "Solvers and factorisations: `T.slinalg`",
+    "fft": "Fourier transforms: `T.fft`",
 }
 
 
@@ -58,11 +59,17 @@ def rows(module, names: list[str], prefix: str) -> str:
 
 
 def functions(module) -> list[str]:
-    """The public functions of a module in alphabetical order."""
+    """The public functions of a module in alphabetical order, with those that are instances of its
+    classes, as `T.slinalg.solve` is, and without helpers that it imports."""
+    def is_public(value) -> bool:
+        if inspect.isfunction(value):
+            return value.__module__ == module.__name__ or (
+                value.__module__.startswith("scanloom.tensor") and value.__name__ in T.__all__)
+        return type(value).__module__ == module.__name__
+
     names = getattr(module, "__all__", None) or [
         name for name, value in vars(module).items()
-        if not name.startswith("_") and inspect.isfunction(value)
-        and value.__module__.startswith("scanloom.tensor")]
+        if not name.startswith("_") and is_public(value)]
     return sorted(names)
 
 

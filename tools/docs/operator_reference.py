@@ -11,7 +11,7 @@ _FAMILIES = {
     "conv_pool": "Convolutions and pools", "index": "Indexing", "shape": "Shapes",
     "sequence": "Sequences and optionals", "string": "Strings", "quantize": "Quantization",
     "random": "Random numbers", "recurrent": "Recurrent layers", "vision": "Images",
-    "signal": "Signals",
+    "signal": "Signals", "learning": "Classical machine learning",
 }
 _EFFECTS = {
     "may_fail": "May fail on data, so it is not moved to where it would not have run.",

@@ -21,6 +21,7 @@ _MODULES = {
     "tensor.nnet": "scanloom.tensor.nnet",
     "tensor.nlinalg": "scanloom.tensor.nlinalg",
     "tensor.slinalg": "scanloom.tensor.slinalg",
+    "tensor.fft": "scanloom.tensor.fft",
     "tensor.signal.pool": "scanloom.tensor.signal.pool",
     "tensor.shared_randomstreams": "scanloom.tensor.shared_randomstreams",
     "gradient": "scanloom.gradient",
@@ -29,6 +30,7 @@ _MODULES = {
     "scan_module": "scanloom.scan_module",
     "updates": "scanloom.updates",
     "compile": "scanloom.compile",
+    "backend": "scanloom.backend",
     "sandbox.rng_mrg": "scanloom.sandbox.rng_mrg",
 }
 

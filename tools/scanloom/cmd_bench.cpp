@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 #include "json_text.h"
 #include "options.h"
 #include "profile_text.h"
+#include "progress_line.h"
 #include "validators.h"
 
 namespace scanloom::cli {
@@ -57,17 +59,22 @@ Measured measure(const BenchArgs& args, int threads) {
   model.threads = threads;
   Measured measured;
   measured.threads = threads;
+  std::optional<Waiting> waiting("loading " + model.path);
   auto begin = Clock::now();
   const Session session = Session::load(model.path, session_options(model)).value_or_throw();
   measured.load = since(begin);
+  waiting.reset();
   FeedArgs feed_args = args.feeds;
   feed_args.random = true;
   const std::vector<NamedView> tensors = make_feeds(session, feed_args, args.limits.max_memory);
   const std::vector<Feed> feeds = as_feeds(tensors);
   const RunOptions options = run_options(args.limits);
+  waiting.emplace("first run of " + model.path);
   begin = Clock::now();
   measured.steps = session.run(feeds, options).value_or_throw().report.steps;
   measured.first = since(begin);
+  waiting.reset();
+  Repeats repeats(args.repeat, args.seconds);
   std::vector<double> times;
   const auto more = [&, start = Clock::now()] {
     const auto least = static_cast<std::size_t>(args.repeat > 0 ? args.repeat : 3);
@@ -77,6 +84,7 @@ Measured measure(const BenchArgs& args, int threads) {
     begin = Clock::now();
     session.run(feeds, options).value_or_throw();
     times.push_back(since(begin));
+    repeats.end_of_run();
     end_if_interrupted();
   }
   std::sort(times.begin(), times.end());

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "feeds.h"
 #include "options.h"
+#include "progress_line.h"
 #include "sizes.h"
 
 namespace scanloom::cli {
@@ -43,6 +44,7 @@ void fix_inputs(const ConvertArgs& args, const ModelArgs& model, ConvertOptions&
 }
 
 void convert_model(const ConvertArgs& args) {
+  const Waiting waiting("converting " + args.from);
   ModelArgs model;
   model.lenient = args.lenient;
   ConvertOptions options;

@@ -1,11 +1,10 @@
 // scanloom run: runs a model on feeds and prints or writes the results.
 #include <algorithm>
-#include <cstdio>
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <scanloom/session.h>
@@ -20,6 +19,7 @@
 #include "options.h"
 #include "plain_text.h"
 #include "profile_text.h"
+#include "progress_line.h"
 #include "validators.h"
 #include "value_file.h"
 
@@ -38,29 +38,14 @@ struct RunArgs {
   bool json = false;
 };
 
-/// Draws the progress of the outermost loop; on a terminal only.
-void draw_progress(const Progress& progress) {
-  const std::string node = plain_line(progress.node);
-  if (progress.steps > 0)
-    std::fprintf(stderr, "\r\x1b[K%s  %3.0f%%  %lld of %lld steps", node.c_str(),
-                 100.0 * static_cast<double>(progress.step) / static_cast<double>(progress.steps),
-                 static_cast<long long>(progress.step), static_cast<long long>(progress.steps));
-  else
-    std::fprintf(stderr, "\r\x1b[K%s  %lld steps", node.c_str(),
-                 static_cast<long long>(progress.step));
-}
-
-/// Ends the line of draw_progress after the runs, also on failure.
-struct ProgressLine {
-  bool drawn = isatty(STDERR_FILENO) != 0;
-  ~ProgressLine() {
-    if (drawn) std::fputs("\r\x1b[K", stderr);
-  }
-};
-
-/// Adds the tensors of a value: itself, or its items as "name.0", "name.1", ...
+/// Adds the tensors of a value: itself, or its items as "name.0", "name.1", ..., or the keys and
+/// values of a map as "name.keys" and "name.values".
 void add_tensors(const std::string& name, const View& view, std::vector<NamedView>& tensors) {
   if (view.kind == ValueKind::tensor) tensors.emplace_back(name, view);
+  if (view.kind == ValueKind::map) {
+    add_tensors(name + ".keys", view.items[0], tensors);
+    return add_tensors(name + ".values", view.items[1], tensors);
+  }
   for (std::size_t i = 0; i < view.items.size(); ++i)
     add_tensors(name + "." + std::to_string(i), view.items[i], tensors);
 }
@@ -81,7 +66,7 @@ void save(const RunArgs& args, const Results& results) {
   write_npz(args.out, tensors);
 }
 
-std::string counted(int count, const std::string& one, const std::string& many) {
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
@@ -106,7 +91,7 @@ void print_results(const RunArgs& args, const Session& session, const Results& r
   }
   std::cout << counted(args.repeat, "run", "runs") << " in " << time_text(seconds) << "; "
             << counted(branches, "branch", "branches") << ", " << counted(loops, "loop", "loops");
-  if (results.report.steps > 0) std::cout << ", " << results.report.steps << " steps";
+  if (results.report.steps > 0) std::cout << ", " << counted(results.report.steps, "step", "steps");
   std::cout << '\n';
 }
 
@@ -134,25 +119,37 @@ void check_outputs(std::vector<std::string> names) {
     fail(Code::invalid_argument, "--output: '" + *twice + "' is named twice");
 }
 
-void run(const RunArgs& args) {
-  check_outputs(args.outputs);
-  const Session session =
-      Session::load(args.model.path, session_options(args.model)).value_or_throw();
-  const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
-  const std::vector<Feed> feeds = as_feeds(tensors);
+/// Runs the model as often as asked and returns the last results. Adds the times to `seconds`.
+Results run_repeatedly(const RunArgs& args, const Session& session, std::span<const Feed> feeds,
+                       double& seconds) {
   RunOptions options = run_options(args.limits);
   options.profile = args.profile;
+  Repeats repeats(args.repeat);
+  // Before the first step, sizes are bound and loops compiled; other models have no steps at all.
+  std::optional<Waiting> waiting("running " + args.model.path);
+  if (draws_lines())
+    options.progress = [&](const Progress& progress) {
+      waiting.reset();
+      repeats.within(progress);
+    };
   Results results;
-  double seconds = 0;
-  {
-    const ProgressLine line;
-    if (line.drawn) options.progress = draw_progress;
-    for (int i = 0; i < args.repeat; ++i) {
-      results = session.run(feeds, options, args.outputs).value_or_throw();
-      seconds += results.report.seconds;
-      end_if_interrupted();
-    }
+  for (int i = 0; i < args.repeat; ++i) {
+    results = session.run(feeds, options, args.outputs).value_or_throw();
+    waiting.reset();
+    seconds += results.report.seconds;
+    repeats.end_of_run();
+    end_if_interrupted();
   }
+  return results;
+}
+
+void run(const RunArgs& args) {
+  check_outputs(args.outputs);
+  const Session session = load(args.model);
+  const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
+  const std::vector<Feed> feeds = as_feeds(tensors);
+  double seconds = 0;
+  const Results results = run_repeatedly(args, session, feeds, seconds);
   if (!args.out.empty()) save(args, results);
   if (args.json)
     print_json(results, args.repeat, seconds);

@@ -23,7 +23,13 @@ struct ShowArgs {
   bool passes = false;
   bool plan = false;
   bool nests = false;
+  bool llvm = false;
+  bool llvm_unoptimized = false;
+  bool assembly = false;
   bool json = false;
+
+  /// Whether something is printed that depends on the sizes of inputs.
+  [[nodiscard]] bool shows_code() const { return nests || llvm || llvm_unoptimized || assembly; }
 };
 
 std::string shape_text(const ValueInfo& value) {
@@ -111,7 +117,7 @@ void show(const ShowArgs& args) {
   const Session session =
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
   if (args.json) return print_json(session);
-  if (!args.ir && !args.passes && !args.plan && !args.nests) return print_interface(session);
+  if (!args.ir && !args.passes && !args.plan && !args.shows_code()) return print_interface(session);
   if (args.passes)
     std::cout << "// before passes\n"
               << plain_text(session.ir(false)) << "\n// passes\n"
@@ -120,7 +126,7 @@ void show(const ShowArgs& args) {
   const bool sizes_known =
       args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
   if (args.plan && !sizes_known) std::cout << plain_text(session.plan());
-  if (!args.nests && !(args.plan && sizes_known)) return;
+  if (!args.shows_code() && !(args.plan && sizes_known)) return;
   FeedArgs feeds = args.feeds;
   feeds.random = true;  // the values of the inputs do not matter here
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
@@ -128,6 +134,10 @@ void show(const ShowArgs& args) {
     std::cout << plain_text(session.plan(as_feeds(tensors)).value_or_throw()) << '\n'
               << plain_text(session.explain());
   if (args.nests) std::cout << plain_text(session.nests(as_feeds(tensors)).value_or_throw());
+  if (args.llvm_unoptimized)
+    std::cout << plain_text(session.llvm(as_feeds(tensors), false).value_or_throw());
+  if (args.llvm) std::cout << plain_text(session.llvm(as_feeds(tensors)).value_or_throw());
+  if (args.assembly) std::cout << plain_text(session.assembly(as_feeds(tensors)).value_or_throw());
 }
 
 }  // namespace
@@ -148,7 +158,17 @@ void add_show(CLI::App& app, int&) {
   CLI::Option* nests =
       command->add_flag("--nests", args->nests,
                         "print the loop nests of compiled bodies before and after their passes");
+  CLI::Option* llvm =
+      command->add_flag("--llvm", args->llvm, "print the LLVM IR of compiled loops");
+  CLI::Option* llvm_unoptimized =
+      command->add_flag("--llvm-unoptimized", args->llvm_unoptimized,
+                        "print the LLVM IR of compiled loops before LLVM's own passes");
+  CLI::Option* assembly =
+      command->add_flag("--assembly", args->assembly, "print the machine code of compiled loops");
   command->add_flag("--json", args->json, "print the interface as JSON")
+      ->excludes(llvm)
+      ->excludes(llvm_unoptimized)
+      ->excludes(assembly)
       ->excludes(nests)
       ->excludes(ir)
       ->excludes(passes)

@@ -8,6 +8,7 @@ class App;
 
 namespace scanloom::cli {
 
+void add_report(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_show(CLI::App& app, int& status);
 void add_explain(CLI::App& app, int& status);
@@ -15,5 +16,6 @@ void add_check(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_convert(CLI::App& app, int& status);
+void add_version(CLI::App& app, int& status);
 
 }  // namespace scanloom::cli

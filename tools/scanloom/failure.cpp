@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "plain_text.h"
+#include "progress_line.h"
 
 namespace scanloom::cli {
 
@@ -42,6 +43,7 @@ void fail(Code code, std::string text) { throw Failure(Error(code, std::move(tex
 
 int report(const Error& error) {
   std::cout.flush();
+  erase_line();
   std::cerr << "error: " << plain_text(with_own_options(error.message())) << '\n';
   switch (error.code()) {
     case Code::limit_reached:

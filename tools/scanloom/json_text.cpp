@@ -25,6 +25,10 @@ nlohmann::ordered_json json_of(double number) {
 nlohmann::ordered_json json_of(const View& tensor) {
   auto values = nlohmann::ordered_json::array();
   if (tensor.kind != ValueKind::tensor) {
+    if (tensor.kind == ValueKind::map)
+      return {{"type", "map"},
+              {"keys", json_of(tensor.items[0])["values"]},
+              {"values", json_of(tensor.items[1])["values"]}};
     for (const View& item : tensor.items) values.push_back(json_of(item));
     const char* const type = tensor.kind == ValueKind::sequence ? "sequence" : "optional";
     return {{"type", type}, {"items", std::move(values)}};

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "folders.h"
 
 namespace {
 
@@ -58,11 +59,19 @@ int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
       "'scanloom --help' and 'scanloom COMMAND --help' show the possibilities"));
 }
 
+/// Adds an option that prints a folder and ends the program, as --version does.
+void add_folder(CLI::App& app, const std::string& name, std::string (*folder)(),
+                const std::string& help) {
+  app.add_flag_callback(name, [folder] { throw CLI::CallForVersion(folder(), 0); }, help);
+}
+
 int run(int argc, char** argv) {
   namespace cli = scanloom::cli;
   int status = cli::kFine;
   CLI::App app("Runs, checks and measures models with loops.", "scanloom");
   app.set_version_flag("--version", std::string(scanloom::version()));
+  add_folder(app, "--cmake-dir", &cli::cmake_folder, "print the folder for CMake's scanloom_DIR");
+  add_folder(app, "--include-dir", &cli::include_folder, "print the folder of the headers");
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 fine, 1 results differ or check failed, 2 bad model, input or use,\n"
@@ -71,13 +80,15 @@ int run(int argc, char** argv) {
   cli::add_run(app, status);
   cli::add_show(app, status);
   cli::add_explain(app, status);
+  cli::add_report(app, status);
   cli::add_check(app, status);
   cli::add_bench(app, status);
   cli::add_compare(app, status);
   cli::add_convert(app, status);
+  cli::add_version(app, status);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help and --version
+  } catch (const CLI::Success& asked) {  // --help, --version, --cmake-dir, --include-dir
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
     return refuse(app, wrong);

@@ -9,6 +9,7 @@
 #include "failure.h"
 #include "interrupt.h"
 #include "plain_text.h"
+#include "progress_line.h"
 #include "validators.h"
 
 namespace scanloom::cli {
@@ -86,9 +87,15 @@ SessionOptions session_options(const ModelArgs& args) {
   auto mutex = std::make_shared<std::mutex>();  // any thread may warn
   options.on_warning = [mutex](std::string_view text) {
     const std::scoped_lock lock(*mutex);
+    erase_line();
     std::cerr << "warning: " << plain_line(text) << '\n';
   };
   return options;
+}
+
+Session load(const ModelArgs& args) {
+  const Waiting waiting("loading " + args.path);
+  return Session::load(args.path, session_options(args)).value_or_throw();
 }
 
 RunOptions run_options(const LimitArgs& args) {

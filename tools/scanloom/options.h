@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <scanloom/options.h>
+#include <scanloom/session.h>
 
 namespace CLI {
 class App;
@@ -51,6 +52,8 @@ std::pair<std::string, std::string> split_assignment(const std::string& option,
 
 /// Returns options of a session that prints its warnings to stderr.
 SessionOptions session_options(const ModelArgs& args);
+/// Loads the model; shows on a terminal if that takes long. Throws Failure.
+Session load(const ModelArgs& args);
 /// Returns options of a run that Ctrl-C ends.
 RunOptions run_options(const LimitArgs& args);
 

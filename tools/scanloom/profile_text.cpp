@@ -1,11 +1,10 @@
 #include "profile_text.h"
 
 #include <cstdio>
-#include <fstream>
 #include <vector>
 
-#include "failure.h"
 #include "json_text.h"
+#include "npy_format.h"
 #include "plain_text.h"
 
 namespace scanloom::cli {
@@ -74,10 +73,7 @@ void write_trace(const std::string& path, const RunReport& report) {
     next[depth] += row.seconds * 1e6;
     next.push_back(begin);
   }
-  std::ofstream file(path);
-  file << json_text({{"traceEvents", events}});
-  file.close();
-  if (!file) fail(Code::invalid_argument, "cannot write " + path);
+  write_file(path, json_text({{"traceEvents", events}}));
 }
 
 }  // namespace scanloom::cli

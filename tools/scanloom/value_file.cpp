@@ -63,6 +63,8 @@ View as_declared(const View& tensor, const ValueInfo& info, const std::string& n
 std::string value_text(const View& view) {
   if (view.kind == ValueKind::tensor) return type_text(view.dtype, view.shape);
   if (view.kind == ValueKind::sequence) return "sequence of " + std::to_string(view.items.size());
+  if (view.kind == ValueKind::map)
+    return "map of " + std::to_string(count_elements(view.items[0].shape).value_or(0));
   return view.items.empty() ? "nothing" : "optional of " + value_text(view.items[0]);
 }
 

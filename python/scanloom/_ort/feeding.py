@@ -36,9 +36,11 @@ def feeds_of(feeds: Feeds) -> dict[str, Any]:
         try:
             feeds = dict(feeds)
         except (TypeError, ValueError):
-            raise InvalidArgument(f"feeds are a {type(feeds)}, but must be a dictionary") from None
-    if any(isinstance(value, OrtValue) for value in feeds.values()):
-        return {name: value_of(value) for name, value in feeds.items()}
+            kind = type(feeds).__name__
+            raise InvalidArgument(f"feeds are a {kind}, but must be a dictionary") from None
+    for value in feeds.values():  # a generator would take twice as long
+        if isinstance(value, OrtValue):
+            return {name: value_of(value) for name, value in feeds.items()}
     return feeds
 
 

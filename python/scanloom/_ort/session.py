@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from .. import _native
 from .binding import IOBinding
@@ -21,6 +21,9 @@ from .pickling import ModelFile, copied_session, restore_session
 from .profile import Profiler
 from .stream import Stream
 from .values import OrtValue, require_cpu
+
+if TYPE_CHECKING:
+    from .._report import Report
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -343,10 +346,60 @@ class InferenceSession:
         """
         return self._native.nests(feeds_of(feeds))
 
+    def llvm(self, feeds: Feeds, optimized: bool = True) -> str:
+        """The LLVM IR of compiled loops for the sizes of the feeds and the instruction set in use.
+
+        optimized: after LLVM's own passes, as machine code is generated from it; False: before.
+
+        Loops that compile after more steps are included; comments name each loop and its strategy,
+        and say why others have no code. The text differs by machine and version. The code is
+        generated again, which takes as long as compiling it.
+        """
+        return self._native.llvm(feeds_of(feeds), bool(optimized))
+
+    def assembly(self, feeds: Feeds) -> str:
+        """The machine code of compiled loops, as assembly; otherwise like llvm."""
+        return self._native.assembly(feeds_of(feeds))
+
     def operators(self) -> dict[str, int]:
         """The number of occurrences of each operator after rewriting, including loops and
         branches."""
         return dict(self._native.operators())
+
+    def report(
+        self,
+        feeds: Union[Feeds, None] = None,
+        run_options: Union[RunOptions, None] = None,
+        *,
+        title: str = "",
+        runs: int = 2,
+    ) -> "Report":
+        """Returns a report, a page that shows the model: its graph, its loops and what would make
+        them faster, the memory of a run, the states of a stream, and programs to copy. Thread safe.
+
+        feeds: as for run(). The model runs with them `runs` times, from 0 to 1000, and then once
+            more to time each node. Without feeds nothing runs; sizes and strategies are those of the
+            last run.
+        run_options: the limits of each run.
+        title: by default the name of the file, or of the graph.
+
+        Raises the errors of run(). The report raises Unsupported when it is asked for the page, if
+        the package was built without it.
+        """
+        # Most programs make no report: they do not wait for what it imports.
+        from .._report import Report
+
+        settings = run_settings(run_options)
+        if feeds is None:
+            return Report(self._native.report(None, settings, title, runs))
+        given = feeds_of(feeds)
+        self._sizes.check(given)
+        native = self._for_feeds(given) if self._defaults else self._native
+        return Report(native.report(given, settings, title, runs))
+
+    def _repr_html_(self) -> Union[str, None]:
+        """The report of the session, for notebooks. Runs nothing."""
+        return self.report()._repr_html_()
 
     def _note_providers(
         self,

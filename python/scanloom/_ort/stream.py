@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _native
 from .._errors import InvalidArgument
+from .._suggest import did_you_mean
 from .feeding import Feeds, GivenSizes, feeds_of, names_of
 from .option_values import texts
 from .options import RunOptions, run_settings
@@ -63,7 +64,10 @@ class Stream:
             return arrays[0] if len(arrays) == 1 else arrays
         unknown = [name for name in wanted if name not in results]
         if unknown:
-            raise InvalidArgument(f"the model has no output '{unknown[0]}'")
+            raise InvalidArgument(
+                f"the model has no output '{unknown[0]}'{did_you_mean(unknown[0], results)}",
+                (f"its outputs are: {', '.join(results)}",),
+            )
         return [results[name] for name in wanted]
 
     def set(self, input: str, value: Any) -> None:

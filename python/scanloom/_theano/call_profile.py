@@ -7,6 +7,8 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, TextIO, Union
 
+from .step import counted
+
 if TYPE_CHECKING:
     from .. import _native
     from .compiled import Function
@@ -49,7 +51,8 @@ class Profile:
         self._is_shown = True
         to = sys.stderr if file is None else file
         whole = sum(row[1] for (_, _, depth), row in self._rows.items() if depth == 0)
-        to.write(f"function {self.name}: {self.calls} calls, {whole * 1e3:.3f} ms in nodes\n")
+        often = counted(self.calls, "call")
+        to.write(f"{('function ' + self.name).strip()}: {often}, {whole * 1e3:.3f} ms in nodes\n")
         to.write("        time   share      calls     per call  node (indented: part of those above)\n")
         for (node, kernel, depth), (calls, seconds) in self._rows.items():
             share = seconds / whole if whole else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from .. import _native
@@ -21,6 +21,9 @@ from .shared import SharedVariable, pickled_form, shared_variable
 from .signature import Argument, Limits
 from .types import fitted
 from .variable import TensorVariable
+
+if TYPE_CHECKING:
+    from .._report import Report
 
 _MISSING = object()
 _NO_LIMITS = (None, None, None)
@@ -96,12 +99,7 @@ class Function:
         if named:
             own = _CALL_OPTIONS & named.keys() - self._places.keys()
             told = {name: named.pop(name) for name in own}
-        given: list[Any] = [_MISSING] * len(self._arguments)
-        if len(values) > len(given):
-            raise InvalidType(f"{self} takes {len(given)} values, but {len(values)} are given")
-        given[: len(values)] = values
-        for name, value in named.items():
-            given[self._place(name, given)] = value
+        given = self._given(values, named)
         limits = self.max_memory, self.deadline, self.max_steps
         options = self._options(told) if told or limits != _NO_LIMITS else None
         if not self._nexts:
@@ -141,7 +139,8 @@ class Function:
             setattr(options, name, next((each for each in choices if each is not None), None))
         return options
 
-    def _computed(self, given: list[Any], options: Union[RunOptions, None]) -> Any:
+    def _fit(self, given: list[Any]) -> None:
+        """Completes the values of a call by defaults, and converts them to the inputs' types."""
         for place, argument in enumerate(self._arguments):
             if given[place] is _MISSING:
                 if place not in self._defaults:
@@ -152,6 +151,9 @@ class Function:
                     given[place], argument.dtype, argument.ndim, argument.what,
                     argument.downcast, argument.strict,
                 )
+
+    def _computed(self, given: list[Any], options: Union[RunOptions, None]) -> Any:
+        self._fit(given)
         settings = run_settings(options, self._running)
         results, rows = self._native.call(given, settings, self.profile is not None)
         if self.profile is not None:
@@ -168,12 +170,22 @@ class Function:
         def __getattr__(self, name: str) -> Any:
             return lacking("a function", name, FUNCTION, dir(self))
 
+    def _given(self, values: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        given: list[Any] = [_MISSING] * len(self._arguments)
+        if len(values) > len(given):
+            raise InvalidType(f"{self} takes {len(given)} values, but {len(values)} are given")
+        given[: len(values)] = values
+        for name, value in named.items():
+            given[self._place(name, given)] = value
+        return given
+
     def _place(self, name: str, given: Sequence[Any]) -> int:
         place = self._places.get(name)
         if place is None:
-            known = ", ".join(self._places) or "none has a name"
+            known = ", ".join(self._places)
             meant = did_you_mean(name, [*self._places, *_CALL_OPTIONS])
-            raise InvalidType(f"{self} has no input '{name}'{meant}", (f"its inputs are: {known}",))
+            note = f"its inputs are: {known}" if known else "it has no inputs with names"
+            raise InvalidType(f"{self} has no input '{name}'{meant}", (note,))
         if place < 0:
             raise InvalidType(f"{self} has several inputs '{name}'; give them by position")
         if given[place] is not _MISSING:
@@ -183,6 +195,38 @@ class Function:
     def explain(self) -> str:
         """Describes each loop: its strategy, its memory, and what prevents a better strategy."""
         return self._native.explain()
+
+    def report(self, *values: Any, title: str = "", runs: int = 2, **named: Any) -> "Report":
+        """Returns a report, a page that shows the function: its graph, its loops and what would make
+        them faster, the memory of a call, and programs to copy. Thread safe.
+
+        values: as for a call. The function is computed with them `runs` times, from 0 to 1000, and
+            then once more to time each node, but sets no shared variable. Without values nothing is
+            computed, unless the function takes none; sizes and strategies are those of the last call.
+        title: by default the name of the function.
+
+        Raises the errors of a call. The report raises Unsupported when it is asked for the page, if
+        the package was built without it.
+        """
+        # Most programs make no report: they do not wait for what it imports.
+        from .._report import Report
+
+        given: Union[list[Any], None] = None
+        if values or named or not self._arguments:
+            given = self._given(values, named)
+            self._fit(given)
+        settings = run_settings(None, self._running)
+        return Report(self._native.report(given, settings, title or self.name or "", runs))
+
+    def _repr_html_(self) -> Union[str, None]:
+        """The report of the function, for notebooks. Computes nothing: a function without inputs may
+        take long."""
+        # As in report().
+        from .._report import Report
+
+        return Report(
+            self._native.report(None, run_settings(None), self.name or "", 0)
+        )._repr_html_()
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the function, with the current values of its shared variables, for scanloom.load.

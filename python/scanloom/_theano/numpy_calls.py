@@ -60,7 +60,7 @@ def general(function: Any, inputs: Any) -> Any:
     if module.startswith("numpy.linalg") and name not in _PRODUCTS:
         _refuse(f"numpy.linalg.{name}", *_of_matrices(name))
     if module.startswith("numpy.fft"):
-        _refuse(f"numpy.fft.{name}", None)
+        _refuse(f"numpy.fft.{name}", f"fft.{name}" if name in ("fft", "ifft") else None)
     known = _GENERAL.get(name, name)
     if hasattr(tensor, known):
         _refuse(f"numpy.{name}", known)

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _native
 from .._arrays import dtype_of
 from .._errors import InvalidModel
+from .._files import writable
 from .._ort.options import SessionOptions
 from .prints import Print
 from .shared import SharedVariable, shared
@@ -49,7 +50,7 @@ def _write(
         **function.limits._asdict(),
         "prints": [[mark.message, list(mark.attrs)] for mark in function._prints],
     }
-    native.save(os.fsencode(path), json.dumps(note))
+    native.save(writable(path), json.dumps(note))
 
 
 class Saved(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays import array_from_dlpack, dtype_of
 from .._errors import InvalidArgument, InvalidType
+from .._suggest import did_you_mean
 from .config import config
 from .unpack import refuse_misread
 
@@ -26,7 +27,11 @@ def dtype_name(dtype: Any) -> str:
     except TypeError:
         name = str(dtype)
     if name not in _PLAIN:
-        raise InvalidType(f"unknown dtype {dtype!r}")
+        known = sorted(_PLAIN)
+        raise InvalidType(
+            f"unknown dtype {dtype!r}{did_you_mean(name, known)}",
+            (f"the dtypes are: {', '.join(known)}",),
+        )
     return name
 
 

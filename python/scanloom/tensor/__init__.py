@@ -29,7 +29,7 @@ from .._missing import TENSOR as _ABSENT, refuse as _refuse
 as_tensor, second = as_tensor_variable, fill  # noqa: F405
 
 # Modules that are imported on first access.
-_MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg")
+_MODULES = ("extra_ops", "fft", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg")
 # Modules of Theano whose contents are elsewhere, and the module that has them.
 _SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._theano.shared"}
 _GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian", "verify_grad")

@@ -251,3 +251,22 @@ def test_hostile_archives_are_only_looked_at() -> None:
             damaged = whole[:at] + change + whole[at + 1 :]
             with pytest.raises(scanloom.Error):
                 scanloom.InferenceSession(damaged)
+
+
+def test_the_ort_format_is_converted_as_the_error_says(tmp_path: pathlib.Path) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    given = tmp_path / "given.onnx"
+    given.write_bytes(
+        parse("g (float[3] x) => (float[3] y) { one = Constant <value_float = 1.0> () t = Add(x, one) y = Sin(t) }")
+    )
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "model.ort")
+    ort.InferenceSession(str(given), options, providers=["CPUExecutionProvider"])
+    with pytest.raises(scanloom.InvalidModel, match="optimized_model_filepath = 'model.onnx'"):
+        scanloom.InferenceSession(str(tmp_path / "model.ort"))
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "model.onnx")
+    peer = ort.InferenceSession(str(tmp_path / "model.ort"), options, providers=["CPUExecutionProvider"])
+    x = np.arange(3, dtype=np.float32)
+    [y] = scanloom.InferenceSession(str(tmp_path / "model.onnx")).run(None, {"x": x})
+    np.testing.assert_allclose(y, peer.run(None, {"x": x})[0], rtol=1e-6)

@@ -30,6 +30,10 @@ TESTED_IN = {
     "test_machine_learning.py": (
         "Binarizer Imputer LabelEncoder LinearRegressor Normalizer Scaler TreeEnsemble"
     ),
+    "test_classical_models.py": (
+        "CastMap CategoryMapper DictVectorizer FeatureVectorizer LinearClassifier OneHotEncoder "
+        "SVMClassifier SVMRegressor TreeEnsembleClassifier TreeEnsembleRegressor ZipMap"
+    ),
     "test_signal.py": "BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT",
     "window_cases.py": (
         "AveragePool Col2Im ConvInteger ConvTranspose DeformConv DynamicQuantizeLinear "
@@ -46,6 +50,9 @@ TESTED_IN = {
         "SequenceLength SequenceMap SplitToSequence StringConcat StringNormalizer StringSplit "
         "TfIdfVectorizer"
     ),
+    "test_training.py": "Adagrad Adam Momentum",
+    "test_gradient.py": "Gradient",
+    "test_image_decoder.py": "ImageDecoder",
     "test_backend_suite.py": "FlexAttention",
 }
 ELSEWHERE = {op: file for file, ops in TESTED_IN.items() for op in ops.split()}

@@ -65,10 +65,42 @@ def test_dft_along_no_axis():
             run("DFT", [randoms(3, 4, 5, 1), None, np.array(axis)], opset=20)
 
 
-def test_dft_of_a_long_signal():
-    x = randoms(1, 1000, 1)
-    (result,) = run("DFT", [x], opset=20)
-    close(result, parts(np.fft.fft(x[..., 0])).astype(np.float32), scale=10)
+@pytest.mark.parametrize("length", [*range(1, 40), 64, 100, 211, 256, 400, 441, 480, 509, 512, 1000, 1018, 4096])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dft_of_every_length(length, dtype):
+    x = randoms(3, length, 2, dtype=dtype)
+    z = x.astype(np.float64)[..., 0] + 1j * x.astype(np.float64)[..., 1]
+    tolerance = 8 * np.finfo(dtype).eps
+    for attributes, given, wanted in (
+        ({}, x, np.fft.fft(z)),
+        ({"inverse": 1}, x, np.fft.ifft(z)),
+        ({"onesided": 1}, x[..., :1].copy(), np.fft.rfft(z.real)),
+        ({}, x[..., :1].copy(), np.fft.fft(z.real)),
+    ):
+        (result,) = run("DFT", [given], opset=20, **attributes)
+        assert result.dtype == dtype and result.shape == (*wanted.shape, 2)
+        error = np.abs(result - parts(wanted)).max()
+        assert error <= tolerance * max(np.abs(wanted).max(), 1e-30)
+
+
+def test_dft_of_a_huge_length_is_refused():
+    for length in (2**24 + 1, 2**62):
+        proto = model("DFT", [randoms(1, 8, 1)], opset=17)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(length), "n"))
+        proto.graph.node[0].input.append("n")
+        with pytest.raises(scanloom.Error, match=f"the length of the transform is {length}, more than"):
+            scanloom.InferenceSession(proto.SerializeToString())
+
+
+def test_dft_has_the_same_bits_alone_and_among_others():
+    for length in (24, 100, 509):
+        x = randoms(40, length, 2)
+        (together,) = run("DFT", [x], opset=20)
+        (turned,) = run("DFT", [np.ascontiguousarray(x.swapaxes(0, 1)), None, np.array(0)], opset=20)
+        for i in range(0, 40, 7):
+            (alone,) = run("DFT", [x[i : i + 1]], opset=20)
+            assert np.array_equal(alone[0], together[i])
+            assert np.array_equal(alone[0], turned[:, i])
 
 
 @pytest.mark.parametrize("dtype", REALS, ids=lambda dtype: np.dtype(dtype).name)
@@ -113,6 +145,25 @@ def test_stft(onesided, window, length, symbolic):
         proto.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 1
     (result,) = scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds(inputs))
     close(result, parts(wanted).astype(np.float32))
+
+
+@SYMBOLIC
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_stft_of_a_signal_without_the_axis_of_its_parts(onesided, symbolic):
+    """onnxruntime takes it as real, also if it has two samples."""
+    for length, size in ((40, 16), (2, 2)):
+        inputs = [randoms(3, length), np.array(5), np.hanning(size + 2)[1:-1].astype(np.float32)]
+        frames = [inputs[0][:, i : i + size] * inputs[2] for i in range(0, length - size + 1, 5)]
+        wanted = (np.fft.rfft if onesided else np.fft.fft)(np.stack(frames, 1))
+        proto = model("STFT", inputs, opset=17, onesided=onesided, symbolic=symbolic)
+        (result,) = scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds(inputs))
+        close(result, parts(wanted).astype(np.float32))
+
+
+def test_stft_errors():
+    refused("STFT", [randoms(8), np.array(2)], "has 1 axes, but at least 2 are needed", opset=17)
+    refused("STFT", [randoms(1, 8, 1, 1), np.array(2)], "has 4 axes, not 2 or 3", opset=17)
+    refused("STFT", [randoms(1, 8, 3), np.array(2)], "has 3 elements, not 1 or 2", opset=17)
 
 
 @pytest.mark.parametrize("op", ["HannWindow", "HammingWindow", "BlackmanWindow"])

@@ -567,7 +567,7 @@ REFUSED = [
      "attribute 'mode' is 'area'"),
     (Case("TopK", 11, [X, const(9)], [X, X], {"axis": 1, "mode": "max", "sort": "value"}), "k is 9.*4"),
     (Case("NonMaxSuppression", 5, [randoms(1, 3, 4), randoms(1, 1, 3), const(1), const(0.5, np.float32),
-                                   const(0, np.float32), const(0.5, np.float32)], [X, X, X]), "sigma"),
+                                   const(0, np.float32), const([0.5, 1], np.float32)], [X, X, X]), "2 elements"),
     (Case("DFT", 7, [randoms(2, 3), const([0])], X), "3 elements, not 2"),
     (Case("RDFT", 9, [randoms(2, 3), const([1, -1])], X), "axis 1 twice"),
     (Case("ExtractImagePatches", 3, [X], X, {"sizes": [2, 2], "strides": [0, 1], "rates": [1, 1],

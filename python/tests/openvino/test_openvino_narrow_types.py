@@ -134,3 +134,52 @@ def test_numbers_that_do_not_fit_keep_their_low_bits(word: str, tmp_path: pathli
     x = np.arange(-5, 70, dtype=np.int32)
     (y,) = scanloom.InferenceSession(graph.save(tmp_path)).run(None, {"x": x})
     np.testing.assert_array_equal(y, x & ((1 << BITS[word]) - 1))
+
+
+def windows_of_bits(x: np.ndarray, filters: np.ndarray, strides: tuple[int, int], dilations: tuple[int, int],
+                    begin: tuple[int, int], end: tuple[int, int], padding: float) -> np.ndarray:  # fmt: skip
+    """Equal elements of each window minus the others."""
+    x = np.pad(x, [(0, 0), (0, 0), *zip(begin, end, strict=True)], constant_values=padding)
+    reach = [d * (k - 1) + 1 for d, k in zip(dilations, filters.shape[2:], strict=True)]
+    rows, columns = ((x.shape[2 + i] - reach[i]) // strides[i] + 1 for i in range(2))
+    y = np.zeros((len(x), len(filters), rows, columns), x.dtype)
+    for n, o, i, k in np.ndindex(*y.shape):
+        top, left = i * strides[0], k * strides[1]
+        window = x[n, :, top : top + reach[0] : dilations[0], left : left + reach[1] : dilations[1]]
+        y[n, o, i, k] = 2 * (window == filters[o]).sum() - filters[o].size
+    return y
+
+
+@pytest.mark.parametrize("sizes", ["known", "unknown"])
+@pytest.mark.parametrize("padding", [0.0, 1.0, -1.0])
+@pytest.mark.parametrize(("strides", "dilations", "begin", "end"),
+                         [((1, 1), (1, 1), (0, 0), (0, 0)), ((2, 1), (1, 2), (1, 2), (0, 1))])  # fmt: skip
+def test_convolution_of_bits(strides: tuple[int, int], dilations: tuple[int, int], begin: tuple[int, int],
+                             end: tuple[int, int], padding: float, sizes: str, tmp_path: pathlib.Path) -> None:  # fmt: skip
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, (2, 3, 7, 8)).astype(np.float32)
+    x[0, 1, 2, 3] = 0.5  # equals no bit
+    filters = rng.integers(0, 2, (4, 3, 2, 3))
+    graph, data = Graph(), packed("u1", filters.ravel())
+    graph.weights += data
+    weights = graph.add("Const", (), 1, 1, "bits", "BIN", element_type="u1", shape="4,3,2,3", offset=0,
+                        size=len(data))  # fmt: skip
+    fed = graph.parameter("x", x.dtype, x.shape if sizes == "known" else (-1, 3, -1, -1))
+    graph.result(graph.add("BinaryConvolution", [fed, weights], strides=strides, dilations=dilations,
+                           pads_begin=begin, pads_end=end, mode="xnor-popcount", pad_value=padding,
+                           auto_pad="explicit"))  # fmt: skip
+    path = graph.save(tmp_path)
+    for execution in ("automatic", "interpreted", "compiled"):
+        (y,) = scanloom.InferenceSession(path, execution=execution).run(None, {"x": x})
+        np.testing.assert_array_equal(y, windows_of_bits(x, filters, strides, dilations, begin, end, padding))
+
+
+def test_a_mode_of_convolutions_of_bits(tmp_path: pathlib.Path) -> None:
+    graph, data = Graph(), packed("u1", np.ones(8, int))
+    graph.weights += data
+    weights = graph.add("Const", (), 1, 1, "bits", "BIN", element_type="u1", shape="1,1,2,4", offset=0,
+                        size=len(data))  # fmt: skip
+    graph.result(graph.add("BinaryConvolution", [graph.parameter("x", "float32", (1, 1, 5, 5)), weights],
+                           mode="and", pad_value=0.0))  # fmt: skip
+    with pytest.raises(scanloom.Error, match="'mode' is 'and', but must be one of xnor-popcount"):
+        scanloom.InferenceSession(graph.save(tmp_path))

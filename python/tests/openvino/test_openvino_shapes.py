@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Callable
 
 import numpy as np
+import openvino_ir
 import pytest
 from openvino_cases import (
     Case,
@@ -48,9 +49,16 @@ SHAPES = [
     case("Squeeze", 1, [X[:1, :, :1]], X[0, :, 0], sized=True),
     case("Squeeze", 15, [X[:1, :, :1], fixed([0])], X[0, :, :1], allow_axis_skip=False),
     case("Squeeze", 15, [X[:1], fixed([0, 1])], X[0], allow_axis_skip=True, sized=True),
+    case("Squeeze", 1, [X[:1], fixed([0, 1])], X[0], sized=True),
+    case("Squeeze", 1, [X, fixed([1])], X, sized=True),
+    case("Squeeze", 15, [X[:1], fixed([-1, -3])], X[0], allow_axis_skip=False, sized=True),
     case("Unsqueeze", 1, [X, fixed([0, -1])], X[None, ..., None]),
     case("Unsqueeze", 1, [X, fixed(1)], X[:, None]),
     case("Transpose", 1, [X, fixed([2, 0, 1])], X.transpose(2, 0, 1)),
+    case("Transpose", 1, [X, i64(2, 0, 1)], X.transpose(2, 0, 1)),
+    case("Transpose", 1, [X[:, :0], i32(0, 2, 1)], X[:, :0].transpose(0, 2, 1)),
+    case("Transpose", 1, [WHOLE, i64(1, 0)], WHOLE.T),
+    case("Transpose", 1, [LINE, i64(0)], LINE),
     case("Transpose", 1, [X, fixed([], np.int64)], X.T, differs="it reads no constant without elements"),
     case("ShapeOf", 1, [X], i64(2, 3, 4)),
     case("ShapeOf", 3, [X], i64(2, 3, 4), differs="its reader needs output_type"),
@@ -612,7 +620,7 @@ REFUSED = [
             ellipsis_mask=[1, 1]),
     refused("input 1 names axis 0 twice", "Reverse", 1, [X, fixed([0, -3])], mode="index"),
     refused("input 1 has 3 shifts, but input 2 names 2 axes", "Roll", 7, [X, fixed([1, 2, 3]), fixed([0, 1])]),
-    refused("input 1 must be a constant, but is computed", "Transpose", 1, [X, i64(0, 1, 2)]),
+    refused("input 1 names 2 axes, but input 0 has 3", "Transpose", 1, [X, i64(0, 1)]),
     refused("input 2 maps 1 axes, but input 0 has 3", "Broadcast", 3, [X, fixed([2, 3, 4]), fixed([0])],
             mode="explicit"),
     refused("'mode' is 'bidirectional', but must be one of numpy, explicit, none, pdpd", "Broadcast", 1, [X, fixed([2, 3, 4])],
@@ -648,6 +656,8 @@ FOUND_WHEN_RUN = [
     ("string 1 is \\[1, 9\\), outside the 2 symbols", "StringTensorPack", 15,
      [i32(0, 1), i32(1, 9), np.frombuffer(b"ab", np.uint8)], 1, {}),
     ("index 7 .* 3", "Gather", 8, [X, i64(7), fixed(1)], 1, {}),
+    ("order of axes has 0 where a permutation has 1", "Transpose", 1, [X, i64(0, 2, 0)], 1, {}),
+    ("order of axes has 3 where a permutation has 2", "Transpose", 1, [X, i64(3, 0, 1)], 1, {}),
     ("sequence length 5 is outside the 3 steps", "ReverseSequence", 1, [X, i64(1, 5)], 1, {}),
 ]  # fmt: skip
 
@@ -660,3 +670,19 @@ def test_found_when_run(message: str, kind: str, version: int, operands: list, o
     with pytest.raises(scanloom.Error, match=message) as caught:
         run_model(one, plain_model(one, "unknown").save(tmp_path))
     assert f"({kind})" in str(caught.value)
+
+
+@pytest.mark.parametrize("sizes", [X.shape, (-1, -1, -1)])
+def test_an_order_that_follows_from_the_number_of_axes(sizes: tuple[int, ...], tmp_path: pathlib.Path) -> None:
+    graph = openvino_ir.Graph()
+    x = graph.parameter("x0", X.dtype, sizes)
+    shape = graph.add("ShapeOf", [x], 1, 3, precision="I64", output_type="i64")
+    rank = graph.add("ShapeOf", [shape], 1, 3, precision="I64", output_type="i64")
+    scalar = graph.add("Squeeze", [rank, graph.constant(0, "int64")], precision="I64")
+    last = graph.add("Subtract", [scalar, graph.constant(1, "int64")], precision="I64")
+    order = graph.add("Range", [last, graph.constant(-1, "int64"), graph.constant(-1, "int64")], 1, 4,
+                      precision="I64", output_type="i64")  # fmt: skip
+    graph.result(graph.add("Transpose", [x, order]))
+    session = scanloom.InferenceSession(graph.save(tmp_path))
+    np.testing.assert_array_equal(session.run(None, {"x0": X})[0], X.T)
+    assert "gather" not in session.ir() and "transpose" in session.ir()

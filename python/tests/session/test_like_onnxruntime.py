@@ -427,6 +427,14 @@ def tuning_and_memory(ort):
     )
 
 
+@pytest.fixture
+def severity():
+    """Tests of warnings in the same process need the default again."""
+    yield
+    scanloom.set_default_logger_severity(2)
+
+
+@pytest.mark.usefixtures("severity")
 @pytest.mark.parametrize("run", SNIPPETS, ids=lambda run: run.__name__)
 def test_both_give_the_same(run):
     assert plain(run(scanloom)) == plain(run(onnxruntime))
@@ -443,7 +451,8 @@ def test_classes_have_every_attribute(name):
 
 def test_the_module_has_every_name():
     absent = set().union(*ABSENT.values())
-    theirs = public(onnxruntime)
+    # Attributes only in a process that has imported these packages.
+    theirs = public(onnxruntime) - {"quantization", "tools", "transformers"}
     assert theirs - public(scanloom) == absent
     assert absent <= theirs
 

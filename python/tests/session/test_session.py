@@ -256,6 +256,11 @@ def test_texts_for_people(sums):
     assert "loop" in sums.plan()
     assert len(sums.plan(feeds())) > len("loop")
     assert sums.nests(feeds()).startswith("// ")
+    assert sums.llvm(feeds()).startswith("; ")
+    assert sums.llvm(feeds(), optimized=False).startswith("; ")
+    assert sums.assembly(feeds()).startswith("# ")
+    with pytest.raises(scanloom.InvalidArgument, match="not fed"):
+        sums.llvm({})
     assert sums.operators()["loop"] == 1
     assert scanloom.__version__ == "0.1.0"
 

@@ -248,7 +248,7 @@ def test_files_that_cannot_be_written(tmp_path):
     x = T.vector()
     f = theano.function([x], x * 2)
     place = tmp_path / "no folder" / "a.onnx"
-    for write in (f.to_onnx, lambda path: theano.printing.pydotprint(f, f"{path}.svg")):
+    for write in (f.to_onnx, f.save, lambda path: theano.printing.pydotprint(f, f"{path}.svg")):
         with pytest.raises(FileNotFoundError, match="no folder/a.onnx.*' cannot be written: No such file") as raised:
             write(place)
         assert isinstance(raised.value, theano.FileNotWritten) and ".part" not in str(raised.value)

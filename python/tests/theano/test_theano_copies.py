@@ -3,6 +3,8 @@
 import copy
 import os
 import pickle
+import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -181,3 +183,32 @@ def test_an_onnx_file_is_written_as_a_whole(tmp_path):
         theano.function([], streams.uniform((2,))).to_onnx(place)
     assert place.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.onnx"]
+
+
+@pytest.mark.parametrize("write", ["to_onnx", "save", "report"])
+def test_a_file_that_is_replaced_keeps_its_links_and_permissions(write, tmp_path):
+    x = T.vector("x")
+    fn = theano.function([x], x * 2)
+    write_to = fn.report().save if write == "report" else getattr(fn, write)
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    link.symlink_to("target.json")
+    write_to(link)
+    assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o640
+    assert len(target.read_bytes()) > 3
+    assert sorted(os.listdir(tmp_path)) == ["link.json", "target.json"]
+
+
+@pytest.mark.parametrize("write", ["to_onnx", "save", "report"])
+def test_a_pipe_is_written_into(write, tmp_path):
+    x = T.vector("x")
+    fn = theano.function([x], x * 2)
+    write_to = fn.report().save if write == "report" else getattr(fn, write)
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        write_to(pipe)
+        assert len(read.result(timeout=60)) > 3
+    assert os.listdir(tmp_path) == ["pipe.json"] and stat.S_ISFIFO(pipe.stat().st_mode)

@@ -246,3 +246,42 @@ def test_functions_without_a_form_in_onnx(operator, tmp_path):
         assert operator in str(caught.value)
         assert not path.exists()
     assert "reduce" not in str(caught.value)
+
+
+def written_by_rows(table, keep):
+    """A scan that writes a row of the table in each step; `keep`: its new value is read, too."""
+    rows = T.lvector("rows")
+    _, updates = theano.scan(lambda k: {table: T.inc_subtensor(table[k], T.tanh(table[k]) + 1)},
+                             sequences=rows, name="walk")
+    return theano.function([rows], [updates[table][keep].sum()] if keep is not None else [], updates=updates)
+
+
+# Few rows of a large table are copied without it.
+@pytest.mark.parametrize("keep", [None, 2])
+@pytest.mark.parametrize("size", [4, 1_000_000])
+def test_rows_written_in_steps_are_named_with_the_step(size, keep):
+    table = theano.shared(np.zeros((size, 3)), name="table")
+    f = written_by_rows(table, keep)
+    words = rf"an index of 'table': index {size + 3} is outside an axis of {size} elements\n.*in step 20 of scan 'walk'"
+    for _ in range(2):
+        with pytest.raises(IndexError, match=words):
+            f([1, 2] * 10 + [size + 3])
+    assert not table.get_value(borrow=True).any()
+    f([1, 2] * 10)
+    assert table.get_value(borrow=True)[1, 0] > 10
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("size", [4, 1_000_000])
+def test_several_writes_name_the_table(size, read):
+    table = theano.shared(np.zeros((size, 3)), name="table")
+    written = T.inc_subtensor(table[N], V)
+    written = T.inc_subtensor(written[N + 1], V)
+    written = T.set_subtensor(written[I], V)
+    f = theano.function([N, I, V], [written.sum()] if read else [], updates=[(table, written)])
+    for n, i, words in ((size, 0, rf"adding 'v' to a part of 'table': index {size} "),
+                        (size - 1, 0, rf"adding 'v' to a part of 'table': index {size} "),
+                        (0, size + 4, rf"writing 'v' to a part of 'table': index {size + 4} ")):
+        with pytest.raises(IndexError, match=f"{words}is outside an axis of {size} elements"):
+            f(n, [i], [1, 2, 3])
+    assert not table.get_value(borrow=True).any()

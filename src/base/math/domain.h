@@ -9,6 +9,7 @@
 //                             base/cpu.h), else twice
 //   neg abs                   on the sign bit alone
 //   sqrt                      IEEE; NaN below 0
+//   round                     to the nearest integer, ties to even
 //   less equal is_nan         masks; less and equal are false for NaN
 //   either(mask, mask)        or of masks
 //   select(mask, a, b)        a where the mask is set
@@ -16,6 +17,7 @@
 //   add_int sub_int and_int or_int   wrap
 //   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
 //   to_float(i)               exact for the small integers that occur here
+//   in_double(function, a, b, c)   of f32: function(m, a, b, c) in a domain m of f64, rounded once
 //   replace_rare(mask, a, x, function)   function(x), on plain numbers, where the mask is set, else
 //                             a; the mask is rarely set, and x is not 0 there
 //
@@ -26,6 +28,7 @@
 //                             integer
 //   at_least(a, bound)        bound where a is less; bound is neither NaN nor 0
 //   at_most(a, bound)         bound where a is more
+//   all(mask)                 whether it is set in all lanes, for a branch
 //   copy_sign(a, b)           a's absolute value with b's sign
 //   by_sign(x, a, b)          a where x < 0, b where x > 0; either where x is 0 or NaN
 #pragma once
@@ -56,6 +59,7 @@ concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, type
   { m.neg(f) } -> std::same_as<typename M::F>;
   { m.abs(f) } -> std::same_as<typename M::F>;
   { m.sqrt(f) } -> std::same_as<typename M::F>;
+  { m.round(f) } -> std::same_as<typename M::F>;
   { m.less(f, f) } -> std::same_as<typename M::Mask>;
   { m.equal(f, f) } -> std::same_as<typename M::Mask>;
   { m.is_nan(f) } -> std::same_as<typename M::Mask>;

@@ -17,7 +17,7 @@ typename M::F erf(const M& m, typename M::F x) {
   const auto near = m.mul_add(x, polynomial(m, m.mul(x, x), kNear), x);
   const auto bounded = at_most(m, size, 4);
   const auto exponent = m.sub(m.mul(bounded, polynomial(m, bounded, kFar)), bounded);
-  const auto far = copy_sign(m, m.sub(m.constant(1), exp(m, exponent)), x);
+  const auto far = copy_sign(m, m.sub(m.constant(1), exp_bounded(m, exponent)), x);
   const auto result = m.select(m.less(m.constant(0.927734375), size), far, near);
   return m.select(m.is_nan(x), x, result);
 }
@@ -88,8 +88,8 @@ typename M::F erf(const M& m, typename M::F x) {
   const auto ratio = m.select(m.less(bounded, m.constant(1 / 0.35)), early, late);
   // exp(-x^2) in two factors; the first exponent is exact because z has half the bits.
   const auto z = m.from_bits(m.and_int(m.bits(bounded), m.integer(-(std::int64_t{1} << 32))));
-  const auto first = exp(m, m.mul_add(m.neg(z), z, m.constant(-0.5625)));
-  const auto second = exp(m, m.mul_add(m.sub(z, bounded), m.add(z, bounded), ratio));
+  const auto first = exp_bounded(m, m.mul_add(m.neg(z), z, m.constant(-0.5625)));
+  const auto second = exp_bounded(m, m.mul_add(m.sub(z, bounded), m.add(z, bounded), ratio));
   const auto far = m.sub(one, m.div(m.mul(first, second), bounded));
   auto result = m.select(m.less(size, m.constant(1.25)), middle, far);
   result = m.select(m.less(size, m.constant(0.84375)), near, copy_sign(m, result, x));

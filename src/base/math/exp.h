@@ -12,7 +12,7 @@ struct ExpFormat;
 
 template <>
 struct ExpFormat<32> {
-  static constexpr double kLowest = -104, kHighest = 89;
+  static constexpr double kLowest = -104, kHighest = 89, kBounded = 86;
   static constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   /// exp(r) = 1 + r + r^2 (c0 + c1 r + ...)
   static constexpr double kCoefficients[] = {4.9999993412e-1, 1.6666520108e-1, 4.1668394213e-2,
@@ -21,7 +21,7 @@ struct ExpFormat<32> {
 
 template <>
 struct ExpFormat<64> {
-  static constexpr double kLowest = -746, kHighest = 710;
+  static constexpr double kLowest = -746, kHighest = 710, kBounded = 706;
   static constexpr double kLn2High = 6.93147180369123816490e-01;
   static constexpr double kLn2Low = 1.90821492927058770002e-10;
   static constexpr double kCoefficients[] = {1.0 / 2,        1.0 / 6,         1.0 / 24,
@@ -75,11 +75,11 @@ typename M::F expm1_reduced(const M& m, typename M::F r) {
   return m.mul_add(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square, r);
 }
 
-/// power 2^n, where both are powers of two with normal exponents: adds n to the exponent.
+/// number 2^n, where both are normal: adds n to the exponent.
 template <MathDomain M>
-typename M::F raised_power(const M& m, typename M::I low_bits_n, typename M::F power) {
+typename M::F raised_power(const M& m, typename M::I low_bits_n, typename M::F number) {
   return m.from_bits(
-      m.add_int(m.shift_left(low_bits_n, Format<M::kBits>::kMantissaBits), m.bits(power)));
+      m.add_int(m.shift_left(low_bits_n, Format<M::kBits>::kMantissaBits), m.bits(number)));
 }
 
 /// kExpLift makes 2^n normal for every n that gives a denormal result, and kExpSink for every n
@@ -105,8 +105,21 @@ typename M::F exp_halved(const M& m, typename M::F x) {
   return m.mul(scaled, by_sign(m, x, m.constant(kExpSink), m.constant(kExpLift)));
 }
 
+/// Bit-identical to exp(x) for |x| <= kBounded, in the fewest operations. Any number for NaN.
+template <MathDomain M>
+typename M::F exp_bounded(const M& m, typename M::F x) {
+  const auto reduced = reduce_by_ln2(m, x);
+  const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
+  if (scales(m)) return scale(m, mantissa, reduced.number_n);
+  return raised_power(m, reduced.low_bits_n, mantissa);
+}
+
 template <MathDomain M>
 typename M::F exp(const M& m, typename M::F x) {
+  if constexpr (requires { m.all(m.less(x, x)); }) {
+    const auto is_bounded = m.less(m.abs(x), m.constant(ExpFormat<M::kBits>::kBounded));
+    if (!scales(m) && m.all(is_bounded)) return exp_bounded(m, x);
+  }
   return exp_halved<0>(m, x);
 }
 

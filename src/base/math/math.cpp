@@ -6,6 +6,7 @@
 #include "base/math/hyperbolic.h"
 #include "base/math/inverse_trig.h"
 #include "base/math/log.h"
+#include "base/math/pow.h"
 #include "base/math/scalar_domain.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
@@ -26,5 +27,16 @@ namespace scanloom::math {
   template double name(double);
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
+
+template <class T>
+SCANLOOM_WITH_FMA static T fused_pow(T x, T y) {
+  return pow(ScalarDomain<T, true>{}, x, y);
+}
+float pow(float x, float y) {
+  return has_fma() ? fused_pow(x, y) : pow(ScalarDomain<float, false>{}, x, y);
+}
+double pow(double x, double y) {
+  return has_fma() ? fused_pow(x, y) : pow(ScalarDomain<double, false>{}, x, y);
+}
 
 }  // namespace scanloom::math

@@ -2,7 +2,6 @@
 // and machine code compute for active_isa() (base/cpu.h).
 #pragma once
 
-#include <cmath>
 #include <concepts>
 
 namespace scanloom::math {
@@ -15,12 +14,8 @@ namespace scanloom::math {
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
 
-/// The C library's pow, below 1 ulp, with C's special cases; a square is x x, correctly rounded.
-/// Vector kernels and machine code call these per lane. f32 goes through f64, which is correctly
-/// rounded except in one case in millions.
-inline double pow(double x, double y) { return y == 2 ? x * x : std::pow(x, y); }
-inline float pow(float x, float y) {
-  return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));
-}
+/// C's special cases.
+float pow(float x, float y);
+double pow(double x, double y);
 
 }  // namespace scanloom::math

@@ -37,6 +37,7 @@ struct ScalarDomain {
   F neg(F a) const { return -a; }
   F abs(F a) const { return std::fabs(a); }
   F sqrt(F a) const { return std::sqrt(a); }
+  F round(F a) const { return std::nearbyint(a); }
   Mask less(F a, F b) const { return a < b; }
   Mask equal(F a, F b) const { return a == b; }
   Mask is_nan(F a) const { return a != a; }
@@ -51,6 +52,12 @@ struct ScalarDomain {
   I shift_left(I a, int n) const { return static_cast<I>(static_cast<U>(a) << n); }
   I shift_right(I a, int n) const { return a >> n; }
   F to_float(I a) const { return static_cast<F>(a); }
+  template <class Function>
+    requires(kBits == 32)
+  F in_double(const Function& function, F a, F b, F c) const {
+    return static_cast<F>(
+        function(ScalarDomain<double, kFuses>(), double{a}, double{b}, double{c}));
+  }
   F replace_rare(Mask mask, F a, F x, PlainFunction<kBits> function) const {
     return mask ? function(x) : a;
   }

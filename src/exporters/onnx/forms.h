@@ -33,6 +33,9 @@ void reduce(NodeEmitter& node);
 void sum_to(NodeEmitter& node);
 void topk(NodeEmitter& node);
 
+// spectra.cpp
+void dft(NodeEmitter& node);
+
 // shapes.cpp
 void axes(NodeEmitter& node);
 void check_equal(NodeEmitter& node);
@@ -66,11 +69,15 @@ void lstm(NodeEmitter& node);
 void rnn(NodeEmitter& node);
 
 // quantization.cpp
+void dequantize_blocks(NodeEmitter& node);
 void dequantize_linear(NodeEmitter& node);
+void integer_matmul(NodeEmitter& node);
 void quantize_linear(NodeEmitter& node);
 
 // collections.cpp
 void label_encode(NodeEmitter& node);
+void map_gather(NodeEmitter& node);
+void map_values(NodeEmitter& node);
 void optional_empty(NodeEmitter& node);
 void sequence_construct(NodeEmitter& node);
 void string_format(NodeEmitter& node);
@@ -78,6 +85,11 @@ void string_normalize(NodeEmitter& node);
 void string_parse(NodeEmitter& node);
 void string_split(NodeEmitter& node);
 void tfidf(NodeEmitter& node);
+void zip_map(NodeEmitter& node);
+
+// learning.cpp
+void squared_distances(NodeEmitter& node);
+void tree_ensemble(NodeEmitter& node);
 
 }  // namespace forms
 }  // namespace scanloom::exporters::onnx

@@ -53,6 +53,7 @@ class ModelWriter {
   void branch(NodeEmitter& emitter);
   void write_results(const ir::Region& top);
   void check_types();
+  void choose_versions();
   Expected<void> choose_file(const DataFile& file);
 
   const ir::Module& module_;

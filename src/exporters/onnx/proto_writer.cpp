@@ -109,6 +109,14 @@ std::string type_proto(const Type& type, const tensor::DimTable* dims) {
   pbf_writer(bytes).add_message(kTensorField, tensor_type);
   for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap) {
     std::string element, around;
+    if (is_map(*wrap)) {
+      constexpr int kMapField = 5, kKeyField = 1, kValueField = 2;
+      pbf_writer(element).add_int32(kKeyField, dtype_onnx_number(key_dtype(*wrap)));
+      pbf_writer(element).add_message(kValueField, type_proto(Type::unranked(type.dtype), nullptr));
+      pbf_writer(around).add_message(kMapField, element);
+      bytes = std::move(around);
+      continue;
+    }
     pbf_writer(element).add_message(1, bytes);
     pbf_writer(around).add_message(
         *wrap == tensor::Wrap::sequence ? kSequenceField : kOptionalField, element);
@@ -238,14 +246,13 @@ std::string ModelParts::tensor_proto(const Tensor& tensor, const std::string& na
 }
 
 WrittenModel ModelParts::model(const GraphWriter& graph, const std::string& name) {
-  constexpr int kMachineLearningOpset = 4;
   WrittenModel model;
   pbf_writer writer(model.bytes);
   writer.add_int64(1, ir_version(opset_));
   writer.add_string(2, "scanloom");
   writer.add_message(7, graph.bytes(name));
   writer.add_message(8, opset_proto("", opset_));
-  if (uses_ml_) writer.add_message(8, opset_proto("ai.onnx.ml", kMachineLearningOpset));
+  if (ml_opset_ > 0) writer.add_message(8, opset_proto("ai.onnx.ml", ml_opset_));
   model.data = std::move(data_);
   return model;
 }

@@ -34,14 +34,20 @@ class ModelParts {
  public:
   /// Tensors of at least this many bytes are stored in the data file, if there is one.
   static constexpr std::size_t kLarge = 1024;
+  /// The first version of ai.onnx.ml with TreeEnsemble, which may compute in f64. It deprecates
+  /// TreeEnsembleRegressor, so that onnxruntime refuses that from then on.
+  static constexpr int kTreeEnsembleVersion = 5;
 
   void need_opset(int opset) { opset_ = opset > opset_ ? opset : opset_; }
   /// Raises the opset to one that has values of this type.
   void need_type(DType dtype);
-  void use_machine_learning() { uses_ml_ = true; }
+  /// Imports this version of ai.onnx.ml, or a newer one that another node needs.
+  void use_machine_learning(int opset = 4) { ml_opset_ = opset > ml_opset_ ? opset : ml_opset_; }
   void use_file(std::string name) { file_ = std::move(name); }
 
   [[nodiscard]] int opset() const { return opset_; }
+  /// 0 if no node so far needs ai.onnx.ml.
+  [[nodiscard]] int machine_learning() const { return ml_opset_; }
   /// Returns the offset of the tensor in the data file. The same memory is written once.
   std::uint64_t place(const tensor::Tensor& tensor);
   [[nodiscard]] const std::string& file() const { return file_; }
@@ -54,7 +60,7 @@ class ModelParts {
   static constexpr int kOldestOpset = 18;
 
   int opset_ = kOldestOpset;
-  bool uses_ml_ = false;
+  int ml_opset_ = 0;  ///< 0: not used
   std::string file_;
   std::vector<DataPiece> data_;
   std::uint64_t data_size_ = 0;

@@ -12,6 +12,7 @@
 #include "ir/nesting.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
+#include "ops/ops.h"
 
 namespace scanloom::exporters::onnx {
 
@@ -49,6 +50,7 @@ ModelWriter::ModelWriter(const Module& module, const WriteOptions& options)
 Expected<WrittenModel> ModelWriter::write(const DataFile& file) {
   SCANLOOM_CHECK_OK(choose_file(file));
   check_types();
+  choose_versions();
   const ir::Region& top = module_.region(module_.top());
   for (std::size_t i = 0; i < top.args.size(); ++i) {
     name(top.args[i]) = options_.input_names[i];
@@ -116,6 +118,17 @@ void ModelWriter::check_types() {
              ": ONNX has no elements of type " + std::string(dtype_name(type(value).dtype)));
     }
   }
+}
+
+/// Trees of f64 need a version whose operator for trees all trees of the model must then be written
+/// with.
+void ModelWriter::choose_versions() {
+  for (const RegionId region : ir::regions_outer_first(module_, module_.top()))
+    for (const NodeId id : module_.region(region).nodes) {
+      const Node& node = module_.node(id);
+      if (node.op == &ops::tree_ensemble_op && type(node.inputs[0]).dtype == DType::f64)
+        parts_.use_machine_learning(ModelParts::kTreeEnsembleVersion);
+    }
 }
 
 std::string ModelWriter::fresh() {

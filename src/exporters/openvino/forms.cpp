@@ -12,6 +12,9 @@ namespace {
 constexpr std::string_view kNoText = "an IR has no functions of strings";
 constexpr std::string_view kNoFactors = "an IR has no factors of matrices";
 constexpr std::string_view kNoLists = "sequences and optionals have no form in an IR";
+constexpr std::string_view kNoScores =
+    "an IR lists the boxes that are kept instead of their scores";
+constexpr std::string_view kNoMaps = "maps have no form in an IR";
 
 /// Sorted by operator. A row without a function is a layer with the same operands and no
 /// attributes, or gives the reason why there is none.
@@ -50,7 +53,9 @@ const Form kForms[] = {
     {&ops::cumsum_op, write_cumsum},
     {&ops::deform_conv_op, write_deform_conv},
     {&ops::dense_op, write_first},
+    {&ops::dequantize_blocks_op, write_dequantize_blocks},
     {&ops::dequantize_linear_op, write_dequantize_linear},
+    {&ops::dft_op, write_dft},
     {&ops::dim_op, write_dim},
     {&ops::div_op, write_div},
     {&ops::draw_op, nullptr, "", 0, "an IR draws no numbers that depend on a key alone"},
@@ -69,6 +74,7 @@ const Form kForms[] = {
     {&ops::gru_op, write_gru},
     {&ops::hard_sigmoid_op, write_hard_sigmoid},
     {&ops::identity_op, write_first},
+    {&ops::integer_matmul_op, write_integer_matmul},
     {&ops::is_inf_op, write_is_inf},
     {&ops::is_nan_op, nullptr, "IsNaN", 10},
     {&ops::label_encode_op, write_label_encode},
@@ -87,6 +93,9 @@ const Form kForms[] = {
     {&ops::lu_det_op, nullptr, "", 0, kNoFactors},
     {&ops::lu_factor_op, nullptr, "", 0, kNoFactors},
     {&ops::lu_solve_op, nullptr, "", 0, kNoFactors},
+    {&ops::map_gather_op, nullptr, "", 0, kNoMaps},
+    {&ops::map_values_op, nullptr, "", 0, kNoMaps},
+    {&ops::matrix_nms_op, nullptr, "", 0, kNoScores},
     {&ops::max_op, nullptr, "Maximum", 1},
     {&ops::max_pool_op, write_max_pool},
     {&ops::max_roi_pool_op, write_max_roi_pool},
@@ -100,7 +109,9 @@ const Form kForms[] = {
     {&ops::optional_get_element_op, nullptr, "", 0, kNoLists},
     {&ops::optional_has_element_op, nullptr, "", 0, kNoLists},
     {&ops::pad_op, write_pad},
+    {&ops::pairwise_coupling_op, nullptr, "", 0, "an IR couples no probabilities of pairs"},
     {&ops::pow_op, write_pow},
+    {&ops::psroi_pool_op, write_psroi_pool},
     {&ops::qlinear_conv_op, write_qlinear_conv},
     {&ops::quantize_linear_op, write_quantize_linear},
     {&ops::random_op, write_random},
@@ -113,6 +124,8 @@ const Form kForms[] = {
     {&ops::reverse_sequence_op, write_reverse_sequence},
     {&ops::rnn_op, write_rnn},
     {&ops::roi_align_op, write_roi_align},
+    {&ops::roi_align_rotated_op, nullptr, "", 0,
+     "an IR takes the angles of rotated regions instead of their cosines"},
     {&ops::round_op, write_round},
     {&ops::scatter_elements_op, write_scatter_elements},
     {&ops::scatter_nd_op, write_scatter_nd},
@@ -132,6 +145,7 @@ const Form kForms[] = {
     {&ops::softplus_op, nullptr, "SoftPlus", 4},
     {&ops::split_op, write_split},
     {&ops::sqrt_op, nullptr, "Sqrt", 1},
+    {&ops::squared_distances_op, nullptr, "", 0, "an IR has no distances of all pairs of rows"},
     {&ops::squeeze_op, write_squeeze},
     {&ops::string_concat_op, nullptr, "", 0, kNoText},
     {&ops::string_format_op, nullptr, "", 0, kNoText},
@@ -142,15 +156,19 @@ const Form kForms[] = {
     {&ops::string_unpack_op, write_string_unpack},
     {&ops::sub_op, nullptr, "Subtract", 1},
     {&ops::sum_to_op, write_sum_to},
+    {&ops::suppress_boxes_op, nullptr, "", 0, kNoScores},
     {&ops::tanh_op, nullptr, "Tanh", 1},
     {&ops::tfidf_op, write_tfidf},
     {&ops::tile_op, write_tile},
+    {&ops::tokenize_op, nullptr, "", 0, kNoText},
     {&ops::topk_op, write_topk},
     {&ops::transpose_op, write_transpose},
+    {&ops::tree_ensemble_op, nullptr, "", 0, "an IR has no decision trees"},
     {&ops::triangular_solve_op, nullptr, "", 0, kNoFactors},
     {&ops::unique_op, write_unique},
     {&ops::unsqueeze_op, write_unsqueeze},
     {&ops::where_op, nullptr, "Select", 1},
+    {&ops::zip_map_op, nullptr, "", 0, kNoMaps},
 };
 
 }  // namespace

@@ -18,11 +18,8 @@ Expected<std::optional<Type>> declared_type(NodeCtx& ctx, const ValueInfoProto& 
   return std::optional<Type>(*std::move(type));
 }
 
-/// Turns a violation of the format into a warning if the reading is lenient.
-Expected<void> tolerated(NodeCtx& ctx, Error error) {
-  if (!ctx.reading().options.lenient) return error;
-  ctx.reading().diagnostics.warning("onnx: " + error.text());
-  return {};
+void warn(NodeCtx& ctx, std::string_view text) {
+  ctx.reading().diagnostics.warning(fmt::format("onnx: {}: {}", ctx.describe_location(), text));
 }
 
 }  // namespace
@@ -80,17 +77,19 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   SCANLOOM_TRY(const std::optional<Type> declared, declared_input(ctx, i));
   if (!declared) return actual;
   if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
-    SCANLOOM_CHECK_OK(
-        tolerated(ctx, invalid_model("{} is declared {}, but its value is {}", describe_input(i),
-                                     describe_elements(*declared), describe_elements(actual))));
+    Error error = invalid_model("{} is declared {}, but its value is {}", describe_input(i),
+                                describe_elements(*declared), describe_elements(actual));
+    if (!ctx.reading().options.lenient)
+      return std::move(error).note("the option lenient takes the type of the value");
+    warn(ctx, error.text());
     return actual;
   }
   if (!declared->ranked) return actual;
   if (!actual.ranked) return *declared;
+  // Exporters declare what they knew before they knew the outer graph.
   if (declared->rank() != actual.rank())
-    SCANLOOM_CHECK_OK(
-        tolerated(ctx, invalid_model("{} is declared with {} axes, but its value has {}",
-                                     describe_input(i), declared->rank(), actual.rank())));
+    warn(ctx, fmt::format("{} is declared with {} axes, but its value has {}, which are taken",
+                          describe_input(i), declared->rank(), actual.rank()));
   return actual;
 }
 
@@ -120,9 +119,8 @@ Expected<void> Body::check_counts(NodeCtx& ctx, std::size_t inputs, std::string_
                          outputs, output_words);
   // In older files every initialiser also had to be an input.
   if (!defaulted_.empty() && ctx.reading().model.ir_version >= kSeparateInitialisers)
-    ctx.reading().diagnostics.warning(
-        fmt::format("onnx: {}: {}: the value of the initialiser is used, as before IR version {}",
-                    ctx.describe_location(), describe_defaulted(), kSeparateInitialisers));
+    warn(ctx, fmt::format("{}: the value of the initialiser is used, as before IR version {}",
+                          describe_defaulted(), kSeparateInitialisers));
   return {};
 }
 

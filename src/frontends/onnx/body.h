@@ -42,8 +42,8 @@ class Body {
   Expected<std::optional<tensor::Type>> declared_input(NodeCtx& ctx, std::size_t i) const;
   Expected<std::optional<tensor::Type>> declared_output(NodeCtx& ctx, std::size_t i) const;
   /// Returns the type of formal i when it is given a value of type `actual`: the declared type if
-  /// the rank of `actual` is unknown, otherwise `actual`. Errors: the two contradict each other (if
-  /// lenient, `actual` wins).
+  /// the rank of `actual` is unknown, otherwise `actual`; a warning if their ranks differ. Errors:
+  /// their elements differ (if lenient, `actual` wins with a warning).
   Expected<tensor::Type> formal_type(NodeCtx& ctx, std::size_t i, const tensor::Type& actual) const;
   /// Errors give both numbers. Warns about inputs that are also initialisers.
   Expected<void> check_counts(NodeCtx& ctx, std::size_t inputs, std::string_view input_words,

@@ -1,6 +1,7 @@
 #include "frontends/onnx/converter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontends/onnx/ops/converters.h"
 
@@ -27,10 +28,11 @@ int Converter::since(std::int64_t opset) const {
 }
 
 const Converter* find_converter(std::string_view domain, std::string_view op_type) {
-  const auto* const found = std::ranges::lower_bound(kConverters, op_type, {}, &Converter::op_type);
-  const bool fits =
-      found != std::end(kConverters) && found->op_type == op_type && found->domain == domain;
-  return fits ? found : nullptr;
+  using Key = std::pair<std::string_view, std::string_view>;
+  const auto key_of = [](const Converter& row) { return Key(row.op_type, row.domain); };
+  const Key key(op_type, domain);
+  const auto* const found = std::ranges::lower_bound(kConverters, key, {}, key_of);
+  return found != std::end(kConverters) && key_of(*found) == key ? found : nullptr;
 }
 
 std::span<const Converter> all_converters() { return kConverters; }

@@ -49,11 +49,19 @@ void report_unknown_operators(const ImportState& state) {
   }
   if (unknown.empty()) return;
   std::string names;
-  for (const auto& [key, count] : unknown)
+  bool blocked = false;
+  for (const auto& [key, count] : unknown) {
+    blocked |= key.first == "com.microsoft.nchwc";
     names += fmt::format("{}{}{}{} ({})", names.empty() ? "" : ", ", key.first,
                          key.first.empty() ? "" : ".", key.second, counted(count, "node", "nodes"));
-  state.reading.diagnostics.error(fail(Code::unsupported, "onnx: {} cannot be read: {}",
-                                       counted(unknown.size(), "operator", "operators"), names));
+  }
+  Error error = fail(Code::unsupported, "onnx: {} cannot be read: {}",
+                     counted(unknown.size(), "operator", "operators"), names);
+  if (blocked)
+    error.note(
+        "ONNX Runtime has laid out the weights for one kind of machine: save the optimized model "
+        "with ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL");
+  state.reading.diagnostics.error(std::move(error));
 }
 
 BodyRequest request_main(const ImportState& state) {

@@ -19,7 +19,8 @@ Expected<void> check_declared(const ImportState& state, const GraphFrame& frame,
   if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
     Error error = invalid_model("output '{}' is declared {}, but the node produces {}", text,
                                 describe_elements(*declared), describe_elements(actual));
-    if (!state.reading.options.lenient) return error;
+    if (!state.reading.options.lenient)
+      return std::move(error).note("the option lenient takes what the node produces");
     state.reading.diagnostics.warning("onnx: " + error.text());
     return {};
   }
@@ -40,7 +41,8 @@ Expected<void> bind_output(const ImportState& state, GraphFrame& frame, const No
   if (visible != frame.root->visible.end() && visible->second > 0) {
     if (!state.reading.options.lenient)
       return invalid_model("output '{}' has the same name as a value outside {}: {}", text,
-                           frame.label, describe_outer(state, name));
+                           frame.label, describe_outer(state, name))
+          .note("the option lenient lets it hide that value");
     state.reading.diagnostics.warning(fmt::format(
         "onnx: {}: output '{}' hides the value of that name outside", step.location, text));
   }

@@ -8,10 +8,12 @@ std::string full_name(std::string_view domain, std::string_view op_type) {
   return fmt::format("{}.{}", shown_name(domain), shown_name(op_type));
 }
 
-/// Returns nullopt if the domain is not imported.
+/// Returns nullopt if the domain is not imported. As in ONNX Runtime, whose tools leave it out,
+/// version 1 of com.microsoft always is.
 std::optional<std::int64_t> imported_version(const Root& root, std::string_view domain) {
   for (const OpsetProto& opset : root.opsets)
     if (normal_domain(opset.domain) == domain) return opset.version;
+  if (domain == "com.microsoft") return 1;
   return std::nullopt;
 }
 
@@ -32,7 +34,8 @@ Expected<void> check_version(const ImportState& state, const NodeStep& step, con
   const int first = step.converter->versions.front();
   if (step.version < first)
     return invalid_model("the operator exists since version {}, but the model imports version {}",
-                         first, step.version);
+                         first, step.version)
+        .note("the option lenient reads it as that version");
   return {};
 }
 

@@ -33,7 +33,7 @@ struct DimProto {
 };
 
 struct TypeProto {
-  /// none: the type is absent. other: a map, sparse tensor or opaque type.
+  /// none: the type is absent. other: a sparse tensor, opaque type or unusual map.
   enum class Kind : std::uint8_t { none, tensor, other };
   Kind kind = Kind::none;
   std::vector<tensor::Wrap> wraps;  ///< outermost first

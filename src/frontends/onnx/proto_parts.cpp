@@ -72,6 +72,31 @@ Expected<std::string_view> parse_element_type(std::string_view bytes) {
   return element;
 }
 
+/// Reads the type of a map. Returns the bytes of its values' type.
+Expected<std::string_view> parse_map_type(std::string_view bytes, TypeProto& type) {
+  constexpr std::int64_t kInt64 = 7, kString = 8;
+  std::int64_t keys = 0;
+  std::string_view values;
+  Wire wire(bytes);
+  while (wire.next()) {
+    if (wire.field() == 1)
+      keys = wire.integer();
+    else if (wire.field() == 2)
+      values = wire.view();
+    else
+      wire.skip();
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "TypeProto.Map"));
+  // Nothing but a tensor can be inside a map.
+  const bool nested = !type.wraps.empty() && is_map(type.wraps.back());
+  if (nested || (keys != kInt64 && keys != kString)) {
+    type.kind = TypeProto::Kind::other;
+    return std::string_view();
+  }
+  type.wraps.push_back(keys == kInt64 ? tensor::Wrap::map_i64 : tensor::Wrap::map_string);
+  return values;
+}
+
 /// Reads one layer. Returns the bytes of the type inside it; empty if there is none.
 Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& type) {
   std::string_view inner;
@@ -87,7 +112,10 @@ Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& t
         SCANLOOM_TRY(inner, parse_element_type(wire.view()));
         break;
       }
-      case 5:
+      case 5: {
+        SCANLOOM_TRY(inner, parse_map_type(wire.view(), type));
+        break;
+      }
       case 7:
       case 8:
         type.kind = TypeProto::Kind::other;

@@ -20,6 +20,7 @@ constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 27;  // list.inc says what is missing of 28
 constexpr std::int64_t kNewestMlOpset = 5;
+constexpr std::int64_t kNewestMicrosoftOpset = 1;
 /// How far beyond the newest known version a file may be, to allow for coming releases of ONNX.
 /// Most operators stay the same in them, and new operators and attributes are errors anyway.
 /// Anything newer is not a valid version.
@@ -89,12 +90,18 @@ void report_newer(Error error, std::int64_t ahead, const ReadOptions& options,
   diagnostics.warning(error.text());
 }
 
+/// Returns 0 for a domain without operators that are read.
+std::int64_t newest_version(std::string_view domain) {
+  if (domain.empty()) return kNewestOpset;
+  if (domain == "ai.onnx.ml") return kNewestMlOpset;
+  return domain == "com.microsoft" ? kNewestMicrosoftOpset : 0;
+}
+
 void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostics& diagnostics) {
   const std::string_view domain = normal_domain(opset.domain);
-  const bool is_main = domain.empty();
-  if (!is_main && domain != "ai.onnx.ml") return;
-  const std::int64_t newest = is_main ? kNewestOpset : kNewestMlOpset;
-  const std::string_view name = is_main ? "ai.onnx" : domain;
+  const std::int64_t newest = newest_version(domain);
+  if (newest == 0) return;
+  const std::string_view name = domain.empty() ? "ai.onnx" : domain;
   if (opset.version > newest)
     report_newer(fail(Code::unsupported,
                       "onnx: version {} of the operator set '{}' is newer than {}, the newest that "
@@ -105,7 +112,8 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
     report(fail(Code::unsupported,
                 "onnx: version {} of the operator set '{}' is older than {}, the oldest that is "
                 "supported",
-                opset.version, name, kOldestOpset),
+                opset.version, name, kOldestOpset)
+               .note("the option lenient reads it all the same"),
            options, diagnostics);
 }
 

@@ -8,7 +8,8 @@ namespace scanloom::onnx {
 
 /// Sizes that are absent, zero or negative (which exporters write for unknown ones) become fresh
 /// symbols. Names of other sizes are global to the model. Errors: invalid_model (no type, unknown
-/// element type), unsupported (maps, sparse and opaque types, too many axes).
+/// element type), unsupported (sparse and opaque types, maps with other keys than int64 and strings
+/// or other values than scalars, too many axes).
 Expected<tensor::Type> make_type(const TypeProto& proto, tensor::DimTable& dims);
 
 /// Returns the element type in ONNX's words, for messages: "float", "sequence(int64)".

@@ -73,11 +73,30 @@ const Tensor* LayerCtx::constant(int i) const {
   return has(i) ? site_.operands[static_cast<std::size_t>(i)]->constant.get() : nullptr;
 }
 
+std::optional<std::vector<std::int64_t>> LayerCtx::inferred_integers(int i) {
+  const auto value = optional_in(i);
+  if (!value || !value->valid()) return std::nullopt;
+  const auto known = builder().known(*value);
+  if (known == nullptr || !known->integers) return std::nullopt;
+  std::vector<std::int64_t> integers;
+  for (const tensor::Dim one : *known->integers) {
+    if (!one.is_constant()) return std::nullopt;
+    integers.push_back(one.value());
+  }
+  return integers;
+}
+
+bool LayerCtx::is_known(int i) {
+  return constant(i) != nullptr || inferred_integers(i).has_value();
+}
+
 Expected<std::vector<std::int64_t>> LayerCtx::constant_integers(int i) {
   if (!has(i)) return invalid_model("input {} is missing: no edge leads to it", i);
   const Tensor* const known = constant(i);
-  if (known == nullptr)
+  if (known == nullptr) {
+    if (auto inferred = inferred_integers(i)) return *std::move(inferred);
     return fail(Code::unsupported, "input {} must be a constant, but is computed", i);
+  }
   const auto integers = tensor::to_integers(*known);
   if (!integers || known->dtype() == DType::boolean)
     return invalid_model("input {} is {}, but integers are needed", i, dtype_name(known->dtype()));

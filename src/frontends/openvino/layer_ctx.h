@@ -92,7 +92,10 @@ class LayerCtx {
   Expected<int> rank(int i, ir::ValueId x, int at_least = 0);
   /// Returns the contents of input i as far as they are known; nullptr if it is absent or computed.
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
-  /// Returns the integers of input i. Errors: absent, not integers, not a constant (unsupported).
+  /// Whether constant_integers() knows the elements of input i: it is a constant, or integers that
+  /// follow from known sizes.
+  [[nodiscard]] bool is_known(int i);
+  /// Returns the integers of input i. Errors: absent, not integers, not known (unsupported).
   Expected<std::vector<std::int64_t>> constant_integers(int i);
   /// Like constant_integers(), for exactly one element.
   Expected<std::int64_t> constant_integer(int i);
@@ -125,6 +128,9 @@ class LayerCtx {
   [[nodiscard]] std::vector<Binding>& outputs() { return outputs_; }
 
  private:
+  /// Returns the elements of input i if they follow from known sizes.
+  std::optional<std::vector<std::int64_t>> inferred_integers(int i);
+
   Reading& reading_;
   LayerSite site_;
   std::vector<Binding> outputs_;

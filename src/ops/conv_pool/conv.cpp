@@ -1,7 +1,9 @@
 // The order of the sum: channels of the group, then kernel positions in row-major order, with one
 // multiply-add of base/dot.h each, from 0; the bias is added last. Padding takes part as elements
 // that are 0, so that a product over unfolded windows gives the same bits: an infinite weight over
-// padding gives NaN. f16 and bf16 are summed in f32 and rounded once.
+// padding gives NaN. Only the ends of the kernel that meet nothing but padding wherever the window
+// is, as under wide dilations, are left out (tensor::live_taps). f16 and bf16 are summed in f32 and
+// rounded once.
 #include "base/dot.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"
@@ -33,9 +35,15 @@ Expected<void> infer(ir::InferCtx& ctx) {
 }
 
 template <class T>
-void convolve(const tensor::Call& call, const ConvGeometry& geometry) {
+void convolve(const tensor::Call& call, const ConvGeometry& whole) {
   using Sum = decltype(tensor::widen(T{}));
-  const Operand &x = call.in(0), &w = call.in(1), &y = call.out(0);
+  const Operand &x = call.in(0), &y = call.out(0);
+  const tensor::LiveTaps taps = tensor::live_taps(whole);
+  const ConvGeometry geometry = tensor::trimmed(whole, taps);
+  Operand w = call.in(1);
+  for (int axis = 0; axis < geometry.spatial; ++axis)
+    w.offset += taps.first[static_cast<std::size_t>(axis)] * w.strides[axis + 2] *
+                static_cast<std::int64_t>(sizeof(T));
   for_each_output(
       geometry, y,
       [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {

@@ -4,6 +4,7 @@
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/strided_copy.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -102,10 +103,12 @@ Shape numbered_sizes(const tensor::Call& call) {
 template <class T>
 tensor::Status unpool(const tensor::Call& call) {
   const Operand &x = call.in(0), &indices = call.in(1), &y = call.out(0);
-  tensor::for_each_element<1>({y.dims, static_cast<std::size_t>(y.rank)}, {y.strides},
-                              [&](const auto& at) { y.data<T>()[at[0]] = T{}; });
+  const T zero{};
+  tensor::fill(y, reinterpret_cast<const std::byte*>(&zero));
   const Shape sizes = numbered_sizes(call);
   const std::int64_t count = sizes.elements();
+  // Then the number of an element is its offset.
+  const bool is_same = sizes == y.shape() && y.contiguous;
   std::int64_t bad = 0;
   bool fits = true;
   tensor::for_each_element<2>({x.dims, static_cast<std::size_t>(x.rank)},
@@ -116,8 +119,9 @@ tensor::Status unpool(const tensor::Call& call) {
                                   fits = false;
                                   return;
                                 }
-                                std::int64_t to = 0;
-                                for (int axis = sizes.rank() - 1; axis >= 0; --axis) {
+                                std::int64_t to = is_same ? index : 0;
+                                for (int axis = is_same ? -1 : sizes.rank() - 1; axis >= 0;
+                                     --axis) {
                                   to += index % sizes[axis] * y.strides[axis];
                                   index /= sizes[axis];
                                 }

@@ -42,17 +42,34 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-tensor::Status reference(const tensor::Call& call) noexcept {
-  const Operand &x = call.in(0), &y = call.out(0);
+/// Writes the columns of the elements that are not zero, row by row along the last axis.
+template <Countable T>
+void find(const Operand& x, const Operand& y) {
+  const std::int64_t total = y.dims[1];
+  if (x.rank == 0) return;  // a column without numbers
+  const int last = x.rank - 1;
+  const std::int64_t size = x.dims[last], step = x.strides[last], column = y.strides[1];
   std::int64_t found = 0;
-  tensor::visit_dtype(x.dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (Countable<T>)
-      tensor::for_each_index(x.shape().dims(), [&](const tensor::Shape& index) {
-        if (is_zero(x.data<const T>()[tensor::offset_of(index, x.strides)])) return;
-        for (int axis = 0; axis < x.rank && found < y.dims[1]; ++axis)
-          y.data<std::int64_t>()[axis * y.strides[0] + found * y.strides[1]] = index[axis];
-        ++found;
-      });
+  tensor::for_each_index({x.dims, static_cast<std::size_t>(last)}, [&](const tensor::Shape& index) {
+    const T* const row = x.data<const T>() + tensor::offset_of(index, x.strides);
+    std::int64_t* const y_last = y.data<std::int64_t>() + last * y.strides[0];
+    const std::int64_t first = found;
+    // Every number is written, and overwritten by the next one unless its element counts:
+    // branches on the elements would be mispredicted.
+    for (std::int64_t i = 0; i < size && found < total; ++i) {
+      y_last[found * column] = i;
+      found += is_zero(row[i * step]) ? 0 : 1;
+    }
+    for (int axis = 0; axis < last; ++axis) {
+      std::int64_t* const to = y.data<std::int64_t>() + axis * y.strides[0];
+      for (std::int64_t i = first; i < found; ++i) to[i * column] = index[axis];
+    }
+  });
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (Countable<T>) find<T>(call.in(0), call.out(0));
   });
   return tensor::Status::ok;
 }

@@ -86,7 +86,8 @@ tensor::Status scatter_any(const tensor::Call& call, const Update& update) {
 tensor::Status reference(const tensor::Call& call) noexcept {
   if (!tensor::is_same_memory(call.in(0), call.out(0)))
     tensor::copy_in_order(call.in(0), call.out(0));
-  const auto reduction = reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
+  const auto reduction =
+      scatter_reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
   if (reduction == Reduction::none)
     return tensor::visit_bytes(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
       return scatter_any<T>(call, [](const T&, const T& update) { return update; });

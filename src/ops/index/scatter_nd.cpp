@@ -82,7 +82,7 @@ tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
 tensor::Status reference(const tensor::Call& call) noexcept {
   if (!tensor::is_same_memory(call.in(0), call.out(0)))
     tensor::copy_in_order(call.in(0), call.out(0));
-  const auto reduction = reduction_of(call.attrs[kReduction].text());
+  const auto reduction = scatter_reduction_of(call.attrs[kReduction].text());
   if (reduction.value_or(Reduction::none) != Reduction::none)
     return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
       return scatter<T>(call, *reduction);

@@ -2,14 +2,8 @@
 
 namespace scanloom::ops {
 
-std::optional<Reduction> reduction_of(std::string_view text) {
-  const auto* const found = std::ranges::find(kReductions, text);
-  if (found == kReductions.end()) return std::nullopt;
-  return static_cast<Reduction>(found - kReductions.begin());
-}
-
 Expected<Reduction> check_reduction(std::string_view text, DType dtype) {
-  const std::optional<Reduction> reduction = reduction_of(text);
+  const std::optional<Reduction> reduction = scatter_reduction_of(text);
   if (!reduction)
     return invalid_model("reduction is '{}', not one of none, add, mul, max and min", text);
   const bool compares = *reduction == Reduction::max || *reduction == Reduction::min;

@@ -150,7 +150,8 @@ void update_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& 
 }
 
 void write_part(const tensor::Call& call, const ir::ViewOf& part, const Shape& strides) {
-  const auto reduction = reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
+  const auto reduction =
+      scatter_reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
   const Operand& y = call.out(0);
   if (reduction == Reduction::none)
     return tensor::copy_strided(

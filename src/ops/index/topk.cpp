@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <type_traits>
 
+#include "opmath/element_rank.h"
 #include "ops/index/element_order.h"
 #include "ops/indices.h"
 #include "ops/lift_rules.h"
@@ -105,21 +105,6 @@ void select(const Kept<T>& kept, std::int64_t k, const T* line, std::int64_t ste
 /// Types for which a value and its index in a line fit in one number.
 template <class T>
 concept Packed = sizeof(T) <= 4 && (std::is_integral_v<T> || std::is_same_v<T, float>);
-
-/// Returns a number that orders like compare(): both zeros are equal, and so are all NaNs.
-template <Packed T>
-std::uint32_t rank_of(T value) {
-  constexpr std::uint32_t kSign = 0x80000000;
-  if constexpr (std::is_same_v<T, float>) {
-    if (value != value) return ~std::uint32_t{0};
-    const auto bits = std::bit_cast<std::uint32_t>(value == 0 ? 0.0F : value);
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value)) ^ kSign;
-  } else {
-    return static_cast<std::uint32_t>(value);
-  }
-}
 
 /// Sorts a whole line. Sorts the indices in place: as keys with the rank of the element in the
 /// upper 32 bits if both fit, otherwise by comparing elements. Precondition: the indices are

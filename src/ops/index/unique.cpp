@@ -1,6 +1,7 @@
 // Equal slices are found by sorting. The lists needed for that are kept in the results.
 #include <algorithm>
 
+#include "opmath/unique_groups.h"
 #include "ops/index/element_order.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
@@ -85,11 +86,48 @@ int unique_axis(const tensor::Attr& attr, int rank) {
   return attr.present() ? checked_axis(attr, rank) : -1;
 }
 
+/// The count of different elements: their ranks alone are sorted.
+template <class T>
+std::int64_t count_elements(const tensor::Tensor& x) {
+  using Rank = RankOf<T>;
+  const auto count = static_cast<std::size_t>(x.elements());
+  std::vector<Rank> memory(2 * count);
+  Rank *ranks = memory.data(), *other = memory.data() + count;
+  std::ranges::transform(x.as<T>(), ranks, [](T element) { return rank_of(element); });
+  sort_by_rank(ranks, other, x.elements(), [](Rank rank) { return rank; });
+  return std::unique(ranks, ranks + count) - ranks;
+}
+
+/// The count by the algorithm of the kernel, which is much faster than comparisons.
+template <class T>
+std::int64_t count_ranked(const tensor::Tensor& x, int axis) {
+  SliceList<T> slices{.data = static_cast<const T*>(x.data()),
+                      .count = x.shape()[axis],
+                      .dims = x.shape(),
+                      .strides = tensor::contiguous_strides(x.shape())};
+  slices.step = slices.strides[axis];
+  slices.dims.erase(axis);
+  slices.strides.erase(axis);
+  std::vector<RankedSliceOf<T>> memory(2 * static_cast<std::size_t>(slices.count));
+  const auto* const order = sort_slices(slices, memory.data(), memory.data() + slices.count);
+  std::int64_t unique = 0;
+  for (std::int64_t i = 0; i < slices.count; ++i)
+    unique += i == 0 || !repeats(slices, order, i) ? 1 : 0;
+  return unique;
+}
+
 std::int64_t count_unique(const tensor::Tensor& x, int axis) {
   // Slices without elements are all equal.
   if (x.elements() == 0) return axis < 0 ? 0 : std::min<std::int64_t>(x.shape()[axis], 1);
   std::int64_t unique = 0;
   tensor::visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (Ranked<T>) {
+      const std::int64_t slices = axis < 0 ? x.elements() : x.shape()[axis];
+      if (slices <= kMaxRankedSlices<T>) {
+        unique = axis < 0 ? count_elements<T>(x) : count_ranked<T>(x, axis);
+        return;
+      }
+    }
     const Slices<T> slices(static_cast<const T*>(x.data()), x.shape(),
                            tensor::contiguous_strides(x.shape()), axis);
     std::vector<std::int64_t> order(static_cast<std::size_t>(slices.count()));

@@ -60,6 +60,26 @@ float real_at(const Operand& operand, std::int64_t at) {
   });
 }
 
+ir::Reg quantized_element(ir::ScalarCtx& ctx, ir::Reg x, ir::Reg scale, ir::Reg zero, DType to) {
+  const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
+  const ir::Reg divided =
+      ctx.binary(ir::ScalarOp::div, ctx.as(x, DType::f32), ctx.as(scale, DType::f32));
+  ir::Reg whole = ctx.unary(ir::ScalarOp::round_even, ctx.as(divided, sum));
+  if (zero >= 0) whole = ctx.binary(ir::ScalarOp::add, whole, ctx.as(zero, sum));
+  return ctx.as(whole, to);
+}
+
+ir::Reg dequantized_element(ir::ScalarCtx& ctx, ir::Reg x, ir::Reg scale, ir::Reg zero, DType to) {
+  const DType from = ctx.dtype(x);
+  const DType difference = is_floating_point(from)  ? DType::f32
+                           : dtype_bytes(from) <= 2 ? DType::i32
+                                                    : DType::i64;
+  ir::Reg centred = ctx.as(x, difference);
+  if (zero >= 0) centred = ctx.binary(ir::ScalarOp::sub, centred, ctx.as(zero, difference));
+  const ir::Reg factor = ctx.as(scale, DType::f32);
+  return ctx.as(ctx.binary(ir::ScalarOp::mul, ctx.as(centred, DType::f32), factor), to);
+}
+
 /// There is one scale for all elements, or the scales are along another axis.
 Expected<int> steps_of_quantized(const ir::StepSite& s) {
   for (const std::size_t i : {1, 2}) {  // the scale, and the zero point

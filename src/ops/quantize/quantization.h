@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/op_def.h"
+#include "ir/scalar_ctx.h"
 #include "tensor/for_each.h"
 #include "tensor/shape.h"
 #include "tensor/visit.h"
@@ -41,6 +42,13 @@ void for_each_quantized(const tensor::Call& call, F&& f) {
         f(at[0], at[1], real_at(scale, at[2]), zero);
       });
 }
+
+/// Appends the program of one element of quantize_linear or dequantize_linear, of which the
+/// operands are registers (zero: -1 if it is absent); returns the result. The bits are those of the
+/// operators: differences of integers are exact, and a sum with a zero point of at most 16 bits is
+/// exact in f32 unless it is out of range and clamped anyway.
+ir::Reg quantized_element(ir::ScalarCtx& ctx, ir::Reg x, ir::Reg scale, ir::Reg zero, DType to);
+ir::Reg dequantized_element(ir::ScalarCtx& ctx, ir::Reg x, ir::Reg scale, ir::Reg zero, DType to);
 
 /// Their rules about steps; lift_along_axis lifts them.
 Expected<int> steps_of_quantized(const ir::StepSite& s);

@@ -18,7 +18,8 @@ Centred centre(Composer& c, ValueId x, const Composer::Ints& axes) {
 
 ValueId normalise(Composer& c, ValueId x, const Composer::Ints& axes, double epsilon) {
   const Centred centred = centre(c, x, axes);
-  return c.div(centred.x, c.sqrt(c.add(centred.variance, c.like(epsilon, x))));
+  const ValueId deviation = c.sqrt(c.add(centred.variance, c.like(epsilon, x)));
+  return c.mul(centred.x, c.div(c.like(1, x), deviation));
 }
 
 ValueId window_sums(Composer& c, ValueId x, std::int64_t axis, std::int64_t before,

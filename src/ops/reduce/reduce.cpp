@@ -199,11 +199,22 @@ class Group {
         start = f(start, W(tensor::widen(first_[rows_.offset(0) + i * rows_.step(0)])));
     return start;
   }
+  /// The sum of what `term` makes of each element, in the order of opmath/reduction.h.
+  template <class Sum = W, class F>
+  Sum sum_of(F&& term) {
+    const auto plus = [](Sum a, Sum b) { return add(a, b); };
+    tensor::OrderedSum<Sum> sum(count_);
+    fold(W{0}, [&](W, W value) {
+      sum.add(term(value), plus);
+      return W{0};
+    });
+    return sum.total(plus);
+  }
   W sum() {
-    return fold(W{0}, [](W a, W b) { return add(a, b); });
+    return sum_of([](W value) { return value; });
   }
   W sum_square() {
-    return fold(W{0}, [](W a, W b) { return add(a, multiply(b, b)); });
+    return sum_of([](W value) { return multiply(value, value); });
   }
 
  private:
@@ -234,11 +245,8 @@ Real log_sum_exp(Group<T>& group) {
   const auto greatest =
       static_cast<Real>(group.fold(group.first(), [](W a, W b) { return greater(a, b); }));
   if (!std::isfinite(greatest)) return greatest;
-  Real sum = 0;
-  group.fold(W{0}, [&](W, W value) {
-    sum += math::exp(static_cast<Real>(value) - greatest);
-    return W{0};
-  });
+  const Real sum = group.template sum_of<Real>(
+      [&](W value) { return math::exp(static_cast<Real>(value) - greatest); });
   return greatest + math::log(sum);
 }
 
@@ -266,7 +274,7 @@ T reduce_group(Kind kind, Group<T>& group) {
     case Kind::sum_square:
       return tensor::narrow<T>(group.sum_square());
     case Kind::l1:
-      return tensor::narrow<T>(group.fold(W{0}, [](W a, W b) { return add(a, absolute(b)); }));
+      return tensor::narrow<T>(group.sum_of([](W value) { return absolute(value); }));
     case Kind::l2:
       return tensor::arith::convert<T>(std::sqrt(static_cast<Real>(group.sum_square())));
     case Kind::log_sum:

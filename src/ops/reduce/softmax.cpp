@@ -7,7 +7,7 @@ namespace scanloom::ops {
 
 constinit const ir::OpDef softmax_op{
     .name = "softmax",
-    .doc = "exp(x) divided by its sum along `axis`.",
+    .doc = "exp(x) divided by its sum along `axis`, as a product with the inverse of the sum.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},

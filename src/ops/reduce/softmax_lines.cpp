@@ -1,6 +1,9 @@
 #include "ops/reduce/softmax_lines.h"
 
+#include <functional>
+
 #include "base/math/math.h"
+#include "opmath/reduction.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
 #include "tensor/scalar_arith.h"
@@ -21,13 +24,15 @@ void normalise(const T* x, std::int64_t x_step, T* y, std::int64_t y_step, std::
   Real greatest = tensor::widen(x[0]);
   for (std::int64_t i = 1; i < count; ++i)
     greatest = tensor::arith::maximum<Real>(greatest, tensor::widen(x[i * x_step]));
-  Real sum = 0;
+  tensor::OrderedSum<Real> exponentials(count);
   for (std::int64_t i = 0; i < count; ++i)
-    sum += math::exp(tensor::widen(x[i * x_step]) - greatest);
-  const Real log_sum = kLogarithm ? math::log(sum) : sum;
+    exponentials.add(math::exp(tensor::widen(x[i * x_step]) - greatest), std::plus());
+  const Real sum = exponentials.total(std::plus());
+  const Real log_or_inverse = kLogarithm ? math::log(sum) : Real{1} / sum;
   for (std::int64_t i = 0; i < count; ++i) {
     const Real shifted = tensor::widen(x[i * x_step]) - greatest;
-    y[i * y_step] = tensor::narrow<T>(kLogarithm ? shifted - log_sum : math::exp(shifted) / sum);
+    y[i * y_step] = tensor::narrow<T>(kLogarithm ? shifted - log_or_inverse
+                                                 : math::exp(shifted) * log_or_inverse);
   }
 }
 

@@ -9,8 +9,7 @@ using tensor::Type;
 Expected<Type> wrapped(const Type& item, tensor::Wrap wrap, const tensor::DimTable& dims) {
   if (item.wraps.size() == Type::kMaxWraps)
     return fail(Code::unsupported, "{} cannot be put in another {}: the limit is {} levels",
-                to_string(item, dims), wrap == tensor::Wrap::sequence ? "sequence" : "optional",
-                Type::kMaxWraps);
+                to_string(item, dims), wrap_name(wrap), Type::kMaxWraps);
   Type type = item;
   type.wraps.insert(type.wraps.begin(), wrap);
   return type;

@@ -1,5 +1,4 @@
-// Fourier transforms as products with matrices that are computed from the sizes. These do not
-// depend on data, so they are computed once, when the sizes are bound or folded.
+// What front-ends compose of the operator dft.
 #pragma once
 
 #include "ops/composer.h"
@@ -8,18 +7,16 @@ namespace scanloom::ops {
 
 inline constexpr double kPi = 3.14159265358979323846;
 
-/// Sizes of a transform along its axis, as i64 scalars.
+/// A transform along one axis. The inverse is divided by the length.
 struct Transform {
-  ir::ValueId length;  ///< of the full signal
-  ir::ValueId inputs, outputs;
+  ir::ValueId length = {};  ///< i64 scalar; invalid: what the sizes say (see dft)
   bool inverse = false, onesided = false;
-  int input_parts = 1, output_parts = 2;  ///< 1: real, 2: real and imaginary parts
 };
 
 /// Returns the size of the one-sided spectrum of a signal of `length`.
 ir::ValueId half_up(Composer& c, ir::ValueId length);
 
-/// Transforms x along `axis`. x has `rank` axes; the last one holds the parts.
-ir::ValueId transform_axis(Composer& c, ir::ValueId x, int rank, int axis, const Transform& t);
+/// Transforms x along `axis`. The last axis of x holds the parts. f16 and bf16 are computed in f32.
+ir::ValueId transform_axis(Composer& c, ir::ValueId x, int axis, const Transform& t);
 
 }  // namespace scanloom::ops

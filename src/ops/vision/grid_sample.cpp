@@ -153,31 +153,100 @@ Neighbours<Real> neighbours(const Axis<Real>& axis, Real x, Mode mode, Padding p
   return result;
 }
 
-/// One position of the result: the neighbors along every axis.
-template <class Real>
-class Sample {
- public:
-  int spatial = 0;
-  std::array<Neighbours<Real>, tensor::kMaxSpatial> axes{};
+template <class T>
+using PerAxis = std::array<T, tensor::kMaxSpatial>;
 
-  /// Calls f(offset, weight) for each combination of neighbors that exists.
-  template <class F>
-  void for_each(const std::array<Axis<Real>, tensor::kMaxSpatial>& of, F&& f) const {
-    Shape counts;
-    for (int i = 0; i < spatial; ++i) counts.push_back(axes[static_cast<std::size_t>(i)].count);
-    tensor::for_each_index(counts.dims(), [&](const Shape& index) {
-      std::int64_t offset = 0;
-      Real weight = 1;
-      for (int i = 0; i < spatial; ++i) {
-        const auto axis = static_cast<std::size_t>(i), at = static_cast<std::size_t>(index[i]);
-        if (axes[axis].element[at] < 0) return;
-        offset += axes[axis].element[at] * of[axis].stride;
-        weight *= axes[axis].weight[at];
-      }
-      if (weight != 0) f(offset, weight);
-    });
+/// Calls f(offset, weight) for each combination of neighbors that exists and counts, in row-major
+/// order.
+template <class Real, class F>
+void for_each_tap(const PerAxis<Neighbours<Real>>& axes, const PerAxis<Axis<Real>>& of, int spatial,
+                  F&& f) {
+  PerAxis<int> index{};
+  while (true) {
+    std::int64_t offset = 0;
+    Real weight = 1;
+    bool exists = true;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(spatial); ++i) {
+      const auto at = static_cast<std::size_t>(index[i]);
+      exists &= axes[i].element[at] >= 0;
+      offset += axes[i].element[at] * of[i].stride;
+      weight *= axes[i].weight[at];
+    }
+    if (exists && weight != 0) f(offset, weight);
+    int axis = spatial - 1;
+    for (; axis >= 0; --axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (++index[i] < axes[i].count) break;
+      index[i] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+/// The elements that one position of the result is made of, and their weights, which are the same
+/// in every channel.
+template <class Real>
+struct Taps {
+  static constexpr std::size_t kMaxTaps = 64;  // four along each of three axes
+  std::array<std::int64_t, kMaxTaps> offset{};
+  std::array<Real, kMaxTaps> weight{};
+  std::size_t count = 0;
+
+  void add(std::int64_t at, Real with) {
+    offset[count] = at;
+    weight[count++] = with;
   }
 };
+
+/// One position of all channels of an image.
+template <class T>
+struct Channels {
+  const T* from;
+  T* to;
+  std::int64_t from_step, to_step, count;
+};
+
+/// Sums the taps of every channel, in order from 0. kCount: how many there are; 0: any number.
+template <std::size_t kCount, class T, class Real>
+void sum_channels(const Taps<Real>& taps, const Channels<T>& channels) {
+  const std::size_t count = kCount == 0 ? taps.count : kCount;
+  for (std::int64_t c = 0; c < channels.count; ++c) {
+    const T* const plane = channels.from + c * channels.from_step;
+    T sum{};
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < count; ++k)
+      sum = sum + static_cast<T>(taps.weight[k]) * plane[taps.offset[k]];
+    channels.to[c * channels.to_step] = sum;
+  }
+}
+
+/// Finds the taps once, unless there are too many to keep.
+template <class T, class Real>
+void sample_position(const PerAxis<Neighbours<Real>>& along, const PerAxis<Axis<Real>>& axes,
+                     int spatial, Mode mode, const Channels<T>& channels) {
+  constexpr int kKeptAxes = 3;
+  Taps<Real> taps;
+  if (mode == Mode::nearest || spatial <= kKeptAxes)
+    for_each_tap(along, axes, spatial,
+                 [&](std::int64_t offset, Real weight) { taps.add(offset, weight); });
+  if constexpr (std::is_floating_point_v<T>) {
+    if (mode != Mode::nearest && spatial > kKeptAxes) {
+      for (std::int64_t c = 0; c < channels.count; ++c) {
+        T sum{};
+        for_each_tap(along, axes, spatial, [&](std::int64_t offset, Real weight) {
+          sum = sum + static_cast<T>(weight) * channels.from[c * channels.from_step + offset];
+        });
+        channels.to[c * channels.to_step] = sum;
+      }
+      return;
+    }
+    if (mode != Mode::nearest)
+      return taps.count == 4 ? sum_channels<4>(taps, channels) : sum_channels<0>(taps, channels);
+  }
+  for (std::int64_t c = 0; c < channels.count; ++c)
+    channels.to[c * channels.to_step] =
+        taps.count > 0 ? channels.from[c * channels.from_step + taps.offset[0]] : T{};
+}
 
 /// T: the type that elements of x are read as; G: that of the grid. With mode nearest, T is only
 /// moved.
@@ -187,10 +256,10 @@ void sample_all(const tensor::Call& call) {
   const Operand &x = call.in(0), &grid = call.in(1), &y = call.out(0);
   const auto mode = static_cast<Mode>(place_in(kModes, call.attrs[kMode].text()));
   const auto padding = static_cast<Padding>(place_in(kPaddings, call.attrs[kPadding].text()));
-  Sample<Real> sample;
-  sample.spatial = x.rank - 2;
-  std::array<Axis<Real>, tensor::kMaxSpatial> axes{};
-  for (int i = 0; i < sample.spatial; ++i) {
+  const int spatial = x.rank - 2;
+  PerAxis<Axis<Real>> axes{};
+  PerAxis<Neighbours<Real>> along{};
+  for (int i = 0; i < spatial; ++i) {
     Axis<Real>& axis = axes[static_cast<std::size_t>(i)];
     axis.size = x.dims[i + 2];
     axis.stride = x.strides[i + 2];
@@ -198,31 +267,22 @@ void sample_all(const tensor::Call& call) {
     axis.low = axis.align ? Real{0} : Real(-0.5);
     axis.high = static_cast<Real>(axis.size - 1) - axis.low;
   }
-  const std::span out(y.dims + 2, static_cast<std::size_t>(sample.spatial));
+  const std::span out(y.dims + 2, static_cast<std::size_t>(spatial));
   for (std::int64_t image = 0; image < y.dims[0]; ++image)
     tensor::for_each_index(out, [&](const Shape& position) {
       const G* const at = grid.data<const G>() + image * grid.strides[0] +
                           tensor::offset_of(position, grid.strides + 1);
       // The coordinate of the last axis comes first.
-      for (int i = 0; i < sample.spatial; ++i) {
+      for (int i = 0; i < spatial; ++i) {
         const auto axis = static_cast<std::size_t>(i);
         const auto coordinate =
-            static_cast<Real>(at[(sample.spatial - 1 - i) * grid.strides[grid.rank - 1]]);
-        sample.axes[axis] = neighbours(axes[axis], axes[axis].place(coordinate), mode, padding);
+            static_cast<Real>(at[(spatial - 1 - i) * grid.strides[grid.rank - 1]]);
+        along[axis] = neighbours(axes[axis], axes[axis].place(coordinate), mode, padding);
       }
-      for (std::int64_t channel = 0; channel < y.dims[1]; ++channel) {
-        const T* const plane = x.data<const T>() + image * x.strides[0] + channel * x.strides[1];
-        T sum{};
-        sample.for_each(axes, [&](std::int64_t offset, Real weight) {
-          if constexpr (std::is_floating_point_v<T>)
-            sum = mode == Mode::nearest ? plane[offset]
-                                        : sum + static_cast<T>(weight) * plane[offset];
-          else
-            sum = plane[offset];
-        });
-        y.data<T>()[image * y.strides[0] + channel * y.strides[1] +
-                    tensor::offset_of(position, y.strides + 2)] = sum;
-      }
+      T* const to = y.data<T>() + image * y.strides[0] + tensor::offset_of(position, y.strides + 2);
+      sample_position<T, Real>(
+          along, axes, spatial, mode,
+          {x.data<const T>() + image * x.strides[0], to, x.strides[1], y.strides[1], y.dims[1]});
     });
 }
 

@@ -1,11 +1,15 @@
 // Boxes are selected by descending score (the first of equal ones first), one class after the
 // other.
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <iterator>
+#include <vector>
 
+#include "opmath/box_selection.h"
 #include "ops/index/element_order.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
+#include "ops/sized_results.h"
 #include "ops/sizes.h"
 
 namespace scanloom::ops {
@@ -20,36 +24,10 @@ constexpr int kScores = 1;
 constexpr int kMaxPerClass = 2;
 constexpr int kIouThreshold = 3;
 constexpr int kScoreThreshold = 4;
+constexpr int kInputs = 5;
 constexpr int kCenterPointBox = 0;
 
-/// The operands, whatever their layout, and the parameters.
-struct Candidates {
-  const float *boxes = nullptr, *scores = nullptr;
-  std::array<std::int64_t, 3> box_strides{}, score_strides{};
-  std::int64_t batches = 0, classes = 0, count = 0;
-  std::int64_t max_per_class = 0;
-  float iou_threshold = 0;
-  std::optional<float> score_threshold;
-  bool centered = false;
-
-  [[nodiscard]] float score(std::int64_t batch, std::int64_t of_class, std::int64_t box) const {
-    return scores[batch * score_strides[0] + of_class * score_strides[1] + box * score_strides[2]];
-  }
-};
-
-struct Box {
-  float x0, y0, x1, y1;
-  [[nodiscard]] float area() const { return (x1 - x0) * (y1 - y0); }
-};
-
-Box box_of(const Candidates& all, std::int64_t batch, std::int64_t number) {
-  const float* const at = all.boxes + batch * all.box_strides[0] + number * all.box_strides[1];
-  float v[4];
-  for (int i = 0; i < 4; ++i) v[i] = at[i * all.box_strides[2]];
-  if (all.centered) return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
-  // Two opposite corners, y before x, in any order.
-  return {std::min(v[1], v[3]), std::min(v[0], v[2]), std::max(v[1], v[3]), std::max(v[0], v[2])};
-}
+using Candidates = BoxCandidates;
 
 /// Whether the intersection over union exceeds the threshold.
 bool overlaps(const Box& a, const Box& b, float threshold) {
@@ -120,11 +98,11 @@ void select(const Candidates& all, List numbers, const Keep& keep) {
       std::int64_t kept = 0;
       while (!heap.empty() && kept < all.max_per_class) {
         const std::int64_t box = heap.take();
-        const Box mine = box_of(all, batch, box);
+        const Box mine = all.box(batch, box);
         bool suppressed = false;
         for (std::int64_t i = 0; i < kept && !suppressed; ++i)
           suppressed =
-              overlaps(mine, box_of(all, batch, numbers[all.count - 1 - i]), all.iou_threshold);
+              overlaps(mine, all.box(batch, numbers[all.count - 1 - i]), all.iou_threshold);
         if (suppressed) continue;
         numbers[all.count - 1 - kept++] = box;
         keep(batch, of_class, box);
@@ -132,36 +110,27 @@ void select(const Candidates& all, List numbers, const Keep& keep) {
     }
 }
 
-template <class T>
-std::optional<T> scalar_of(const ir::InferCtx& ctx, int i) {
-  if (!ctx.has(i)) return std::nullopt;
-  const tensor::Tensor* const value = ctx.constant(i);
-  if (value == nullptr || value->elements() != 1) return std::nullopt;
-  return *static_cast<const T*>(value->data());
+using Memory = std::vector<std::uint64_t>;
+
+Memory memory_for(const Candidates& all) {
+  return Memory(static_cast<std::size_t>(BoxScratch::bytes(all.count) + 7) / sizeof(std::uint64_t));
+}
+
+BoxScratch scratch_in(Memory& memory, const Candidates& all) {
+  return BoxScratch::in(reinterpret_cast<std::byte*>(memory.data()), all.count);
 }
 
 /// Returns how many boxes are kept; nullopt: not known yet.
 std::optional<std::int64_t> known_count(const ir::InferCtx& ctx) {
-  for (int i = 0; i < 5; ++i)
+  std::array<const tensor::Tensor*, kInputs> operands{};
+  for (int i = 0; i < kInputs; ++i) {
     if (ctx.has(i) && ctx.constant(i) == nullptr) return std::nullopt;
-  const tensor::Tensor &boxes = *ctx.constant(kBoxes), &scores = *ctx.constant(kScores);
-  Candidates all;
-  all.boxes = static_cast<const float*>(boxes.data());
-  all.scores = static_cast<const float*>(scores.data());
-  const tensor::Shape of_boxes = tensor::contiguous_strides(boxes.shape());
-  const tensor::Shape of_scores = tensor::contiguous_strides(scores.shape());
-  std::copy_n(of_boxes.begin(), 3, all.box_strides.begin());
-  std::copy_n(of_scores.begin(), 3, all.score_strides.begin());
-  all.batches = boxes.shape()[0];
-  all.classes = scores.shape()[1];
-  all.count = boxes.shape()[1];
-  all.max_per_class = scalar_of<std::int64_t>(ctx, kMaxPerClass).value_or(0);
-  all.iou_threshold = scalar_of<float>(ctx, kIouThreshold).value_or(0);
-  all.score_threshold = scalar_of<float>(ctx, kScoreThreshold);
-  all.centered = ctx.attr(kCenterPointBox).integer() != 0;
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(all.count));
+    if (ctx.has(i)) operands[static_cast<std::size_t>(i)] = ctx.constant(i);
+  }
+  const auto all = Candidates::of(operands, ctx.attr(kCenterPointBox).integer() != 0);
+  Memory memory = memory_for(all);
   std::int64_t kept = 0;
-  select(all, {numbers.data(), 1}, [&](auto, auto, auto) { ++kept; });
+  select_boxes(all, scratch_in(memory, all), [&](auto, auto, auto) { ++kept; });
   return kept;
 }
 
@@ -201,26 +170,9 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-template <class T>
-std::optional<T> scalar_of(const tensor::Call& call, int i) {
-  return call.has(i) ? std::optional(*call.in(i).data<const T>()) : std::nullopt;
-}
-
 tensor::Status reference(const tensor::Call& call) noexcept {
-  const Operand &boxes = call.in(kBoxes), &scores = call.in(kScores), &y = call.out(0);
-  const Operand& per_box = call.out(1);
-  Candidates all;
-  all.boxes = boxes.data<const float>();
-  all.scores = scores.data<const float>();
-  std::copy_n(boxes.strides, 3, all.box_strides.begin());
-  std::copy_n(scores.strides, 3, all.score_strides.begin());
-  all.batches = boxes.dims[0];
-  all.classes = scores.dims[1];
-  all.count = boxes.dims[1];
-  all.max_per_class = scalar_of<std::int64_t>(call, kMaxPerClass).value_or(0);
-  all.iou_threshold = scalar_of<float>(call, kIouThreshold).value_or(0);
-  all.score_threshold = scalar_of<float>(call, kScoreThreshold);
-  all.centered = call.attrs[kCenterPointBox].integer() != 0;
+  const Operand &y = call.out(0), &per_box = call.out(1);
+  const Candidates all = Candidates::of(call);
   // The memory of the second result is used for the selection before it is filled.
   const List numbers{per_box.data<std::int64_t>(), per_box.strides[0]};
   std::int64_t kept = 0;
@@ -237,6 +189,27 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 }
 
 }  // namespace
+
+Expected<void> selected_boxes(const tensor::ObjectCall& call) {
+  std::array<const tensor::Tensor*, kInputs> operands{};
+  for (std::size_t i = 0; i < kInputs; ++i)
+    if (call.has(i)) operands[i] = &call.tensor(i);
+  const auto all = Candidates::of(operands, call.attrs[kCenterPointBox].integer() != 0);
+  SCANLOOM_CHECK_OK(call.memory.check(BoxScratch::bytes(all.count)));
+  Memory memory = memory_for(all);
+  SCANLOOM_TRY(tensor::Tensor per_box, tensor::Tensor::zeros(DType::i64, {all.count}));
+  auto* const counts = static_cast<std::int64_t*>(per_box.mutable_data());
+  std::vector<std::int64_t> rows;
+  select_boxes(all, scratch_in(memory, all),
+               [&](std::int64_t batch, std::int64_t of_class, std::int64_t box) {
+                 for (const std::int64_t value : {batch, of_class, box}) rows.push_back(value);
+                 ++counts[box];
+               });
+  SCANLOOM_TRY(tensor::Tensor selected,
+               tensor::Tensor::copy_of(DType::i64, {std::ssize(rows) / 3, 3}, rows.data()));
+  SCANLOOM_CHECK_OK(call.give(0, std::move(selected)));
+  return call.give(1, std::move(per_box));
+}
 
 constinit const ir::OpDef non_max_suppression_op{
     .name = "non_max_suppression",

@@ -2,8 +2,8 @@
 // from 0, in the type of x. Elements of weight 0 are skipped.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "opmath/resample.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
@@ -39,9 +39,6 @@ constexpr std::array<std::string_view, 4> kNearest = {
 constexpr std::array<std::string_view, 7> kCoordinateModes = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
     "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
-
-// No sensible image needs a filter over more elements.
-constexpr double kMaxTaps = 1 << 24;
 
 bool is_nearest(std::string_view mode) { return mode.starts_with("nearest_"); }
 
@@ -83,95 +80,21 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));
 }
 
-/// Maps elements of the result to coordinates in x, in elements of the axis.
-class Coordinates {
- public:
-  Coordinates(const tensor::Call& call, int axis)
-      : mode_(call.attrs[kCoordinates].text()),
-        in_(static_cast<double>(call.in(0).dims[axis])),
-        out_(static_cast<double>(call.out(0).dims[axis])),
-        scale_(*call.in(kScale).data<const double>()),
-        target_(scale_ * in_) {
-    if (!call.has(kRegion)) return;
-    const Operand& region = call.in(kRegion);
-    start_ = region.data<const double>()[0];
-    end_ = region.data<const double>()[region.rank == 0 ? 0 : region.strides[0]];
-  }
-
-  [[nodiscard]] double at(std::int64_t index) const {
-    const auto x = static_cast<double>(index);
-    if (mode_ == "align_corners") return target_ == 1 ? 0 : x * (in_ - 1) / (target_ - 1);
-    if (mode_ == "asymmetric") return x / scale_;
-    if (mode_ == "tf_half_pixel_for_nn") return (x + 0.5) / scale_;
-    if (mode_ == "tf_crop_and_resize") {
-      const double extent = (end_ - start_) * (in_ - 1);
-      return start_ * (in_ - 1) + (target_ == 1 ? extent / 2 : x * extent / (target_ - 1));
-    }
-    if (mode_ == "pytorch_half_pixel" && out_ <= 1) return 0;
-    const double half = (x + 0.5) / scale_ - 0.5;
-    return mode_ == "half_pixel_symmetric" ? in_ / 2 * (1 - out_ / target_) + half : half;
-  }
-  /// Whether the result is the extrapolation value there.
-  [[nodiscard]] bool is_outside(double x) const {
-    return mode_ == "tf_crop_and_resize" && !(x >= 0 && x <= in_ - 1);
-  }
-
- private:
-  std::string_view mode_;
-  double in_, out_, scale_, target_, start_ = 0, end_ = 1;
-};
-
-std::int64_t limited(double x, std::int64_t size) {
-  if (!(x > 0)) return 0;
-  return x < static_cast<double>(size - 1) ? static_cast<std::int64_t>(x) : size - 1;
+Resampling resampling_of(const tensor::Call& call, int axis) {
+  Resampling of{.mode = call.attrs[kMode].text(),
+                .coordinates = call.attrs[kCoordinates].text(),
+                .cubic = call.attrs[kCubic].real(),
+                .antialias = call.attrs[kAntialias].integer() != 0,
+                .exclude_outside = call.attrs[kExcludeOutside].integer() != 0,
+                .in = call.in(0).dims[axis],
+                .out = call.out(0).dims[axis],
+                .scale = *call.in(kScale).data<const double>()};
+  if (!call.has(kRegion)) return of;
+  const Operand& region = call.in(kRegion);
+  of.start = region.data<const double>()[0];
+  of.end = region.data<const double>()[region.rank == 0 ? 0 : region.strides[0]];
+  return of;
 }
-
-std::int64_t nearest(std::string_view mode, double x, std::int64_t size) {
-  if (mode == "nearest_floor") return limited(std::floor(x), size);
-  if (mode == "nearest_ceil") return limited(std::ceil(x), size);
-  const bool down = mode == "nearest_round_prefer_floor";
-  return limited(down ? std::ceil(x - 0.5) : std::floor(x + 0.5), size);
-}
-
-/// The filter of one element of the result: element base + i of x has weight(i), first <= i < last.
-class Filter {
- public:
-  Filter(const tensor::Call& call, double x, std::int64_t size)
-      : cubic_(call.attrs[kMode].text() == "cubic"), a_(call.attrs[kCubic].real()), size_(size) {
-    const double scale = *call.in(kScale).data<const double>();
-    const bool antialias = call.attrs[kAntialias].integer() != 0;
-    stretch_ = antialias ? std::min(scale, 1.0) : 1;
-    exclude_ = call.attrs[kExcludeOutside].integer() != 0;
-    const double low = std::ceil(x) - 1;
-    ratio_ = x - low;
-    base_ = static_cast<std::int64_t>(std::clamp(low, -1e15, 1e15));
-    first_ = static_cast<std::int64_t>(std::floor(-(cubic_ ? 2 : 1) / stretch_)) + 1;
-    if (!antialias && !exclude_) return;
-    double sum = 0;
-    for (std::int64_t i = first_; i < last(); ++i) sum += raw(i);
-    if (sum != 0) total_ = sum;
-  }
-  [[nodiscard]] std::int64_t first() const { return first_; }
-  [[nodiscard]] std::int64_t last() const { return 2 - first_; }
-  [[nodiscard]] double weight(std::int64_t i) const { return raw(i) / total_; }
-  /// Returns the element of x, clamped to the ends.
-  [[nodiscard]] std::int64_t element(std::int64_t i) const {
-    return std::clamp<std::int64_t>(base_ + i, 0, size_ - 1);
-  }
-
- private:
-  [[nodiscard]] double raw(std::int64_t i) const {
-    if (exclude_ && (base_ + i < 0 || base_ + i >= size_)) return 0;
-    const double t = std::fabs((static_cast<double>(i) - ratio_) * stretch_);
-    if (!cubic_) return std::max(1 - t, 0.0);
-    if (t <= 1) return ((a_ + 2) * t - (a_ + 3)) * t * t + 1;
-    return t < 2 ? ((a_ * t - 5 * a_) * t + 8 * a_) * t - 4 * a_ : 0;
-  }
-
-  bool cubic_ = false, exclude_ = false;
-  double a_ = 0, stretch_ = 1, ratio_ = 0, total_ = 1;
-  std::int64_t size_, base_ = 0, first_ = 0;
-};
 
 /// The slices across the axis, in x and in the result.
 struct Slices {
@@ -197,7 +120,7 @@ void fill_slice(const Slices& slices, T* to, T value) {
 }
 
 template <class T>
-void filter_slice(const Slices& slices, const T* from, T* to, const Filter& filter) {
+void filter_slice(const Slices& slices, const T* from, T* to, const ResampleFilter& filter) {
   fill_slice(slices, to, T{0});
   for (std::int64_t i = filter.first(); i < filter.last(); ++i) {
     const T weight = static_cast<T>(filter.weight(i));
@@ -209,9 +132,9 @@ void filter_slice(const Slices& slices, const T* from, T* to, const Filter& filt
 }
 
 template <class T>
-void resample(const tensor::Call& call, int axis) {
+void resample(const tensor::Call& call, const Resampling& of, int axis) {
   const Operand &x = call.in(0), &y = call.out(0);
-  const Coordinates coordinates(call, axis);
+  const ResampleCoordinates coordinates(of);
   const Slices slices(x, y, axis);
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
     const double position = coordinates.at(o);
@@ -219,7 +142,7 @@ void resample(const tensor::Call& call, int axis) {
     if (coordinates.is_outside(position))
       fill_slice(slices, to, static_cast<T>(call.attrs[kExtrapolation].real()));
     else
-      filter_slice(slices, x.data<const T>(), to, Filter(call, position, x.dims[axis]));
+      filter_slice(slices, x.data<const T>(), to, ResampleFilter(of, position));
   }
 }
 
@@ -233,18 +156,17 @@ void extrapolate(const tensor::Call& call, const Slices& slices, std::int64_t o)
   });
 }
 
-void pick_nearest(const tensor::Call& call, int axis) {
+void pick_nearest(const tensor::Call& call, const Resampling& of, int axis) {
   const Operand &x = call.in(0), &y = call.out(0);
-  const Coordinates coordinates(call, axis);
+  const ResampleCoordinates coordinates(of);
   const Slices slices(x, y, axis);
-  const std::string& mode = call.attrs[kMode].text();
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
     const double position = coordinates.at(o);
     if (coordinates.is_outside(position)) {
       extrapolate(call, slices, o);
       continue;
     }
-    const std::int64_t i = nearest(mode, position, x.dims[axis]);
+    const std::int64_t i = nearest_element(of.mode, position, of.in);
     tensor::copy_strided(
         x.dtype, slices.dims.dims(),
         tensor::advance(x.data<std::byte>(), x.dtype, i * slices.from_step), slices.from.data(),
@@ -255,18 +177,18 @@ void pick_nearest(const tensor::Call& call, int axis) {
 tensor::Status reference(const tensor::Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
   const int axis = checked_axis(call.attrs[kAxis], x.rank);
-  const double scale = *call.in(kScale).data<const double>();
   if (y.elements() == 0) return tensor::Status::ok;
   if (x.dims[axis] == 0)
     return call.fail("{} elements cannot be made of none along axis {}", y.dims[axis], axis);
-  if (!(scale * kMaxTaps > 1) || !(scale < 1e15))
+  const Resampling of = resampling_of(call, axis);
+  if (!of.has_valid_scale())
     return call.fail("the scale of axis {} is too small, too large or not a number", axis);
   if (is_nearest(call.attrs[kMode].text()))
-    pick_nearest(call, axis);
+    pick_nearest(call, of, axis);
   else if (x.dtype == DType::f64)
-    resample<double>(call, axis);
+    resample<double>(call, of, axis);
   else
-    resample<float>(call, axis);
+    resample<float>(call, of, axis);
   return tensor::Status::ok;
 }
 

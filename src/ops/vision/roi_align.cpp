@@ -8,6 +8,7 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/vision/roi_sampling.h"
 #include "ops/vision/roi_sizes.h"
 #include "tensor/scalar_arith.h"
 
@@ -44,30 +45,6 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_roi_result(ctx, 4, ctx.attr(kHeight).integer(), ctx.attr(kWidth).integer());
 }
 
-/// The two neighbors of a coordinate on an axis, and the weight of the upper one.
-template <class T>
-struct Neighbours {
-  std::int64_t low = 0, high = 0;
-  T weight = 0;
-  bool inside = false;
-};
-
-template <class T>
-Neighbours<T> neighbours(T at, std::int64_t size) {
-  Neighbours<T> result;
-  result.inside = size > 0 && at >= T{-1} && at <= static_cast<T>(size);
-  if (!result.inside) return result;
-  at = std::max(at, T{0});
-  result.low = static_cast<std::int64_t>(at);
-  if (result.low >= size - 1) {
-    result.low = result.high = size - 1;
-    return result;
-  }
-  result.high = result.low + 1;
-  result.weight = at - static_cast<T>(result.low);
-  return result;
-}
-
 /// A region along one axis: its start, the size of a cell, the samples per cell.
 template <class T>
 struct Axis {
@@ -98,51 +75,59 @@ Axis<T> sampled_axis(const tensor::Call& call, T from, T to, std::int64_t cells)
   return axis;
 }
 
+/// A cell of a region in the result, and the planes that it is made from.
 template <class T>
-struct Region {
-  const T* plane;
-  const Operand& x;
-  Axis<T> rows, columns;
+struct Cell {
+  const T* planes;
+  T* to;
+  std::int64_t channels, plane_step, to_step;
+  Mode mode;
 
-  [[nodiscard]] T at(std::int64_t i, std::int64_t k) const {
-    return plane[i * x.strides[2] + k * x.strides[3]];
+  /// Takes a sample into the cell of every channel, whose results so far are in `to`.
+  void add(const ImageSample<T>& sample, bool first) const {
+    // Written out, because arrays would be stored and loaded again for each channel.
+    const auto [o0, o1, o2, o3] = sample.offsets;
+    const auto [w0, w1, w2, w3] = sample.weights;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const T* const plane = planes + c * plane_step;
+      const T p0 = sample.inside ? w0 * plane[o0] : T{0},
+              p1 = sample.inside ? w1 * plane[o1] : T{0};
+      const T p2 = sample.inside ? w2 * plane[o2] : T{0},
+              p3 = sample.inside ? w3 * plane[o3] : T{0};
+      T& result = to[c * to_step];
+      if (mode == Mode::avg) {
+        result += ((p0 + p1) + p2) + p3;
+      } else if (mode == Mode::max_sample) {
+        const T sum = ((p0 + p1) + p2) + p3;
+        result = first ? sum : tensor::arith::maximum(result, sum);
+      } else {
+        using tensor::arith::maximum;
+        const T most = first ? p0 : maximum(result, p0);
+        result = maximum(maximum(maximum(most, p1), p2), p3);
+      }
+    }
+  }
+  void scale_all(T count) const {
+    for (std::int64_t c = 0; c < channels; ++c) to[c * to_step] /= count;
+  }
+  void clear() const {
+    for (std::int64_t c = 0; c < channels; ++c) to[c * to_step] = 0;
   }
 };
 
+/// Samples are the same in all channels, so their neighbours are found once.
 template <class T>
-T pooled(const Region<T>& region, std::int64_t i, std::int64_t k, Mode mode) {
-  T result = 0;
-  bool first = true;
-  for (std::int64_t a = 0; a < region.rows.samples; ++a)
-    for (std::int64_t b = 0; b < region.columns.samples; ++b) {
-      const auto row = neighbours(region.rows.sample(i, a), region.x.dims[2]);
-      const auto column = neighbours(region.columns.sample(k, b), region.x.dims[3]);
-      T parts[4] = {};
-      if (row.inside && column.inside) {
-        const T up = 1 - row.weight, left = 1 - column.weight;
-        parts[0] = up * left * region.at(row.low, column.low);
-        parts[1] = up * column.weight * region.at(row.low, column.high);
-        parts[2] = row.weight * left * region.at(row.high, column.low);
-        parts[3] = row.weight * column.weight * region.at(row.high, column.high);
-      }
-      const T sample = ((parts[0] + parts[1]) + parts[2]) + parts[3];
-      if (mode == Mode::avg) {
-        result += sample;
-        continue;
-      }
-      if (mode == Mode::max_sample) {
-        result = first ? sample : tensor::arith::maximum(result, sample);
-        first = false;
-        continue;
-      }
-      for (const T part : parts) {
-        result = first ? part : tensor::arith::maximum(result, part);
-        first = false;
-      }
-    }
-  const std::int64_t count =
-      std::max<std::int64_t>(region.rows.samples * region.columns.samples, 1);
-  return mode == Mode::avg ? result / static_cast<T>(count) : result;
+void pool_cell(const Cell<T>& cell, const Operand& x, const Axis<T>& rows, std::int64_t i,
+               const Axis<T>& columns, std::int64_t k) {
+  cell.clear();
+  for (std::int64_t a = 0; a < rows.samples; ++a) {
+    const Neighbours<T> row = neighbours(rows.sample(i, a), x.dims[2]);
+    for (std::int64_t b = 0; b < columns.samples; ++b)
+      cell.add(ImageSample<T>(row, neighbours(columns.sample(k, b), x.dims[3]), x),
+               a == 0 && b == 0);
+  }
+  if (cell.mode == Mode::avg)
+    cell.scale_all(static_cast<T>(std::max<std::int64_t>(rows.samples * columns.samples, 1)));
 }
 
 template <class T>
@@ -161,14 +146,17 @@ tensor::Status align(const tensor::Call& call) {
     const auto columns = sampled_axis(call, corner[0], corner[2], y.dims[3]);
     if (rows.samples < 0 || columns.samples < 0)
       return call.fail("region {} needs more than {} samples per cell", n, kMaxSamples);
-    for (std::int64_t c = 0; c < y.dims[1]; ++c) {
-      const Region<T> region{x.data<const T>() + batch * x.strides[0] + c * x.strides[1], x, rows,
-                             columns};
-      T* const to = y.data<T>() + n * y.strides[0] + c * y.strides[1];
-      for (std::int64_t i = 0; i < y.dims[2]; ++i)
-        for (std::int64_t k = 0; k < y.dims[3]; ++k)
-          to[i * y.strides[2] + k * y.strides[3]] = pooled(region, i, k, mode);
-    }
+    for (std::int64_t i = 0; i < y.dims[2]; ++i)
+      for (std::int64_t k = 0; k < y.dims[3]; ++k) {
+        T* const to = y.data<T>() + n * y.strides[0] + i * y.strides[2] + k * y.strides[3];
+        const Cell<T> cell{x.data<const T>() + batch * x.strides[0],
+                           to,
+                           y.dims[1],
+                           x.strides[1],
+                           y.strides[1],
+                           mode};
+        pool_cell(cell, x, rows, i, columns, k);
+      }
   }
   return tensor::Status::ok;
 }

@@ -93,7 +93,9 @@ struct RecurrentLayer {
 
   /// Whether kernels/lstm.cpp supports the layer.
   [[nodiscard]] bool has_kernel() const {
-    return x.dtype == DType::f32 && !has(kLengths) && !has(kPeepholes) && !(clip() > 0) &&
+    const bool known_lengths =
+        !has(kLengths) || rewriter.type(node.inputs[kLengths]).dtype == DType::i32;
+    return x.dtype == DType::f32 && known_lengths && !has(kPeepholes) && !(clip() > 0) &&
            attr_of(node, "input_forget").integer() == 0 &&
            ops::unusual_activation(attr_of(node, "activations"), usual_activations()).empty();
   }

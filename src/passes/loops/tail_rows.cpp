@@ -273,7 +273,7 @@ Expected<ValueId> TailRows::ordered_ring(Builder& builder) {
                builder.op(ops::mod_op, {ahead, scalar_of(builder, count_)}, {{"fmod", 0}}));
   SCANLOOM_TRY(const ValueId rows, builder.op(ops::gather_op, {ring_, locations}, {{"axis", 0}}));
   SCANLOOM_TRY(const ValueId moved,
-               with_steps_along(builder, Lifted{rows, 0}, static_cast<int>(port_.axis)));
+               ops::with_steps_along(builder, ir::Lifted{rows, 0}, static_cast<int>(port_.axis)));
   if (port_.insert) return moved;
   return builder.op(ops::squeeze_op, {moved},
                     {{"axes", std::vector<std::int64_t>{port_.axis + 1}}});

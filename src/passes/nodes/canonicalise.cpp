@@ -235,9 +235,34 @@ std::optional<double> scalar_of(const ir::Module& module, ValueId value) {
   return static_cast<double>((*integers)[0]);
 }
 
-// pow(x, 2) is x x by definition; a square root is not pow(x, 0.5), which maps -infinity to
-// infinity. Integers to a floating-point power are computed in f64, which neither wraps nor holds
-// all of them.
+/// Returns the type in which ops/elementwise/pow.cpp multiplies; nullopt for types that it rounds
+/// in other places than products do.
+std::optional<DType> computed_power(DType base, DType exponent) {
+  if (base == DType::f64) return base;
+  if (is_integer(base)) return is_integer(exponent) ? std::optional(base) : std::nullopt;
+  if (base == DType::f32)
+    return exponent == base || dtype_bytes(exponent) < 4 ? DType::f32 : DType::f64;
+  if (base != DType::f16 && base != DType::bf16) return std::nullopt;
+  return exponent == base ? DType::f32 : DType::f64;
+}
+
+Replacement cube(Rewriter& rewriter, ValueId x, DType exponent) {
+  const DType own = rewriter.type(x).dtype;
+  const std::optional<DType> wide = computed_power(own, exponent);
+  if (!wide) return kStays;
+  ir::Builder& build = rewriter.build();
+  const auto as = [&](ValueId value, DType to) -> Expected<ValueId> {
+    return own == *wide ? Expected<ValueId>(value) : build.op(ops::cast_op, {value}, {{"to", to}});
+  };
+  SCANLOOM_TRY(const ValueId base, as(x, *wide));
+  SCANLOOM_TRY(const ValueId square, build.op(ops::mul_op, {base, base}));
+  SCANLOOM_TRY(const ValueId power, build.op(ops::mul_op, {square, base}));
+  return as(power, own);
+}
+
+// pow(x, 2) is x x by definition, and pow(x, 3) is (x x) x; a square root is not pow(x, 0.5), which
+// maps -infinity to infinity. Integers to a floating-point power are computed in f64, which neither
+// wraps nor holds all of them.
 Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   const auto exponent = scalar_of(rewriter.module(), node.inputs[1]);
   const ValueId x = node.inputs[0];
@@ -247,6 +272,7 @@ Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
     return kStays;
   if (*exponent == 1) return x;
   if (*exponent == 2) return rewriter.build().op(ops::mul_op, {x, x});
+  if (*exponent == 3) return cube(rewriter, x, rewriter.type(node.inputs[1]).dtype);
   return kStays;
 }
 

@@ -2,6 +2,7 @@
 // are kernels and machine code. The bits are those of the reference, which computes in the same
 // order. It is separate from decompose_reductions, since gradients and stable forms need softmax as
 // a whole. It runs before merging, which joins equal parts.
+#include "ops/composer.h"
 #include "ops/ops.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -11,8 +12,8 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-/// exp(x - m) / s, or (x - m) - log(s), where m is the greatest element along the axis and s the
-/// sum of exp(x - m).
+/// exp(x - m) * (1 / s), or (x - m) - log(s), where m is the greatest element along the axis and s
+/// the sum of exp(x - m), which is at least 1.
 Expected<ValueId> spelled(ir::Builder& build, const Node& node) {
   const std::vector<std::int64_t> axes = {node.attrs[0].integer()};
   const auto reduced = [&](ValueId value, const char* kind) {
@@ -22,7 +23,13 @@ Expected<ValueId> spelled(ir::Builder& build, const Node& node) {
   SCANLOOM_TRY(const ValueId shifted, build.op(ops::sub_op, {node.inputs[0], greatest}));
   SCANLOOM_TRY(const ValueId exponentials, build.op(ops::exp_op, {shifted}));
   SCANLOOM_TRY(const ValueId sum, reduced(exponentials, "sum"));
-  if (node.op == &ops::softmax_op) return build.op(ops::div_op, {exponentials, sum});
+  if (node.op == &ops::softmax_op) {
+    const ir::Type type = build.module().value(sum).type;
+    SCANLOOM_TRY(tensor::Tensor one, ops::scalar_of(1, type.dtype));
+    SCANLOOM_TRY(const ValueId inverse,
+                 build.op(ops::div_op, {build.constant(std::move(one)), sum}));
+    return build.op(ops::mul_op, {exponentials, inverse});
+  }
   SCANLOOM_TRY(const ValueId logarithm, build.op(ops::log_op, {sum}));
   return build.op(ops::sub_op, {shifted, logarithm});
 }

@@ -5,6 +5,8 @@
 #include "ir/infer.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
+#include "ops/ops.h"
+#include "passes/nodes/stored_part.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -24,6 +26,11 @@ constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
 // How many elements one round may compute, in all and per element of the module's constants: both
 // the constants and the number of nodes that read them are unbounded.
 constexpr std::int64_t kRoundElements = std::int64_t{1} << 24, kRoundFactor = 8;
+
+// The most elements of weights that are filled with one number, as models without trained weights
+// have them. A run would need as much memory, and products pack such operands if they are
+// constants.
+constexpr std::int64_t kFilledElements = std::int64_t{1} << 27;
 
 /// Returns the values whose elements inference knows completely; sizes are known without data.
 Expected<std::vector<std::shared_ptr<const ir::Known>>> known_sizes(const Module& module) {
@@ -48,6 +55,24 @@ std::int64_t constant_elements(const Module& module) {
   return elements;
 }
 
+/// Returns, for each value, whether products and convolutions read it, and nothing else does.
+std::vector<bool> read_by_products(const Module& module) {
+  std::vector<bool> products(module.value_count()), others(module.value_count());
+  for (const ir::RegionId region : regions_outer_first(module, module.top())) {
+    for (const NodeId id : module.region(region).nodes) {
+      const Node& node = module.node(id);
+      const bool is_product = node.op->batching == ir::Batching::product ||
+                              node.op->batching == ir::Batching::convolution;
+      for (const ValueId input : node.inputs)
+        if (input.valid()) (is_product ? products : others)[input.index] = true;
+    }
+    for (const ValueId yield : module.region(region).yields) others[yield.index] = true;
+  }
+  for (std::size_t i = 0; i < others.size(); ++i)
+    if (others[i]) products[i] = false;
+  return products;
+}
+
 class Folder {
  public:
   Folder(Module& module, Results results) : module_(module), map_(module), results_(results) {}
@@ -55,6 +80,7 @@ class Folder {
   Expected<Change> run() {
     left_ = kRoundElements + kRoundFactor * constant_elements(module_);
     SCANLOOM_TRY(known_, known_sizes(module_));
+    if (results_ == Results::larger) weights_ = read_by_products(module_);
     Change change;
     for (const ir::RegionId region : regions_outer_first(module_, module_.top()))
       change |= fold_region(region);
@@ -112,22 +138,33 @@ class Folder {
       bytes += bytes_of(*constant);
       largest = std::max(largest, constant->elements());
     }
+    if (node.outputs.size() == 1)
+      if (auto part = stored_part(node, module_.value(node.outputs[0]).type, inputs))
+        return std::vector<Tensor>{*std::move(part)};
     const bool linear = node.op->access == ir::Access::pointwise ||
                         node.op->access == ir::Access::view || node.op->linear_work;
     std::int64_t most =
         linear ? std::max(elements, kMaxElements) : std::min(kMaxElements, kMaxWork / largest);
     // Unpacking keeps the number of elements of the weights.
     if (results_ == Results::larger) most = std::min(most, std::max(2 * elements, kFreeElements));
+    const bool is_filled_weight = fills_weight(node);
+    std::int64_t& left = is_filled_weight ? filled_left_ : left_;
+    if (is_filled_weight) most = filled_left_;
     const auto may_make = [&](std::int64_t result) -> Expected<void> {
       if (results_ == Results::no_larger && result > std::max(bytes, kFreeBytes))
         return fail(Code::limit_reached, "larger than its operands");
       return {};
     };
-    most = std::min(most, left_);
+    most = std::min(most, left);
     auto values = run_node(*node.op, inputs, node.attrs, node.outputs.size(), most, may_make);
     if (!values) return std::nullopt;
-    for (const Tensor& value : *values) left_ -= value.elements();
+    for (const Tensor& value : *values) left -= value.elements();
     return *std::move(values);
+  }
+
+  [[nodiscard]] bool fills_weight(const Node& node) const {
+    return results_ == Results::larger && node.op == &ops::constant_of_shape_op &&
+           weights_[node.outputs[0].index];
   }
 
   void replace(NodeId id, ir::RegionId region, std::vector<Tensor> values) {
@@ -145,6 +182,8 @@ class Folder {
   ir::ValueMap map_;
   Results results_;
   std::int64_t left_ = 0;  ///< elements that may still be computed
+  std::int64_t filled_left_ = kFilledElements;
+  std::vector<bool> weights_;  ///< by value
   std::vector<std::shared_ptr<const ir::Known>> known_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "plan/binding.h"
 
 namespace scanloom::plan {
 
@@ -36,12 +37,10 @@ class ArenaPlanner {
   Expected<void> place();
   [[nodiscard]] std::int64_t offset(BufferId buffer) const { return at(buffer).offset; }
   [[nodiscard]] std::int64_t total_bytes() const { return total_; }
+  [[nodiscard]] const std::vector<ArenaHistory::Buffer>& buffers() const { return buffers_; }
 
  private:
-  struct Buffer {
-    std::int64_t bytes = 0, offset = 0;
-    std::int32_t born = 0, dies = 0;
-  };
+  using Buffer = ArenaHistory::Buffer;
   struct OpenLoop {
     std::int32_t begin = 0;
     std::vector<BufferId> used;

@@ -1,6 +1,7 @@
 // The entry point of binding: infers the module for the feeds' sizes, walks it, places the buffers,
 // and compiles the machine code that pays immediately.
 #include "base/checked.h"
+#include "ir/infer_again.h"
 #include "plan/bind/blocks.h"
 #include "plan/bind/compile_bodies.h"
 #include "plan/bind/context.h"
@@ -76,14 +77,18 @@ void bind_results(BindContext& ctx) {
 
 Expected<std::shared_ptr<const Binding>> bind_all(BindContext& ctx) {
   SCANLOOM_TRY(const std::vector<tensor::Type> arguments, argument_types(ctx));
-  SCANLOOM_TRY(ctx.inference, ir::infer(ctx.module, arguments, ctx.dims, {.evaluate = true}));
+  const std::unique_ptr<ir::Inference> before = ctx.plan->latest_inference.take();
+  SCANLOOM_TRY(ctx.inference,
+               ir::infer_again(ctx.module, arguments, ctx.dims, {.evaluate = true}, before.get()));
   bind_arguments(ctx);
   bind_results(ctx);
   plan_blocks(ctx);
+  ctx.fusion = find_fusion(ctx);
   SCANLOOM_CHECK_OK(bind_regions(ctx));
   SCANLOOM_CHECK_OK(ctx.builder.place_buffers());
   compile_bodies(ctx);
   if (ctx.stopped) return *std::move(ctx.stopped);
+  ctx.plan->latest_inference.set(std::make_unique<ir::Inference>(std::move(ctx.inference)));
   return ctx.builder.shared();
 }
 

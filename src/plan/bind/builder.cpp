@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/assert.h"
+#include "ir/op_def.h"
 #include "plan/bind/step_time.h"
 #include "plan/cost.h"
 
@@ -74,7 +75,7 @@ std::vector<const void*> constants_of(const Binding& binding, std::span<const Sp
   of_plan = true;
   for (const Spot& spot : spots) {
     const SlotInit* init =
-        spot.present() ? &binding.slots[static_cast<std::size_t>(spot.slot)] : nullptr;
+        spot.slot != kNone ? &binding.slots[static_cast<std::size_t>(spot.slot)] : nullptr;
     const bool constant = init != nullptr && init->constant != nullptr;
     constants.push_back(constant ? init->constant + spot.offset : nullptr);
     of_plan &= !constant || init->of_plan;
@@ -240,6 +241,7 @@ Expected<void> BindingBuilder::place_buffers() {
     if (slot.kind == SlotInit::Kind::arena && slot.index != kNone)
       slot.offset = arena_.offset(slot.index);
   out_->arena_bytes = arena_.total_bytes();
+  out_->history = {arena_.buffers(), moments_};
   out_->slots[kScratchSlot].offset = arena_.total_bytes();
   return {};
 }

@@ -6,11 +6,14 @@
 #include <optional>
 
 #include "ir/call_reference.h"
+#include "ir/check_operands.h"
 #include "ir/empty_stacks.h"
 #include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
 #include "ops/index/slice_cuts.h"
+#include "ops/sized_results.h"
+#include "plan/bind/builder.h"
 #include "plan/plan.h"
 #include "tensor/strided_copy.h"
 
@@ -146,19 +149,24 @@ bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
   return ir::makes_nothing(*plan.module.node(dynamic.call.node).op, outputs);
 }
 
-kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
+kernels::Prepared prepare_kernel(const Binding& binding, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> inputs,
                                  std::span<const tensor::Operand> outputs) {
+  const Plan& plan = *binding.plan;
   const ir::Node& node = plan.module.node(dynamic.call.node);
   const bool is_copy = dynamic.call.is_copy;
   if (!is_copy && node.op->scalar != nullptr && dynamic.program == nullptr)
     return kernels::Prepared::no("an operand is absent");
   constexpr kernels::KernelId kCopy[] = {kernels::KernelId::copy};
-  const std::vector<const void*> constants(inputs.size(), nullptr);
+  bool of_plan = true;
+  const std::vector<const void*> constants = constants_of(
+      binding, std::span(binding.operands).subspan(dynamic.call.first_operand, inputs.size()),
+      of_plan);
   for (const kernels::KernelId id : is_copy ? kCopy : candidates(*node.op)) {
     const kernels::KernelDef& def = kernels::kernel(id);
     kernels::Prepared prepared =
-        def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(), nullptr});
+        def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(),
+                     of_plan ? &plan.packs : nullptr});
     if (prepared.refusal) continue;
     if (prepared.run == nullptr) prepared.run = def.run;
     return prepared;
@@ -185,7 +193,14 @@ Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId l
 Expected<void> run_object(const Plan& plan, ir::NodeId id, std::span<tensor::ObjectRef> inputs,
                           std::span<tensor::ObjectRef> outputs, tensor::MemoryAccount& memory) {
   const ir::Node& node = plan.module.node(id);
-  Expected<void> done = ir::run_on_objects(*node.op, {inputs, outputs, node.attrs, memory});
+  const tensor::ObjectCall call{inputs, outputs, node.attrs, memory};
+  Expected<void> done;
+  if (const tensor::ObjectFn sized = ops::sized_results_of(*node.op)) {
+    done = ir::check_operands(*node.op, call);
+    if (done) done = sized(call);
+  } else {
+    done = ir::run_on_objects(*node.op, call);
+  }
   if (!done) return std::move(done).error().at(plan.module.describe(id));
   return done;
 }

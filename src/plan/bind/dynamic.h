@@ -43,8 +43,8 @@ bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
                    std::span<const tensor::Operand> outputs);
 
 /// Returns the first kernel that accepts these operands with their strides; `refusal` is set if
-/// none does.
-kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
+/// none does. Constants are packed once for all calls of the plan.
+kernels::Prepared prepare_kernel(const Binding& binding, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> inputs,
                                  std::span<const tensor::Operand> outputs);
 

@@ -113,13 +113,16 @@ std::uint32_t emit_begin(BindContext& ctx, BoundLoop loop, const std::vector<ir:
 /// not compiled.
 void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
   PerStepCode& code = loop.per_step;
-  const double step = step_nanoseconds(ctx.builder.binding(), loop);
+  const Binding& binding = ctx.builder.binding();
+  const double step = step_nanoseconds(binding, loop);
   if (step > kMaxNanosecondsBetweenPolls && !code.refusal)
     code.refusal = code.steps_between_polls > 0
                        ? "holds loops that take too long between two polls of the limits"
                        : "holds parts that take too long between two polls of the limits";
   code.steps_to_compile =
-      ctx.plan->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
+      ctx.plan->options.always_compile
+          ? 1
+          : steps_worth_compiling(loop.exit - loop.body, compilable_nanoseconds(binding, loop));
 }
 
 /// Only an outermost loop can have parallel steps: the further out threads are used, the more work

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/op_def.h"
+#include "ops/ops.h"
 #include "plan/cost.h"
 #include "plan/plan.h"
 #include "plan/step_work.h"
@@ -21,6 +22,18 @@ const Layout& layout_of_spot(const Binding& binding, const Spot& spot) {
 double step_nanoseconds(const Binding& binding, const BoundLoop& loop) {
   return (kNanosecondsPerCall + nanoseconds_of(binding, loop.body, loop.exit - 1)) *
          (1 + static_cast<double>(loop.per_step.steps_between_polls));
+}
+
+double compilable_nanoseconds(const Binding& binding, const BoundLoop& loop) {
+  double kernels = 0;
+  for (std::uint32_t at = loop.body; at + 1 < loop.exit; ++at) {
+    if (binding.code[at].op != Op::call) continue;
+    const BoundCall& call = binding.calls[binding.code[at].index];
+    if (!call.is_copy && binding.plan->module.node(call.node).op == &ops::integer_matmul_op)
+      kernels += call_nanoseconds(binding, call) - kNanosecondsPerCall;
+  }
+  const double polls = 1 + static_cast<double>(loop.per_step.steps_between_polls);
+  return step_nanoseconds(binding, loop) - kernels * polls;
 }
 
 double nanoseconds_of(const Binding& binding, std::uint32_t first, std::uint32_t last) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "ops/sized_results.h"
 #include "plan/bind/branches.h"
 #include "plan/bind/copies.h"
 #include "plan/bind/loops.h"
@@ -83,6 +84,12 @@ void push_region(BindContext& ctx, RegionFrame frame) {
 }
 
 Expected<void> bind_node(BindContext& ctx, ir::NodeId id) {
+  const FusedGroup* const group = ctx.fusion.group_of(id);
+  if (group == nullptr) return bind_alone(ctx, id);
+  return id == group->nodes.back() ? bind_group(ctx, *group) : Expected<void>();
+}
+
+Expected<void> bind_alone(BindContext& ctx, ir::NodeId id) {
   const ir::Node& node = ctx.module.node(id);
   if (ctx.inference.makes_constants(node) || ctx.is_bound_with_loop[id.index]) return {};
   if (node.op == &ir::loop_op) return bind_loop(ctx, id);
@@ -94,6 +101,7 @@ Expected<void> bind_node(BindContext& ctx, ir::NodeId id) {
   if (touches_objects(ctx, node) || node.op->reference == nullptr) return bind_object(ctx, id);
   bool dynamic = false;
   for (const ir::ValueId output : node.outputs) dynamic |= !ctx.values.is_static(output);
+  if (dynamic && ops::sized_results_of(*node.op) != nullptr) return bind_object(ctx, id);
   for (const ir::ValueId input : node.inputs)
     dynamic |= input.valid() && ctx.values.at(input).spot.is_dynamic();
   if (dynamic) return bind_dynamic(ctx, id);

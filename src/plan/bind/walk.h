@@ -13,7 +13,9 @@ Expected<void> bind_regions(BindContext& ctx);
 /// Makes the region the next to be bound. It is not certain to run if the region around it is not.
 void push_region(BindContext& ctx, RegionFrame frame);
 
-/// Binds a node of the region that is being bound.
+/// Binds a node of the region that is being bound. A group of nodes is bound with its last one.
 Expected<void> bind_node(BindContext& ctx, ir::NodeId id);
+/// Binds the node by itself.
+Expected<void> bind_alone(BindContext& ctx, ir::NodeId id);
 
 }  // namespace scanloom::plan

@@ -226,7 +226,6 @@ std::optional<Refusal> compile_whole_loop(BindContext& ctx, const BoundLoop& loo
     ctx.stopped = Error(code.error()).at(ctx.module.describe(loop.node));
   if (!code) return Refusal(code.error().text());
   whole.code = *code;
-  whole.source = nullptr;
   return std::nullopt;
 }
 

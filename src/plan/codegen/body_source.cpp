@@ -168,6 +168,14 @@ std::int64_t slices_of(const Binding& binding, const BoundScanned& port) {
   return port.window(outer.dims[static_cast<int>(port.slices.axis)]).count;
 }
 
+const BoundLoop* loop_whose_body_holds(const Binding& binding, const BoundLoop& loop) {
+  for (const BoundLoop& other : binding.loops)
+    if (other.body > 0 && other.body < loop.body && loop.exit < other.exit &&
+        describe_body(*binding.plan, binding, other))
+      return &other;
+  return nullptr;
+}
+
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                              NestTrace* trace) {
   return BodyMaker(plan, binding, loop, trace).make();

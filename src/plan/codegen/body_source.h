@@ -34,6 +34,9 @@ struct NestTrace {
 /// Returns the number of slices. Precondition: the scanned value has known sizes.
 [[nodiscard]] std::int64_t slices_of(const Binding& binding, const BoundScanned& port);
 
+/// Returns the loop whose body, if it is compiled, contains this loop; nullptr if there is none.
+[[nodiscard]] const BoundLoop* loop_whose_body_holds(const Binding& binding, const BoundLoop& loop);
+
 /// Returns the body of a stepped loop. Precondition: the binding's buffers are placed, and those
 /// that the body writes share no memory. Errors: unsupported (an instruction that cannot be machine
 /// code, naming the node). Fills in `trace` unless it is null.

@@ -157,6 +157,10 @@ std::optional<Nest> reduction_nest(const CallView& call) {
   if (axes.count == 0 ||
       (is_min_max(reduction.kind) && axes.kept.empty() && axes.count > kMaxMinMaxOfNest))
     return std::nullopt;
+  // A nest adds one element after the other; the kernel also knows the order of long sums.
+  if (is_floating_point(dtype) && reduction.kind == loopnest::Reduction::Kind::sum &&
+      axes.count >= tensor::kMinInterleaved)
+    return std::nullopt;
   Nest nest;
   add_named(nest, *named, axes, dtype);
   nest.sizes = std::move(axes.kept);

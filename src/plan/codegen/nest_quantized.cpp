@@ -1,10 +1,9 @@
 // Turns quantize_linear and dequantize_linear into nests: element programs that read a scale and a
-// zero point, per tensor or per index of an axis. They give the same bits as the references:
-// differences of integers are exact, and a sum with a zero point of at most 16 bits is exact in f32
-// unless it is out of range and clamped anyway.
+// zero point, per tensor or per index of an axis.
 #include "ir/scalar_ctx.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
+#include "ops/quantize/quantization.h"
 #include "plan/codegen/nest_source.h"
 
 namespace scanloom::plan {
@@ -13,7 +12,6 @@ namespace {
 using ir::Reg;
 using loopnest::Access;
 using loopnest::Nest;
-using tensor::ScalarOp;
 
 // The operands of the call, which are also their registers.
 constexpr Reg kElements = 0, kScale = 1, kZero = 2;
@@ -27,26 +25,6 @@ Access parameter(const CallView& call, Reg index, int axis) {
   for (int i = 0; i < to.dims.rank(); ++i)
     if (to.dims[i] != 1) operand.strides.push_back(along && i == axis ? own.strides[0] : 0);
   return operand;
-}
-
-Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
-  const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
-  const Reg x = ctx.as(kElements, DType::f32), scale = ctx.as(kScale, DType::f32);
-  const Reg scaled = ctx.as(ctx.binary(ScalarOp::div, x, scale), sum);
-  Reg whole = ctx.unary(ScalarOp::round_even, scaled);
-  if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kZero, sum));
-  return ctx.as(whole, to);
-}
-
-Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
-  const DType from = ctx.dtype(kElements);
-  const DType difference = is_floating_point(from)  ? DType::f32
-                           : dtype_bytes(from) <= 2 ? DType::i32
-                                                    : DType::i64;
-  Reg x = ctx.as(kElements, difference);
-  if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kZero, difference));
-  const Reg scale = ctx.as(kScale, DType::f32);
-  return ctx.as(ctx.binary(ScalarOp::mul, ctx.as(x, DType::f32), scale), to);
 }
 
 }  // namespace
@@ -71,9 +49,10 @@ std::optional<Nest> quantization_nest(const CallView& call) {
   for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
   for (const Access& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
   ir::ScalarCtx ctx(nest.program, {}, {});
+  const Reg zero = has_zero ? kZero : -1;
   nest.program.results = {call.node().op == &ops::quantize_linear_op
-                              ? quantized(ctx, has_zero, y)
-                              : dequantized(ctx, has_zero, y)};
+                              ? ops::quantized_element(ctx, kElements, kScale, zero, y)
+                              : ops::dequantized_element(ctx, kElements, kScale, zero, y)};
   nest.writes = {std::move(write)};
   return nest;
 }

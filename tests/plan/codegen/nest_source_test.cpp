@@ -16,10 +16,15 @@ namespace {
 
 using tensor::ScalarOp;
 
+/// A reader of %2 that no call computes together with others, so that the exponential is a call of
+/// its own.
+constexpr const char* kApart = "    %9 = reduce(%2) {kind = \"prod\", keepdims = 0} : f32[]\n";
+
 /// Whether exp(%2), which `body` makes of x, %0, and of y, %1, both f32[4,4], is exp_nonpositive.
 bool is_shorter(const std::string& body, const std::string& type = "f32[4,4]") {
   const std::string text = "module \"exp\" {\n  graph(%0 \"x\": f32[4,4], %1 \"y\": f32[4,4]) {\n" +
-                           body + "    %3 = exp(%2) : " + type + "\n    yield %3 \"e\"\n  }\n}\n";
+                           body + kApart + "    %3 = exp(%2) : " + type +
+                           "\n    yield %3 \"e\", %9 \"n\"\n  }\n}\n";
   Expected<ir::Module> module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();
   if (!module) return false;

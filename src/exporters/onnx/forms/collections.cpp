@@ -19,7 +19,47 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
+/// Writes keys, strings or integers, as the attribute of their type.
+std::string keys_attribute(const tensor::Tensor& keys, std::string_view strings,
+                           std::string_view integers) {
+  if (keys.dtype() == DType::string) return attribute(strings, texts_of(keys));
+  return attribute(integers, tensor::to_integers(keys).value_or(std::vector<std::int64_t>()));
+}
+
+/// Appends a node that makes a row, [1, n], of a map, and gives its n elements.
+void finish_row(NodeEmitter& node, std::string_view type, const Attributes& attributes) {
+  node.graph().parts().use_machine_learning();
+  const std::string row = node.fresh();
+  node.emit(type, node.inputs(), {row}, attributes, "ai.onnx.ml");
+  node.emit("Reshape", {row, node.list({-1})}, node.outputs());
+}
+
 }  // namespace
+
+void map_gather(NodeEmitter& node) {
+  const tensor::Tensor& keys = node.attr("keys").tensor();
+  finish_row(node, "DictVectorizer",
+             {keys_attribute(keys, "string_vocabulary", "int64_vocabulary")});
+}
+
+void map_values(NodeEmitter& node) {
+  const tensor::Type& map = node.in_type(0);
+  if (key_dtype(map.wraps.front()) != DType::i64 ||
+      (map.dtype != DType::f32 && map.dtype != DType::string))
+    return node.refuse("of other maps than from integers to f32 or strings");
+  const std::string cast = map.dtype == DType::f32 ? "TO_FLOAT" : "TO_STRING";
+  finish_row(node, "CastMap",
+             {attribute("cast_to", cast), attribute("map_form", std::string("DENSE"))});
+}
+
+void zip_map(NodeEmitter& node) {
+  if (node.dtype() != DType::f32) return node.refuse("of other values than f32");
+  node.graph().parts().use_machine_learning();
+  node.finish(
+      "ZipMap",
+      {keys_attribute(node.attr("keys").tensor(), "classlabels_strings", "classlabels_int64s")},
+      "ai.onnx.ml");
+}
 
 void label_encode(NodeEmitter& node) {
   // Each list has one axis, even a single default.

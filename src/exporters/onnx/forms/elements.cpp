@@ -54,7 +54,9 @@ std::string shift(NodeEmitter& node, const std::string& x, const char* direction
 void bit_cast(NodeEmitter& node) {
   constexpr int kFirst = 26;
   if (dtype_file_bits(node.dtype()) != dtype_file_bits(node.out_type().dtype))
-    return node.refuse("between complex numbers and their parts");
+    return node.refuse(
+        "between complex numbers and their parts: make the real and the imaginary part inputs and "
+        "outputs of their own");
   node.need_opset(kFirst);
   node.finish("BitCast", {node.attribute_as("to", "to")});
 }

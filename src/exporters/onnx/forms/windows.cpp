@@ -114,7 +114,12 @@ void qlinear_conv(NodeEmitter& node) {
   Attributes attributes;
   add_padding(node, attributes);
   add_present(node, {"dilations", "group", "strides"}, attributes);
-  node.finish("QLinearConv", attributes);
+  enum : std::size_t { kX, kXZero = 2, kW, kWZero = 5, kYZero = 7, kBias };
+  if (node.has(kYZero)) return node.finish("QLinearConv", attributes);
+  if (node.has(kBias)) return node.refuse("of sums with a bias");
+  node.need_opset(10);
+  node.emit("ConvInteger", {node.in(kX), node.in(kW), node.in(kXZero), node.in(kWZero)},
+            node.outputs(), attributes);
 }
 
 }  // namespace scanloom::exporters::onnx::forms

@@ -209,6 +209,7 @@ void write_qlinear_conv(NodeWriter& out) {
   Output sum = convolved(out, x, w, wide, false, window_attributes(out, rank - 2));
   if (out.has(kSumBias))
     sum = out.binary("Add", sum, per_filter(out, kSumBias, rank, wide, 1), wide);
+  if (!out.has(kYZero)) return out.set(out.convert(sum, DType::i32));
   if (wide != f32) sum = out.convert(sum, f32);
   const Output scale = out.binary("Divide",
                                   out.binary("Multiply", per_filter(out, kXScale, rank, f32, 1),

@@ -9,6 +9,7 @@ namespace scanloom::exporters::openvino {
 void write_conv(NodeWriter&);
 void write_conv_transpose(NodeWriter&);
 void write_deform_conv(NodeWriter&);
+void write_psroi_pool(NodeWriter&);
 void write_qlinear_conv(NodeWriter&);
 
 // ops/grams.cpp
@@ -66,7 +67,9 @@ void write_max_pool(NodeWriter&);
 void write_max_unpool(NodeWriter&);
 
 // ops/quantise.cpp
+void write_dequantize_blocks(NodeWriter&);
 void write_dequantize_linear(NodeWriter&);
+void write_integer_matmul(NodeWriter&);
 void write_quantize_linear(NodeWriter&);
 
 // ops/random/random.cpp
@@ -93,6 +96,9 @@ void write_squeeze(NodeWriter&);
 void write_tile(NodeWriter&);
 void write_transpose(NodeWriter&);
 void write_unsqueeze(NodeWriter&);
+
+// ops/spectra.cpp
+void write_dft(NodeWriter&);
 
 // ops/sums.cpp
 void write_contract(NodeWriter&);

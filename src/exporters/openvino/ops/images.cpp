@@ -105,6 +105,30 @@ void write_max_roi_pool(NodeWriter& out) {
                      {"method", "max"}}));
 }
 
+void write_psroi_pool(NodeWriter& out) {
+  if (out.integer("height") != out.integer("width"))
+    return out.refuse("an IR pools regions into as many rows as columns");
+  const bool deformable = out.text("mode") == "deformable";
+  if (!deformable && out.has(2))
+    return out.refuse("an IR moves the cells of deformable pools alone");
+  Data data = {{"output_dim", std::to_string(out.integer("channels"))},
+               {"group_size", std::to_string(out.integer("height"))},
+               {"spatial_scale", real_text(out.attr("spatial_scale").real())},
+               {"mode", deformable ? "bilinear_deformable" : out.text("mode")},
+               {"spatial_bins_y", std::to_string(out.integer("bins_y"))},
+               {"spatial_bins_x", std::to_string(out.integer("bins_x"))}};
+  if (deformable) {
+    const tensor::Type* const offsets = out.has(2) ? &out.type(2) : nullptr;
+    if (offsets != nullptr && (!offsets->ranked || !offsets->dims[2].is_constant()))
+      return out.refuse("offsets of an unknown number of parts have no form in an IR");
+    data.push_back(
+        {"part_size", offsets == nullptr ? "1" : std::to_string(offsets->dims[2].value())});
+    data.push_back({"trans_std", real_text(out.attr("offset_scale").real())});
+  }
+  out.set(out.layer(deformable ? "DeformablePSROIPooling" : "PSROIPooling", 1, out.all_inputs(),
+                    out.dtype(), std::move(data)));
+}
+
 namespace {
 
 /// Counts how often each box occurs in the last column of the rows.

@@ -1,6 +1,7 @@
 // quantize_linear and dequantize_linear, computed in f32 like the operators.
 #include "exporters/openvino/ops/forms.h"
 #include "exporters/openvino/ops/spatial.h"
+#include "opmath/block_quantization.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -44,6 +45,57 @@ void write_quantize_linear(NodeWriter& out) {
   const Output wide = out.has(kZero) ? along_axis(out, out.convert(out.in(kZero), f64), kZero, f64)
                                      : out.scalar(0, f64);
   out.set(quantised(out, out.convert(scaled, f64), wide, to, f64));
+}
+
+// Exact sums in i32, then operation by operation in f32.
+void write_integer_matmul(NodeWriter& out) {
+  enum : std::size_t { kA, kB, kAZero, kBZero, kFactor, kBias, kYZero };
+  const DType i32 = DType::i32, f32 = DType::f32;
+  const auto single = [&](std::size_t i, DType dtype) {
+    return out.reshape(out.convert(out.in(i), dtype), out.list({}), dtype);
+  };
+  Output a = out.convert(out.in(kA), i32), b = out.convert(out.in(kB), i32);
+  if (out.has(kAZero)) a = out.binary("Subtract", a, single(kAZero, i32), i32);
+  if (out.has(kBZero)) b = out.binary("Subtract", b, out.convert(out.in(kBZero), i32), i32);
+  const bool adds_integers = out.has(kBias) && out.dtype(kBias) == i32;
+  Output sum =
+      out.layer("MatMul", 1, {a, b}, i32, {{"transpose_a", "false"}, {"transpose_b", "false"}});
+  if (adds_integers) sum = out.binary("Add", sum, out.in(kBias), i32);
+  if (!out.has(kFactor)) return out.set(sum);
+  Output real = out.binary("Multiply", out.convert(sum, f32), out.in(kFactor), f32);
+  if (out.has(kBias) && !adds_integers) real = out.binary("Add", real, out.in(kBias), f32);
+  if (!out.has(kYZero)) return out.set(real);
+  out.set(quantised(out, real, single(kYZero, f32), out.result_type().dtype));
+}
+
+// Numbers are quotients and remainders of the bytes, which f32 divides exactly by powers of 2; a
+// block is then an axis of its own.
+void write_dequantize_blocks(NodeWriter& out) {
+  const DType f32 = DType::f32;
+  const auto format = tensor::block_quantization::BlockFormat::of(out.node().attrs);
+  if (!out.type(0).ranked) return out.refuse("its number of axes is not known");
+  const auto rank = static_cast<std::size_t>(out.type(0).rank());
+  // Zeros stand for the sizes of the operand.
+  NodeWriter::Ints blocks(rank - 1, 0), flat = blocks;
+  blocks.insert(blocks.end(), {format.blocks(), format.block});
+  flat.push_back(format.blocks() * format.block);
+  const std::int64_t range = std::int64_t{1} << format.bits;
+  std::vector<Output> numbers;
+  Output rest = out.unsqueeze(out.convert(out.in(0), f32), {-1}, f32);
+  for (std::int64_t shift = 0; shift < 8; shift += format.bits) {
+    const Output divisor = out.scalar(static_cast<double>(range), f32);
+    const Output quotient = out.layer("Floor", 1, {out.binary("Divide", rest, divisor, f32)}, f32);
+    numbers.push_back(
+        out.binary("Subtract", rest, out.binary("Multiply", quotient, divisor, f32), f32));
+    rest = quotient;
+  }
+  Output y = out.reshape(out.concat(numbers, -1, f32), out.list(blocks), f32, true);
+  const Output zero = out.has(kZero) ? out.unsqueeze(as_f32(out, kZero), {-1}, f32)
+                                     : out.scalar(static_cast<double>(format.middle()), f32);
+  y = out.binary("Subtract", y, zero, f32);
+  y = out.binary("Multiply", y, out.unsqueeze(out.in(kScale), {-1}, f32), f32);
+  y = out.reshape(y, out.list(flat), f32, true);
+  out.set(out.slice(y, -1, out.list({0}), out.list({format.size}), 1, f32));
 }
 
 /// Differences of integers are exact: in f32 for up to 16 bits, otherwise in i64.

@@ -1,8 +1,5 @@
 // Attention (23, 24, 25): softmax(Q K^T) V with heads, groups of heads that share keys and values,
-// caches, masks and windows. Also RotaryEmbedding, and TensorScatter, which updates caches.
-#include <cmath>
-#include <limits>
-
+// caches, masks and windows. Also TensorScatter, which updates caches.
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/heads.h"
@@ -13,23 +10,11 @@ using ir::ValueId;
 
 namespace {
 
-constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
-
 struct AttentionInputs {
   ValueId query, key, value;  // [batch, heads, positions, size of a head]
   ValueId mask, past_key, past_value, valid_keys;
   bool packed = false;  // heads are packed into the last of three axes
 };
-
-/// Returns the number of heads given by an attribute. It must divide the last axis of a packed
-/// operand.
-std::int64_t heads_of(Composer& c, const char* name, int input, ValueId x) {
-  const std::int64_t heads = c.integer(name, 0), size = c.known_size(x, 2);
-  if (heads < 1 || (size >= 0 && size % heads != 0))
-    c.refuse(invalid_model("attribute '{}' is {}, the last axis of {} has {} elements", name, heads,
-                           c.ctx().describe_input(input), size));
-  return heads;
-}
 
 AttentionInputs attention_inputs(Composer& c) {
   AttentionInputs inputs{.query = c.in(0),
@@ -70,11 +55,6 @@ Positions positions_of(Composer& c, const AttentionInputs& in, ValueId keys) {
   if (in.valid_keys.valid())
     at.row = c.add(at.row, c.unsqueeze(c.sub(in.valid_keys, rows), {1, 2, 3}));
   return at;
-}
-
-/// Returns a term to add to the scores: 0 where `allowed`, otherwise minus infinity.
-ValueId bias_of(Composer& c, ValueId allowed, DType dtype) {
-  return c.where(allowed, c.scalar(0, dtype), c.scalar(kNegativeInfinity, dtype));
 }
 
 /// Returns the mask as a term to add to the scores. It may have fewer columns than there are keys;
@@ -120,13 +100,6 @@ ValueId attention_bias(Composer& c, const AttentionInputs& in, ValueId keys) {
   return bias;
 }
 
-ValueId soft_capped(Composer& c, ValueId scores) {
-  const double cap = c.real("softcap", 0);
-  if (!(cap > 0)) return scores;
-  const ValueId limit = c.like(cap, scores);
-  return c.mul(c.op(ops::tanh_op, {c.div(scores, limit)}), limit);
-}
-
 /// Computes softmax in the type given by softmax_precision. Rows without any key are 0.
 ValueId probabilities(Composer& c, ValueId scores, ValueId bias) {
   const DType dtype = c.dtype(scores);
@@ -154,7 +127,7 @@ Expected<void> convert_attention(NodeCtx& ctx) {
   const ValueId scale = root_of_scale(c, in.query);
   const ValueId raw =
       grouped_product(c, c.mul(in.query, scale), c.mul(keys, scale), "...mk,...nk->...mn");
-  const ValueId capped = soft_capped(c, raw);
+  const ValueId capped = soft_capped(c, raw, c.real("softcap", 0));
   const ValueId biased = bias.valid() ? c.add(capped, bias) : capped;
   const ValueId soft = probabilities(c, biased, bias);
   // Values may have a different type from queries.
@@ -170,65 +143,6 @@ Expected<void> convert_attention(NodeCtx& ctx) {
   ctx.set_output(2, values);
   ctx.set_output(3, shown[mode]);
   return c.emit(y);
-}
-
-namespace {
-
-struct Rotation {
-  ValueId cosine, sine;  // [batch, positions, 1, half]
-};
-
-Rotation rotation_of(Composer& c) {
-  ValueId cosine = c.in(1), sine = c.in(2);
-  if (const ValueId at = c.optional_in(3); at.valid()) {
-    cosine = c.gather(cosine, at, 0);
-    sine = c.gather(sine, at, 0);
-  }
-  return {c.unsqueeze(cosine, {2}), c.unsqueeze(sine, {2})};
-}
-
-/// Rotates the pairs of x, which is [batch, positions, heads, size].
-ValueId rotate(Composer& c, ValueId x, const Rotation& by, bool interleaved) {
-  const ValueId size = c.dim(x, 3), half = c.div(size, c.number(2));
-  const ValueId zero = c.number(0);
-  const ValueId first = interleaved ? c.slice(x, 3, zero, size, 2) : c.slice(x, 3, zero, half);
-  const ValueId second =
-      interleaved ? c.slice(x, 3, c.number(1), size, 2) : c.slice(x, 3, half, size);
-  const ValueId real = c.sub(c.mul(by.cosine, first), c.mul(by.sine, second));
-  const ValueId imaginary = c.add(c.mul(by.sine, first), c.mul(by.cosine, second));
-  if (!interleaved) return c.concat({real, imaginary}, 3);
-  const ValueId pairs = c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4);
-  return c.reshape(pairs, c.shape(x));
-}
-
-}  // namespace
-
-Expected<void> convert_rotary_embedding(NodeCtx& ctx) {
-  Composer c(ctx);
-  const ValueId given = c.in(0);
-  const int rank = c.rank(0, given, 3);
-  if (rank > 4) return invalid_model("{} has {} axes, not 3 or 4", ctx.describe_input(0), rank);
-  const bool interleaved = c.integer("interleaved", 0) != 0;
-  const std::int64_t turned = c.integer("rotary_embedding_dim", 0);
-  if (turned < 0 || turned % 2 != 0)
-    return invalid_model("attribute 'rotary_embedding_dim' is {}, not an even number", turned);
-  ValueId x;  // [batch, positions, heads, size]
-  if (rank == 3) {
-    const ValueId heads = c.number(heads_of(c, "num_heads", 0, given));
-    x = c.reshape(given, c.join({c.shape(given, 0, 2), heads, c.div(c.dim(given, 2), heads)}));
-  } else {
-    ctx.ignore("num_heads");
-    x = c.transpose(given, {0, 2, 1, 3});
-  }
-  const Rotation by = rotation_of(c);
-  ValueId y = x;
-  if (turned == 0) {
-    y = rotate(c, x, by, interleaved);
-  } else {
-    const ValueId part = rotate(c, c.slice(x, 3, 0, turned), by, interleaved);
-    y = c.concat({part, c.slice(x, 3, c.number(turned), c.dim(x, 3))}, 3);
-  }
-  return c.emit(rank == 3 ? c.reshape(y, c.shape(given)) : c.transpose(y, {0, 2, 1, 3}));
 }
 
 namespace {

@@ -13,8 +13,8 @@ struct OpenedLoop {
   ComposedLoop::Step step;
 };
 
-OpenedLoop open_loop(NodeCtx& ctx, const ComposedLoop& loop, std::string_view name) {
-  ir::Module& module = ctx.module();
+OpenedLoop open_loop(Composer& c, const ComposedLoop& loop, std::string_view name) {
+  ir::Module& module = c.ctx().module();
   ir::LoopPorts ports{.has_trip_count = true,
                       .captured = static_cast<std::uint32_t>(loop.captured.size()),
                       .carried = static_cast<std::uint32_t>(loop.carried.size())};
@@ -23,13 +23,16 @@ OpenedLoop open_loop(NodeCtx& ctx, const ComposedLoop& loop, std::string_view na
   operands.insert(operands.end(), loop.carried.begin(), loop.carried.end());
   for (const ScannedValue& scanned : loop.scanned) {
     operands.push_back(scanned.value);
-    ports.scanned.push_back({.axis = scanned.axis});
+    ports.scanned.push_back({.axis = scanned.axis,
+                             .start = loop.backwards ? -1 : 0,
+                             .stride = loop.backwards ? -1 : 1});
   }
-  for (const int axis : loop.stacked) ports.stacked.push_back({.axis = axis});
+  for (const int axis : loop.stacked)
+    ports.stacked.push_back({.axis = axis, .reverse = loop.backwards});
   ports.fixed_sizes = true;
   OpenedLoop opened;
-  opened.node = module.add_node(ctx.builder().region(), ir::loop_op, std::move(operands), {}, {},
-                                ctx.site().location);
+  opened.node = module.add_node(c.builder().region(), ir::loop_op, std::move(operands), {}, {},
+                                c.ctx().site().location);
   module.node(opened.node).loop = std::move(ports);
   opened.region = module.add_region(opened.node, std::string(name));
   module.node(opened.node).regions.push_back(opened.region);
@@ -65,7 +68,7 @@ std::vector<ValueId> make_loop(
     const std::function<ComposedLoop::Yields(Composer&, const ComposedLoop::Step&)>& body) {
   if (!can_scan(c, loop)) return {};
   ir::Module& module = c.ctx().module();
-  const OpenedLoop opened = open_loop(c.ctx(), loop, name);
+  const OpenedLoop opened = open_loop(c, loop, name);
   ir::Builder builder(module, opened.region);
   builder.set_location(c.ctx().site().location);
   Composer inside(c.ctx(), builder);

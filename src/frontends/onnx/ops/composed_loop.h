@@ -19,6 +19,7 @@ struct ComposedLoop {
   std::vector<ir::ValueId> captured, carried;
   std::vector<ScannedValue> scanned;
   std::vector<int> stacked;  ///< the axes along which step results are stacked
+  bool backwards = false;    ///< scans from the last slice to the first, and stacks so
 
   /// The inputs and the results of one step.
   struct Step {

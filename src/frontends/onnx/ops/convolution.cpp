@@ -97,6 +97,31 @@ Expected<ValueId> centred(NodeCtx& ctx, ValueId x, ValueId zero) {
   return ctx.op(ops::sub_op, {value, offset});
 }
 
+/// Returns the zero point, or 0 of the type of `bytes` if it is absent.
+Expected<ValueId> zero_or_0(NodeCtx& ctx, ValueId zero, ValueId bytes) {
+  if (zero.valid()) return zero;
+  return ctx.scalar(0, ctx.type(bytes).dtype);
+}
+
+/// Whether qlinear_conv has a kernel for the operands: constant filters with zero points that are
+/// constant, too, single or one per filter.
+bool is_integer_conv(NodeCtx& ctx, ValueId x, ValueId weights) {
+  const auto is_bytes = [&](ValueId value) {
+    return ctx.type(value).dtype == DType::u8 || ctx.type(value).dtype == DType::i8;
+  };
+  const tensor::Tensor* const w_zero = ctx.constant(3);
+  return is_bytes(x) && is_bytes(weights) && ctx.constant(1) != nullptr &&
+         (!ctx.has(3) || (w_zero != nullptr && w_zero->shape().rank() <= 1));
+}
+
+Expected<std::vector<ir::NamedAttr>> conv_attributes(NodeCtx& ctx) {
+  SCANLOOM_TRY(const char* const mode, auto_pad(ctx));
+  SCANLOOM_TRY(const std::int64_t group, ctx.integer("group", 1));
+  std::vector<ir::NamedAttr> attrs = {{"auto_pad", mode}, {"group", group}};
+  SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));
+  return attrs;
+}
+
 }  // namespace
 
 // The padding is x's zero point, which becomes 0 when subtracted.
@@ -110,6 +135,14 @@ Expected<void> convert_conv_integer(NodeCtx& ctx) {
     SCANLOOM_TRY(x_zero,
                  ctx.op(ops::reshape_op, {x_zero, ctx.integers_value({})}, {{"allowzero", 0}}));
   }
+  SCANLOOM_TRY(std::vector<ir::NamedAttr> attrs, conv_attributes(ctx));
+  if (is_integer_conv(ctx, x, weights)) {
+    SCANLOOM_TRY(x_zero, zero_or_0(ctx, x_zero, x));
+    SCANLOOM_TRY(w_zero, zero_or_0(ctx, w_zero, weights));
+    return ctx.emit(ops::qlinear_conv_op,
+                    {x, ValueId(), x_zero, weights, ValueId(), w_zero, ValueId(), ValueId()},
+                    std::move(attrs));
+  }
   // One zero point per filter, along axis 0 of w.
   if (w_zero.valid() && ctx.type(w_zero).rank() == 1 && ctx.type(weights).ranked) {
     Axes axes;
@@ -118,10 +151,6 @@ Expected<void> convert_conv_integer(NodeCtx& ctx) {
   }
   SCANLOOM_TRY(const ValueId a, centred(ctx, x, x_zero));
   SCANLOOM_TRY(const ValueId b, centred(ctx, weights, w_zero));
-  SCANLOOM_TRY(const char* const mode, auto_pad(ctx));
-  SCANLOOM_TRY(const std::int64_t group, ctx.integer("group", 1));
-  std::vector<ir::NamedAttr> attrs = {{"auto_pad", mode}, {"group", group}};
-  SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));
   SCANLOOM_TRY(const ValueId sum, ctx.op(ops::conv_op, {a, b, ValueId()}, std::move(attrs)));
   SCANLOOM_TRY(const ValueId y, ctx.cast(sum, DType::i32));
   ctx.set_output(0, y);

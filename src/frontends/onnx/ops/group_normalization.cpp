@@ -65,7 +65,8 @@ Expected<void> convert_mean_variance_normalization(NodeCtx& ctx) {
   const DType wide = at_least_f32(c.dtype(x));
   const ops::Centred centred = ops::centre(c, c.cast(x, wide), axes);
   const ValueId deviation = c.add(c.sqrt(centred.variance), c.scalar(1e-9, wide));
-  return c.emit(c.cast(c.div(centred.x, deviation), c.dtype(x)));
+  const ValueId inverse = c.div(c.scalar(1, wide), deviation);
+  return c.emit(c.cast(c.mul(centred.x, inverse), c.dtype(x)));
 }
 
 // If the norm is 0, the result is 0.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/draw.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -21,27 +22,51 @@ Expected<bool> drops_nothing(NodeCtx& ctx) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// Errors if elements would be dropped. Up to version 6 a missing attribute is_test means that
-/// nothing is dropped, because exporters for inference left it out.
-Expected<void> check_drops_nothing(NodeCtx& ctx) {
+/// Whether elements may be dropped. Up to version 6 a missing attribute is_test means that none
+/// are, because exporters for inference left it out; versions 7 to 11 are for inference only.
+Expected<bool> may_drop(NodeCtx& ctx) {
   ctx.ignore("seed");
   SCANLOOM_TRY(const bool nothing, drops_nothing(ctx));
   SCANLOOM_TRY(const std::int64_t is_test, ctx.version() < 7 ? ctx.integer("is_test", 1) : 1);
-  if (nothing) return {};
-  if (is_test == 0) return fail(Code::unsupported, "training: attribute 'is_test' is 0");
-  if (!ctx.has(2)) return {};
+  if (nothing) return false;
+  if (ctx.version() < 12) return is_test == 0;
+  if (!ctx.has(2)) return false;
   const tensor::Tensor* const training = ctx.constant(2);
   const auto value = training == nullptr ? std::nullopt : tensor::to_integers(*training);
-  if (!value || value->size() != 1 || value->front() != 0)
-    return fail(Code::unsupported, "{} must be the constant false", ctx.describe_input(2));
+  return !value || value->size() != 1 || value->front() != 0;
+}
+
+ValueId scalar_in(Composer& c, int i) { return c.reshape(c.in(i), c.list({})); }
+
+/// Drops each element where a uniform number is less than the ratio, and divides the others by 1 -
+/// ratio, so that their mean stays.
+Expected<void> drop(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId x = c.in(0), one = c.like(1, x);
+  const ValueId random = draw(c, "uniform", c.shape(x), c.dtype(x));
+  ValueId ratio = c.scalar(c.real("ratio", 0.5), c.dtype(random));
+  if (ctx.version() >= 12 && ctx.has(1)) ratio = c.cast(scalar_in(c, 1), c.dtype(random));
+  ValueId kept = c.less_equal(ratio, random);
+  ValueId scale = c.div(one, c.cast(c.sub(c.like(1, ratio), ratio), c.dtype(x)));
+  if (ctx.version() >= 12) {
+    const ValueId training = scalar_in(c, 2);
+    kept = c.op(ops::logical_or_op, {kept, c.op(ops::logical_not_op, {training})});
+    scale = c.where(training, scale, one);
+  }
+  const ValueId y = c.where(kept, c.mul(x, scale), c.like(0, x));
+  const ValueId mask = c.cast(kept, ctx.version() < 10 ? c.dtype(x) : DType::boolean);
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(0, y);
+  if (ctx.wants(1)) ctx.set_output(1, mask);
   return {};
 }
 
 }  // namespace
 
-// Nothing is dropped, as in inference. The mask has the type of x up to version 7.
+// In inference nothing is dropped. The mask has the type of x up to version 7.
 Expected<void> convert_dropout(NodeCtx& ctx) {
-  SCANLOOM_CHECK_OK(check_drops_nothing(ctx));
+  SCANLOOM_TRY(const bool drops, may_drop(ctx));
+  if (drops) return drop(ctx);
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   ctx.alias_output(0);
   if (!ctx.wants(1)) return {};

@@ -187,6 +187,7 @@ Expected<void> convert_layer_normalization(NodeCtx& ctx) {
   return {};
 }
 
+// SimplifiedLayerNormalization is its name in ONNX Runtime, where it has a second output.
 Expected<void> convert_rms_normalization(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId scale, ctx.in(1));
@@ -195,6 +196,7 @@ Expected<void> convert_rms_normalization(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId square, ctx.op(ops::mul_op, {input.input, input.input}));
   SCANLOOM_TRY(const ValueId mean, reduce(ctx, square, "mean", input.axes));
   SCANLOOM_TRY(const ValueId inverse, inverse_root(ctx, mean, epsilon));
+  ctx.set_output(1, inverse);
   SCANLOOM_TRY(ValueId y, ctx.op(ops::mul_op, {input.input, inverse}));
   SCANLOOM_TRY(y, ctx.cast(y, ctx.type(scale).dtype));
   return ctx.emit(ops::mul_op, {y, scale});

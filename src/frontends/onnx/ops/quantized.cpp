@@ -1,5 +1,9 @@
 // DynamicQuantizeLinear, MatMulInteger and QLinearMatMul, composed of products and arithmetic.
+#include <array>
+#include <optional>
+
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/linear_quantization.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -34,7 +38,41 @@ Expected<ValueId> centred(NodeCtx& ctx, int matrix, int zero, bool per_row, DTyp
 
 }  // namespace
 
+namespace {
+
+/// Whether integer_matmul takes the operands: matrices of bytes, one zero point for a, and one for
+/// b or one per column. `inputs`: where a, its zero point, b and its zero point are.
+bool is_integer_matmul(NodeCtx& ctx, const std::array<int, 4>& inputs) {
+  // By value: reading an operand may add a constant, which moves the types of values.
+  const auto type_of = [&](int i) {
+    return ctx.has(i) ? std::optional(ctx.type(*ctx.in(i))) : std::nullopt;
+  };
+  const auto is_matrix = [&](int i) {
+    const auto type = type_of(i);
+    const bool is_bytes = type && (type->dtype == DType::u8 || type->dtype == DType::i8);
+    return is_bytes && type->ranked && type->rank() >= 2;
+  };
+  const auto is_single = [](const std::optional<tensor::Type>& type) {
+    if (!type) return true;
+    return type->ranked &&
+           (type->rank() == 0 || (type->rank() == 1 && type->dims[0] == tensor::Dim(1)));
+  };
+  const auto b_zero = type_of(inputs[3]);
+  const bool per_column = b_zero && b_zero->ranked && b_zero->rank() == 1;
+  return is_matrix(inputs[0]) && is_matrix(inputs[2]) && is_single(type_of(inputs[1])) &&
+         (is_single(b_zero) || per_column);
+}
+
+}  // namespace
+
 Expected<void> convert_matmul_integer(NodeCtx& ctx) {
+  if (is_integer_matmul(ctx, {0, 2, 1, 3})) {
+    std::vector<ValueId> inputs(4);
+    for (int i = 0; i < 4; ++i) {
+      SCANLOOM_TRY(inputs[static_cast<std::size_t>(i)], ctx.optional_in(i));
+    }
+    return ctx.emit(ops::integer_matmul_op, std::move(inputs));
+  }
   SCANLOOM_TRY(const ValueId a, centred(ctx, 0, 2, true, DType::i32));
   SCANLOOM_TRY(const ValueId b, centred(ctx, 1, 3, false, DType::i32));
   return ctx.emit(ops::contract_op, {a, b}, {{"spec", ""}});
@@ -67,6 +105,40 @@ Expected<ValueId> scale_in(NodeCtx& ctx, int i, bool per_row) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the scales are those that integer_matmul takes: one for a and for y, and one for b or
+/// one per column.
+bool has_column_scales(NodeCtx& ctx) {
+  const auto elements_of = [&](int i) -> std::optional<std::int64_t> {
+    const tensor::Type& type = ctx.type(*ctx.in(i));
+    if (!type.ranked || type.rank() > 1) return std::nullopt;
+    if (type.rank() == 0) return 1;
+    return type.dims[0].is_constant() ? type.dims[0].value() : -1;
+  };
+  return elements_of(1) == 1 && elements_of(6) == 1 && elements_of(7) == 1 &&
+         elements_of(4).has_value();
+}
+
+/// Bytes: round(f32(sum) * (a_scale * b_scale / y_scale)) + y_zero, as in ONNX Runtime.
+Expected<void> emit_qlinear_matmul(NodeCtx& ctx) {
+  std::array<ValueId, 8> in;
+  for (int i = 0; i < 8; ++i) {
+    SCANLOOM_TRY(in[static_cast<std::size_t>(i)], ctx.in(i));
+  }
+  for (const std::size_t i : {1, 4, 6}) {
+    SCANLOOM_TRY(in[i], ctx.cast(in[i], DType::f32));
+  }
+  for (const std::size_t i : {1, 6}) {
+    SCANLOOM_TRY(in[i], aligned(ctx, in[i], false));
+  }
+  SCANLOOM_TRY(ValueId scale, ctx.op(ops::mul_op, {in[1], in[4]}));
+  SCANLOOM_TRY(scale, ctx.op(ops::div_op, {scale, in[6]}));
+  return ctx.emit(ops::integer_matmul_op, {in[0], in[3], in[2], in[5], scale, ValueId(), in[7]});
+}
+
+}  // namespace
+
 // Bytes are multiplied as integers, 8-bit floats in f32; scales are applied in f32.
 Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
@@ -74,6 +146,11 @@ Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   if (dtype != DType::u8 && dtype != DType::i8 && !is_floating_point(dtype))
     return invalid_model("{} has elements of type {}", ctx.describe_input(0),
                          dtype_onnx_name(dtype));
+  for (const int i : {1, 2, 3, 4, 5, 6, 7}) SCANLOOM_CHECK_OK(ctx.in(i));
+  const DType result = ctx.type(*ctx.in(7)).dtype;
+  if (is_integer_matmul(ctx, {0, 2, 3, 5}) && has_column_scales(ctx) &&
+      (result == DType::u8 || result == DType::i8))
+    return emit_qlinear_matmul(ctx);
   const DType computed = is_integer(dtype) ? DType::i32 : DType::f32;
   SCANLOOM_TRY(const ValueId a, centred(ctx, 0, 2, true, computed));
   SCANLOOM_TRY(const ValueId b, centred(ctx, 3, 5, false, computed));
@@ -91,33 +168,17 @@ Expected<void> convert_qlinear_matmul(NodeCtx& ctx) {
   return {};
 }
 
-// If x is all zeros, the scale is 1, as in ONNX Runtime: the formula gives 0, by which nothing can
-// be divided.
 Expected<void> convert_dynamic_quantize_linear(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  if (ctx.type(x).dtype != DType::f32)
+  Composer c(ctx);
+  const ValueId x = c.in(0);
+  if (c.ok() && c.dtype(x) != DType::f32)
     return invalid_model("{} has elements of type {}, not float", ctx.describe_input(0),
-                         dtype_onnx_name(ctx.type(x).dtype));
-  SCANLOOM_TRY(const ValueId zero, ctx.scalar(0, DType::f32));
-  SCANLOOM_TRY(const ValueId one, ctx.scalar(1, DType::f32));
-  SCANLOOM_TRY(const ValueId levels, ctx.scalar(255, DType::f32));
-  SCANLOOM_TRY(ValueId high, ctx.op(ops::reduce_op, {x}, {{"kind", "max"}, {"keepdims", 0}}));
-  SCANLOOM_TRY(high, ctx.op(ops::max_op, {high, zero}));
-  SCANLOOM_TRY(ValueId low, ctx.op(ops::reduce_op, {x}, {{"kind", "min"}, {"keepdims", 0}}));
-  SCANLOOM_TRY(low, ctx.op(ops::min_op, {low, zero}));
-  SCANLOOM_TRY(const ValueId range, ctx.op(ops::sub_op, {high, low}));
-  SCANLOOM_TRY(ValueId scale, ctx.op(ops::div_op, {range, levels}));
-  SCANLOOM_TRY(const ValueId is_zero, ctx.op(ops::equal_op, {scale, zero}));
-  SCANLOOM_TRY(scale, ctx.op(ops::where_op, {is_zero, one, scale}));
-  SCANLOOM_TRY(ValueId offset, ctx.op(ops::div_op, {low, scale}));
-  SCANLOOM_TRY(offset, ctx.op(ops::sub_op, {zero, offset}));
-  SCANLOOM_TRY(offset, ctx.op(ops::min_op, {offset, levels}));
-  SCANLOOM_TRY(offset, ctx.op(ops::round_op, {offset}));
-  SCANLOOM_TRY(const ValueId zero_point, ctx.cast(offset, DType::u8));
-  SCANLOOM_TRY(const ValueId y, quantized(ctx, x, scale, zero_point));
-  ctx.set_output(0, y);
-  ctx.set_output(1, scale);
-  ctx.set_output(2, zero_point);
+                         dtype_onnx_name(c.dtype(x)));
+  const DynamicallyQuantized q = dynamically_quantized(c, x);
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(0, q.x);
+  ctx.set_output(1, q.scale);
+  ctx.set_output(2, q.zero);
   return {};
 }
 

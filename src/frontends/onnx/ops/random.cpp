@@ -1,29 +1,31 @@
-// RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial. A node with a seed
-// depends only on that; one without depends on its position in the model and on ReadOptions::seed.
+// RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial.
 #include <bit>
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/draw.h"
 #include "ops/random/multinomial.h"
 
 namespace scanloom::onnx {
 
 using ir::ValueId;
 
-namespace {
-
-/// Returns random numbers with the given shape, in f32 or f64, whichever can represent `dtype`.
 ValueId draw(Composer& c, const char* kind, ValueId shape, DType dtype) {
   std::int64_t seed = c.ctx().reading().options.seed;
   // Nodes are numbered in reading order, so the same model gives the same numbers.
   std::int64_t stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
   if (c.ctx().has_attribute("seed")) {
-    seed = std::bit_cast<std::int32_t>(static_cast<float>(c.real("seed", 0)));
+    // The seed of Dropout is an integer, that of the others a float.
+    seed = c.ctx().op_type() == "Dropout"
+               ? c.integer("seed", 0)
+               : std::bit_cast<std::int32_t>(static_cast<float>(c.real("seed", 0)));
     stream = 0;
   }
   return c.op(ops::random_op, {shape},
               {{"kind", kind}, {"to", at_least_f32(dtype)}, {"seed", seed}, {"stream", stream}});
 }
+
+namespace {
 
 ValueId given_shape(Composer& c) {
   if (!c.ctx().has_attribute("shape")) c.refuse(invalid_model("attribute 'shape' is missing"));

@@ -1,4 +1,6 @@
 // GRU, LSTM and RNN, each converted to the IR operator of the same name.
+#include "frontends/onnx/ops/recurrent_activations.h"
+
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent_activations.h"
@@ -35,9 +37,8 @@ Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
   return type.dims[2].value();
 }
 
-/// Returns `count` names from attribute activations, joined by commas. Each is followed by its
-/// parameters from activation_alpha and activation_beta after colons, assigned in order to the
-/// activations that take one. Empty if there are none.
+}  // namespace
+
 Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   SCANLOOM_TRY(const auto names, ctx.texts("activations"));
   SCANLOOM_TRY(auto alpha, ctx.floats("activation_alpha"));
@@ -61,6 +62,8 @@ Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   }
   return joined;
 }
+
+namespace {
 
 Expected<std::vector<ir::NamedAttr>> common_attributes(NodeCtx& ctx, ValueId recurrence,
                                                        std::size_t per_direction) {

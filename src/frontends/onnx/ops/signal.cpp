@@ -1,5 +1,5 @@
-// DFT, STFT, windows and MelWeightMatrix, as products with matrices computed from the sizes.
-// Anything that does not depend on data is computed once, when sizes are bound or folded.
+// DFT, STFT, windows and MelWeightMatrix. Anything that does not depend on data is computed once,
+// when sizes are bound or folded.
 #include <cmath>
 #include <optional>
 
@@ -31,17 +31,14 @@ ValueId positive_operand(Composer& c, int i) {
   return scalar_operand(c, c.in(i));
 }
 
-/// Returns the size of the last axis: 1 for real numbers, 2 for real and imaginary parts.
+/// Returns the size of the last axis: 1 for real numbers, 2 for real and imaginary parts, 0 if only
+/// the run knows it, which then checks it.
 int parts_of(Composer& c, ValueId x, int rank) {
   const std::int64_t parts = c.known_size(x, rank - 1);
-  if (c.ok() && parts < 0)
-    c.refuse(fail(Code::unsupported,
-                  "the last axis of {} has an unknown size, but must have 1 or 2",
-                  c.ctx().describe_input(0)));
-  if (c.ok() && parts != 1 && parts != 2)
+  if (c.ok() && parts >= 0 && parts != 1 && parts != 2)
     c.refuse(invalid_model("the last axis of {} has {} elements, not 1 or 2",
                            c.ctx().describe_input(0), parts));
-  return parts == 2 ? 2 : 1;
+  return parts < 0 ? 0 : static_cast<int>(parts);
 }
 
 /// Returns the axis if it is known: an attribute in version 17, an operand since 20. nullopt if it
@@ -85,23 +82,12 @@ Regrouped regroup(Composer& c, ValueId x, int rank) {
   return result;
 }
 
-Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
-  Transform t;
-  t.inverse = c.integer("inverse", 0) != 0;
-  t.onesided = c.integer("onesided", 0) != 0;
-  t.input_parts = parts_of(c, x, rank);
-  t.output_parts = t.inverse && t.onesided ? 1 : 2;
-  if (t.onesided && !t.inverse && t.input_parts == 2)
+Transform dft_of(Composer& c, ValueId x, int rank) {
+  Transform t{.inverse = c.integer("inverse", 0) != 0, .onesided = c.integer("onesided", 0) != 0};
+  if (parts_of(c, x, rank) == 2 && t.onesided && !t.inverse)
     c.refuse(invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                            c.ctx().describe_input(0)));
-  t.length = size;
-  if (c.ctx().has(1))
-    t.length = positive_operand(c, 1);
-  else if (t.inverse && t.onesided)
-    t.length = c.mul(c.number(2), c.sub(size, c.number(1)));
-  const ValueId half = ops::half_up(c, t.length);
-  t.inputs = c.min(size, t.inverse && t.onesided ? half : t.length);
-  t.outputs = t.onesided && !t.inverse ? half : t.length;
+  if (c.ctx().has(1)) t.length = positive_operand(c, 1);
   return t;
 }
 
@@ -113,41 +99,38 @@ Expected<void> convert_dft(NodeCtx& ctx) {
   const int rank = c.rank(0, x, 2);
   SCANLOOM_CHECK_OK(c.done());
   SCANLOOM_TRY(const std::optional<int> axis, known_axis(ctx, rank));
-  if (axis)
-    return c.emit(ops::transform_axis(c, x, rank, *axis, dft_of(c, x, rank, c.dim(x, *axis))));
+  const Transform t = dft_of(c, x, rank);
+  if (axis) return c.emit(ops::transform_axis(c, x, *axis, t));
   const Regrouped groups = regroup(c, x, rank);
-  const Transform t = dft_of(c, x, rank, c.dim(groups.signal, 1));
-  const ValueId y = ops::transform_axis(c, groups.signal, 4, 1, t);
-  const ValueId parts = c.number(t.output_parts);
-  return c.emit(c.reshape(y, c.join({groups.before, t.outputs, groups.after, parts})));
+  const ValueId y = ops::transform_axis(c, groups.signal, 1, t);
+  return c.emit(c.reshape(y, c.join({groups.before, c.dim(y, 1), groups.after, c.dim(y, 3)})));
 }
 
 // All frames are gathered, weighted and transformed at once.
 Expected<void> convert_stft(NodeCtx& ctx) {
   Composer c(ctx);
-  const ValueId signal = c.in(0), window = c.optional_in(2);
-  const int rank = c.rank(0, signal, 3);
+  ValueId signal = c.in(0);
+  const ValueId window = c.optional_in(2);
+  int rank = c.rank(0, signal, 2);
+  // onnxruntime also takes a real signal that lacks the axis of its parts, and models rely on it.
+  if (c.ok() && rank == 2) signal = c.unsqueeze(signal, {rank++});
   if (c.ok() && rank != 3)
-    return invalid_model("{} has {} axes, not 3", ctx.describe_input(0), rank);
+    return invalid_model("{} has {} axes, not 2 or 3", ctx.describe_input(0), rank);
   const ValueId step = positive_operand(c, 1);
-  Transform t;
-  t.onesided = c.integer("onesided", 1) != 0;
-  t.input_parts = parts_of(c, signal, rank);
-  if (t.onesided && t.input_parts == 2)
+  const Transform t{.onesided = c.integer("onesided", 1) != 0};
+  if (parts_of(c, signal, rank) == 2 && t.onesided)
     return invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                          ctx.describe_input(0));
-  t.length = c.dim(signal, 1);
-  if (window.valid()) t.length = c.dim(window, 0);
-  if (ctx.has(3)) t.length = positive_operand(c, 3);
-  t.inputs = t.length;
-  t.outputs = t.onesided ? ops::half_up(c, t.length) : t.length;
-  const ValueId room = c.add(c.sub(c.dim(signal, 1), t.length), step);
+  ValueId length = c.dim(signal, 1);
+  if (window.valid()) length = c.dim(window, 0);
+  if (ctx.has(3)) length = positive_operand(c, 3);
+  const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
   const ValueId frames = c.div(c.max(room, c.number(0)), step);
   const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
-  const ValueId at = c.add(starts, c.count_up(t.length));
+  const ValueId at = c.add(starts, c.count_up(length));
   ValueId framed = c.gather(signal, at, 1);  // [batch, frames, length, parts]
   if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
-  return c.emit(ops::transform_axis(c, framed, 4, 2, t));
+  return c.emit(ops::transform_axis(c, framed, 2, t));
 }
 
 namespace {

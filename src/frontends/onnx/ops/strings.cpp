@@ -1,5 +1,6 @@
 // Operators on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, and the
 // classic text models TfIdfVectorizer and LabelEncoder.
+#include "frontends/onnx/ops/attribute_tensors.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -11,35 +12,12 @@ using tensor::Tensor;
 
 namespace {
 
-Expected<Tensor> text_list(NodeCtx& ctx, std::string_view name) {
-  SCANLOOM_TRY(const std::vector<std::string> texts, ctx.texts(name));
-  return Tensor::of_strings(Shape{static_cast<std::int64_t>(texts.size())}, texts);
-}
-
-template <class T>
-Expected<Tensor> number_list(const std::vector<T>& values) {
-  return Tensor::copy_of(dtype_of<T>, Shape{static_cast<std::int64_t>(values.size())},
+Expected<Tensor> number_list(const std::vector<std::int64_t>& values) {
+  return Tensor::copy_of(DType::i64, Shape{static_cast<std::int64_t>(values.size())},
                          values.data());
 }
 
-Expected<Tensor> real_list(NodeCtx& ctx, std::string_view name) {
-  SCANLOOM_TRY(const std::vector<double> floats, ctx.floats(name));
-  return number_list(std::vector<float>(floats.begin(), floats.end()));
-}
-
-Expected<Tensor> integer_list(NodeCtx& ctx, std::string_view name) {
-  SCANLOOM_TRY(const std::vector<std::int64_t> integers, ctx.integers(name));
-  return number_list(integers);
-}
-
 Expected<Tensor> text_scalar(const std::string& text) { return Tensor::of_strings({}, {{text}}); }
-
-/// Returns the tensor attribute with that name; undefined if absent.
-Expected<Tensor> tensor_attribute(NodeCtx& ctx, std::string_view name) {
-  SCANLOOM_TRY(const AttributeProto* const found, ctx.attribute(name, AttributeKind::tensor));
-  if (found == nullptr || found->tensors.empty()) return Tensor();
-  return ctx.reading().tensors.read(found->tensors.front());
-}
 
 /// Returns one of the lists of LabelEncoder: <what>_strings, _int64s, _floats or _tensor.
 Expected<Tensor> label_list(NodeCtx& ctx, const std::string& what) {

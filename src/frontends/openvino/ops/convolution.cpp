@@ -193,4 +193,37 @@ Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 
+// Elements and filters are bits; a result is the number of those that are equal in its window minus
+// that of the others. An element that is neither 0 nor 1 equals nothing.
+Expected<void> convert_binary_convolution(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.wide_in(0), filters = c.cast(c.in(1), c.dtype(x));
+  const int rank = c.rank(0, x, 3);
+  c.choice("mode", "xnor-popcount", {"xnor-popcount"});
+  SCANLOOM_TRY(const double padding, ctx.attributes.real("pad_value"));
+  SCANLOOM_TRY(Windows windows, windows_of(ctx));
+  SCANLOOM_CHECK_OK(c.done());
+  const ValueId one = c.like(1, x), zero = c.like(0, x);
+  const auto equal = [&](ValueId to) { return c.cast(c.equal(x, to), c.dtype(x)); };
+  const ValueId bits = c.concat({equal(zero), equal(one)}, 1);
+  const ValueId pairs = c.concat({c.sub(one, filters), filters}, 1);
+  const auto convolved = [&](ValueId from, ValueId by) {
+    return c.op(ops::conv_op, {from, by, ValueId()}, windows.attributes());
+  };
+  ValueId count = convolved(bits, pairs);
+  if (padding == 0 || padding == 1) {
+    // Where windows reach beyond the edge, a convolution of ones counts the elements inside.
+    const ValueId own = padding == 1 ? filters : c.sub(one, filters);
+    const ValueId inside = convolved(c.expand(one, c.shape(x)), own);
+    const ValueId all = c.reduce(own, "sum", ops::axes_between(1, rank));
+    const ValueId by_filter = c.reshape(
+        all, c.join({c.dim(filters, 0),
+                     c.list(ops::Composer::Ints(static_cast<std::size_t>(rank - 2), 1))}));
+    count = c.add(count, c.sub(by_filter, inside));
+  }
+  const ValueId size = c.cast(c.reduce_all(c.shape(filters, 1), "prod"), c.dtype(x));
+  const ValueId y = c.sub(c.mul(c.like(2, count), count), size);
+  return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
 }  // namespace scanloom::openvino

@@ -1,6 +1,6 @@
 // Parts of detectors: grids of prior boxes, YOLO cells, top regions.
+#include "frontends/openvino/ops/boxes.h"
 #include "frontends/openvino/ops/converters.h"
-#include "frontends/openvino/ops/layer_composer.h"
 #include "frontends/openvino/ops/operands.h"
 
 namespace scanloom::openvino {
@@ -129,31 +129,8 @@ Expected<void> convert_topk_rois(LayerCtx& ctx) {
   const ValueId rois = c.in(0), scores = c.in(1);
   SCANLOOM_TRY(const std::int64_t count, ctx.attributes.integer("max_rois", 0));
   if (count < 0) return invalid_model("attribute 'max_rois' is {}, but must be at least 0", count);
-  SCANLOOM_CHECK_OK(c.done());
-  SCANLOOM_TRY(const ir::NodeId best,
-               ctx.builder().node(ops::topk_op, {scores, c.list({count})},
-                                  {{"axis", 0}, {"largest", 1}, {"sorted", 1}}, 2));
-  return c.emit(c.gather(rois, ctx.module().node(best).outputs[1], 0));
+  return c.emit(c.gather(rois, best_of(c, scores, c.list({count}), 0, true).indices, 0));
 }
-
-namespace {
-
-ValueId floats_of(LayerComposer& c, const std::vector<double>& values) {
-  std::vector<ValueId> parts;
-  for (const double value : values) parts.push_back(c.unsqueeze(c.scalar(value, DType::f32), {0}));
-  return c.concat(std::move(parts), 0);
-}
-
-/// Returns the variances of all boxes, by box and corner.
-ValueId variances(LayerComposer& c, ValueId shape) {
-  std::vector<double> given = c.take(c.ctx().attributes.floats("variance"));
-  if (given.empty()) given = {0.1};
-  if (c.ok() && given.size() != 1 && given.size() != 4)
-    c.refuse(invalid_model("attribute 'variance' has {} numbers, not 1 or 4", given.size()));
-  return c.expand(floats_of(c, given), shape);
-}
-
-}  // namespace
 
 // Boxes with the given widths and heights around each cell, relative to the image, and their
 // variances.
@@ -193,7 +170,8 @@ Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
       {along(columns.first), down(rows.first), along(columns.second), down(rows.second)}, 3);
   if (c.flag("clip", true)) all = c.min(c.max(all, number(0)), number(1));
   const ValueId flat = c.list({1, -1});
-  return c.emit(c.concat({c.reshape(all, flat), c.reshape(variances(c, c.shape(all)), flat)}, 0));
+  return c.emit(
+      c.concat({c.reshape(all, flat), c.reshape(box_variances(c, c.shape(all)), flat)}, 0));
 }
 
 }  // namespace scanloom::openvino

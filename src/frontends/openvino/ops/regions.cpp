@@ -1,6 +1,7 @@
-// GridSample, ROIAlign and ROIPooling, computed in at least f32.
+// GridSample and pools over regions, computed in at least f32.
+#include "frontends/openvino/ops/boxes.h"
 #include "frontends/openvino/ops/converters.h"
-#include "frontends/openvino/ops/layer_composer.h"
+#include "frontends/openvino/ops/operands.h"
 
 namespace scanloom::openvino {
 
@@ -113,6 +114,119 @@ Expected<void> convert_roi_pooling(LayerCtx& ctx) {
                         : c.op(ops::max_roi_pool_op, {x, rois},
                                {{"height", size[0]}, {"width", size[1]}, {"spatial_scale", scale}});
   return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
+// Version 15. With clockwise_mode the angle turns the other way.
+Expected<void> convert_roi_align_rotated(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.wide_in(0), rois = c.cast(c.in(1), c.dtype(x));
+  SCANLOOM_TRY(const std::int64_t height, ctx.attributes.integer("pooled_h"));
+  SCANLOOM_TRY(const std::int64_t width, ctx.attributes.integer("pooled_w"));
+  SCANLOOM_TRY(const double scale, ctx.attributes.real("spatial_scale"));
+  if (const std::int64_t numbers = c.known_size(rois, 1); numbers >= 0 && numbers != 5)
+    return invalid_model("input 1 has {} numbers per region, not 5", numbers);
+  ValueId angle = c.slice(rois, 1, 4, 5);
+  if (c.flag("clockwise_mode", false)) angle = c.neg(angle);
+  const ValueId turned = c.concat({c.slice(rois, 1, 0, 4), c.cos(angle), c.sin(angle)}, 1);
+  const ValueId y = c.op(ops::roi_align_rotated_op, {x, turned, c.cast(c.in(2), DType::i64)},
+                         {{"height", height},
+                          {"width", width},
+                          {"sampling_ratio", c.integer("sampling_ratio", 0)},
+                          {"spatial_scale", scale}});
+  return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
+// Position-sensitive pools.
+Expected<void> convert_psroi_pooling(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const bool deformable = operation(ctx) == "DeformablePSROIPooling";
+  const ValueId x = c.wide_in(0), rois = c.cast(c.in(1), c.dtype(x));
+  SCANLOOM_TRY(const std::int64_t channels, ctx.attributes.integer("output_dim"));
+  SCANLOOM_TRY(const double scale, ctx.attributes.real("spatial_scale"));
+  const std::int64_t size = c.integer("group_size", 1);
+  const std::string mode = deformable
+                               ? c.choice("mode", "bilinear_deformable", {"bilinear_deformable"})
+                               : c.choice("mode", "average", {"average", "bilinear"});
+  std::vector<ValueId> operands = {x, rois};
+  if (ctx.has(2)) operands.push_back(c.cast(c.in(2), c.dtype(x)));
+  if (const std::int64_t part = ctx.has(2) ? c.known_size(operands[2], 2) : -1;
+      part >= 0 && part != c.integer("part_size", 1))
+    return invalid_model("attribute 'part_size' is {}, but input 2 has size {} on axis 2",
+                         c.integer("part_size", 1), part);
+  const ValueId y = c.op(ops::psroi_pool_op, std::move(operands),
+                         {{"mode", deformable ? "deformable" : mode},
+                          {"channels", channels},
+                          {"height", size},
+                          {"width", size},
+                          {"spatial_scale", scale},
+                          {"bins_y", c.integer("spatial_bins_y", 1)},
+                          {"bins_x", c.integer("spatial_bins_x", 1)},
+                          {"offset_scale", c.real("trans_std", 1)}});
+  return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
+namespace {
+
+/// Returns the level of the pyramid for each region, i64: by the root of its area compared with
+/// that of a 224 by 224 image, which belongs to level 2. A region without an area has `levels`.
+ValueId levels_of(LayerComposer& c, ValueId rois, std::int64_t levels) {
+  const auto column = [&](std::int64_t i) { return c.gather(rois, c.number(i), 1); };
+  const ValueId area = c.mul(c.sub(column(2), column(0)), c.sub(column(3), column(1)));
+  const ValueId zero = c.like(0, area);
+  const ValueId side = c.div(c.sqrt(c.max(area, zero)), c.like(224, area));
+  const ValueId octave =
+      c.mul(c.log(c.add(side, c.like(1e-6, side))), c.like(1.4426950408889634, side));
+  const ValueId level = c.cast(c.op(ops::floor_op, {c.add(octave, c.like(2, octave))}), DType::i64);
+  const ValueId within = c.max(c.number(0), c.min(level, c.number(levels - 1)));
+  return c.where(c.less(zero, area), within, c.number(levels));
+}
+
+}  // namespace
+
+// Version 6. Each region is aligned on the level of a pyramid of features that suits its size.
+Expected<void> convert_roi_feature_extractor(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  SCANLOOM_TRY(const std::int64_t size, ctx.attributes.integer("output_size"));
+  SCANLOOM_TRY(const auto scales, ctx.attributes.floats("pyramid_scales"));
+  const std::int64_t levels = ctx.input_count() - 1;
+  if (static_cast<std::int64_t>(scales.size()) < levels)
+    return invalid_model("attribute 'pyramid_scales' has {} numbers, but there are {} levels",
+                         scales.size(), levels);
+  const ValueId rois = c.wide_in(0), level = levels_of(c, rois, levels);
+  const double shift = c.flag("aligned", false) ? 0.5 : 0;
+  const std::int64_t ratio = c.integer("sampling_ratio", 0);
+  const auto of_level = [&](std::int64_t i) {
+    return c.squeeze(c.op(ops::non_zero_op, {c.equal(level, c.number(i))}), {0});
+  };
+  std::vector<ValueId> parts, order;
+  for (std::int64_t i = 0; i < levels; ++i) {
+    const ValueId picked = of_level(i), x = c.cast(c.in(static_cast<int>(i) + 1), c.dtype(rois));
+    // Regions are scaled here, since the operator makes them at least one element wide only
+    // without half_pixel.
+    const double scale = 1.0F / static_cast<float>(scales[static_cast<std::size_t>(i)]);
+    ValueId own = c.mul(c.gather(rois, picked, 0), c.like(scale, rois));
+    if (shift != 0) own = c.sub(own, c.like(shift, own));
+    const ValueId images = c.expand(c.number(0), c.join({c.dim(picked, 0)}));
+    parts.push_back(c.op(ops::roi_align_op, {x, own, images},
+                         {{"height", size},
+                          {"width", size},
+                          {"mode", "avg"},
+                          {"sampling_ratio", ratio},
+                          {"spatial_scale", 1.0},
+                          {"half_pixel", 0}}));
+    order.push_back(picked);
+  }
+  const ValueId flat = of_level(levels);
+  order.push_back(flat);
+  if (!parts.empty())
+    parts.push_back(c.expand(c.like(0, rois), c.join({c.dim(flat, 0), c.shape(parts[0], 1)})));
+  const ValueId all = c.concat(std::move(order), 0);
+  const ValueId back = best_of(c, all, c.join({c.dim(all, 0)}), 0, false).indices;
+  const ValueId y = c.cast(c.gather(c.concat(std::move(parts), 0), back, 0), c.dtype(c.in(0)));
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(0, y);
+  ctx.set_output(1, c.in(0));
+  return {};
 }
 
 }  // namespace scanloom::openvino

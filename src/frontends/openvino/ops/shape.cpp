@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontends/openvino/ops/boxes.h"
 #include "frontends/openvino/ops/broadcast.h"
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/operands.h"
@@ -36,8 +37,45 @@ Expected<void> convert_shape_of(LayerCtx& ctx) {
   return set_indices(ctx, c, 0, sizes, "output_type");
 }
 
+namespace {
+
+/// Makes a run fail unless the list is a permutation of 0 ... rank - 1.
+void check_permutation(LayerComposer& c, ValueId order, int rank) {
+  const Best sorted = best_of(c, order, c.list({rank}), 0, false);
+  const auto element = [&](ValueId list, std::int64_t i) { return c.gather(list, c.number(i), 0); };
+  for (int axis = 0; axis < rank; ++axis)
+    c.op(ops::check_equal_op, {element(sorted.values, axis), c.number(axis)},
+         {{"text", "the order of axes has {} where a permutation has {}, in ascending order"}});
+}
+
+/// Transposes by an order that only the run knows, as a gather from the elements of x.
+Expected<void> transpose_by_value(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.in(0);
+  const int rank = c.rank(0, x);
+  const ValueId order = c.cast(c.take(index_list(ctx, 1)), DType::i64);
+  if (const std::int64_t count = c.known_size(order, 0); count >= 0 && count != rank)
+    return invalid_model("input 1 names {} axes, but input 0 has {}", count, rank);
+  check_permutation(c, order, rank);
+  const ValueId sizes = c.gather(c.shape(x), order, 0);
+  const ValueId strides =
+      c.gather(c.op(ops::cumprod_op, {c.shape(x), c.number(0)}, {{"exclusive", 1}, {"reverse", 1}}),
+               order, 0);
+  ValueId positions = c.number(0);
+  for (int axis = 0; axis < rank; ++axis) {
+    const ValueId at = c.number(axis);
+    const ValueId steps = c.mul(c.count_up(c.gather(sizes, at, 0)), c.gather(strides, at, 0));
+    positions = c.add(
+        positions, axis + 1 < rank ? c.unsqueeze(steps, ops::axes_between(1, rank - axis)) : steps);
+  }
+  return c.emit(c.gather(c.reshape(x, c.list({-1})), positions, 0));
+}
+
+}  // namespace
+
 Expected<void> convert_transpose(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  if (!ctx.is_known(1)) return transpose_by_value(ctx);
   SCANLOOM_TRY(auto order, ctx.constant_integers(1));
   if (order.empty()) return ctx.emit(ops::transpose_op, {x});
   return ctx.emit(ops::transpose_op, {x}, {{"perm", std::move(order)}});
@@ -45,19 +83,21 @@ Expected<void> convert_transpose(LayerCtx& ctx) {
 
 namespace {
 
-/// Returns those of `axes` that have size 1, as requested by allow_axis_skip.
+/// Returns those of `axes` that have size 1 or, unless `all_known`, an unknown size. OpenVINO
+/// leaves the others as they are.
 Expected<std::vector<std::int64_t>> axes_of_one(LayerCtx& ctx, ValueId x,
-                                                const std::vector<std::int64_t>& axes) {
+                                                const std::vector<std::int64_t>& axes,
+                                                bool all_known) {
   SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   std::vector<std::int64_t> left;
   for (const std::int64_t given : axes) {
     const auto axis = tensor::normalise_axis(given, rank);
     if (!axis) return invalid_model("axis {} of input 1 is outside [-{}, {})", given, rank, rank);
     const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(*axis)];
-    if (!size.is_constant())
+    if (!size.is_constant() && all_known)
       return fail(Code::unsupported, "allow_axis_skip with an unknown size of axis {} of input 0",
                   *axis);
-    if (size == tensor::Dim(1)) left.push_back(*axis);
+    if (!size.is_constant() || size == tensor::Dim(1)) left.push_back(*axis);
   }
   return left;
 }
@@ -69,21 +109,22 @@ Expected<void> convert_squeeze(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const bool skips, ctx.attributes.boolean("allow_axis_skip", false));
   if (!ctx.has(1)) return ctx.emit(ops::squeeze_op, {x});
-  if (ctx.constant(1) == nullptr && !skips) {
+  if (!ctx.is_known(1) && !skips) {
     SCANLOOM_TRY(const ValueId axes, index_list(ctx, 1));
     return ctx.emit(ops::squeeze_op, {x, axes});
   }
   SCANLOOM_TRY(auto axes, ctx.constant_integers(1));
   if (axes.empty()) return ctx.emit(ops::squeeze_op, {x});
-  if (skips) {
-    SCANLOOM_TRY(axes, axes_of_one(ctx, x, axes));
+  if (skips || ctx.type(x).ranked) {
+    SCANLOOM_TRY(axes, axes_of_one(ctx, x, axes, skips));
+    if (axes.empty()) return convert_identity(ctx);
   }
   return ctx.emit(ops::squeeze_op, {x}, {{"axes", std::move(axes)}});
 }
 
 Expected<void> convert_unsqueeze(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  if (ctx.constant(1) == nullptr) {
+  if (!ctx.is_known(1)) {
     SCANLOOM_TRY(const ValueId axes, index_list(ctx, 1));
     return ctx.emit(ops::unsqueeze_op, {x, axes});
   }

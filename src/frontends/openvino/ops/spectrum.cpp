@@ -26,18 +26,20 @@ LayerComposer::Ints transformed_axes(LayerComposer& c, int rank) {
   return axes;
 }
 
-/// Returns the length of the signal along the axis: operand 2, or `usual` if that is -1 or absent.
-ValueId length_of(LayerComposer& c, std::size_t i, ValueId usual) {
-  if (!c.ctx().has(2)) return usual;
+/// Returns the length of the signal along axis i of the list: operand 2; if that is -1, `usual`,
+/// which may be invalid; invalid if there is no operand 2.
+template <class Usual>
+ValueId length_of(LayerComposer& c, std::size_t i, const Usual& usual) {
+  if (!c.ctx().has(2)) return {};
   if (c.ctx().constant(2) == nullptr) {
     const ValueId size =
         c.gather(c.cast(c.in(2), DType::i64), c.number(static_cast<std::int64_t>(i)), 0);
-    return c.where(c.less(size, c.number(0)), usual, size);
+    return c.where(c.less(size, c.number(0)), usual(), size);
   }
   const LayerComposer::Ints sizes = c.constant_integers(2);
   if (c.ok() && i >= sizes.size())
     c.refuse(invalid_model("input 2 has {} sizes, input 1 more axes", sizes.size()));
-  if (!c.ok() || sizes[i] == -1) return usual;
+  if (!c.ok() || sizes[i] == -1) return {};
   if (sizes[i] < 1)
     c.refuse(invalid_model("input 2 has the size {}, but at least 1 or -1 is needed", sizes[i]));
   return c.number(sizes[i]);
@@ -46,11 +48,9 @@ ValueId length_of(LayerComposer& c, std::size_t i, ValueId usual) {
 /// Transforms complex numbers to complex numbers along axis i of the list.
 void transform(LayerComposer& c, Spectrum& spectrum, std::size_t i, bool inverse) {
   const int axis = static_cast<int>(spectrum.axes[i]);
-  const ValueId size = c.dim(spectrum.value, axis);
-  ops::Transform t{.length = length_of(c, i, size), .inverse = inverse, .input_parts = 2};
-  t.inputs = c.min(size, t.length);
-  t.outputs = t.length;
-  spectrum.value = ops::transform_axis(c, spectrum.value, spectrum.rank, axis, t);
+  const ValueId length = length_of(c, i, [&] { return c.dim(spectrum.value, axis); });
+  spectrum.value =
+      ops::transform_axis(c, spectrum.value, axis, {.length = length, .inverse = inverse});
 }
 
 Spectrum complex_input(LayerComposer& c) {
@@ -86,12 +86,9 @@ Expected<void> convert_rdft(LayerCtx& ctx) {
   SCANLOOM_CHECK_OK(c.done());
   const std::size_t last = spectrum.axes.size() - 1;
   const int axis = static_cast<int>(spectrum.axes[last]);
-  const ValueId size = c.dim(x, axis);
-  ops::Transform t{.length = length_of(c, last, size), .onesided = true};
-  t.inputs = c.min(size, t.length);
-  t.outputs = ops::half_up(c, t.length);
-  spectrum.value =
-      ops::transform_axis(c, c.unsqueeze(x, {spectrum.rank - 1}), spectrum.rank, axis, t);
+  const ValueId length = length_of(c, last, [&] { return c.dim(x, axis); });
+  spectrum.value = ops::transform_axis(c, c.unsqueeze(x, {spectrum.rank - 1}), axis,
+                                       {.length = length, .onesided = true});
   for (std::size_t i = 0; i < last && c.ok(); ++i) transform(c, spectrum, i, false);
   return c.emit(spectrum.value);
 }
@@ -103,16 +100,10 @@ Expected<void> convert_irdft(LayerCtx& ctx) {
   const std::size_t last = spectrum.axes.size() - 1;
   for (std::size_t i = 0; i < last && c.ok(); ++i) transform(c, spectrum, i, true);
   const int axis = static_cast<int>(spectrum.axes[last]);
-  const ValueId size = c.dim(spectrum.value, axis);
-  const ValueId usual = c.mul(c.number(2), c.sub(size, c.number(1)));
-  ops::Transform t{.length = length_of(c, last, usual),
-                   .inverse = true,
-                   .onesided = true,
-                   .input_parts = 2,
-                   .output_parts = 1};
-  t.inputs = c.min(size, ops::half_up(c, t.length));
-  t.outputs = t.length;
-  const ValueId y = ops::transform_axis(c, spectrum.value, spectrum.rank, axis, t);
+  const ValueId length = length_of(
+      c, last, [&] { return c.mul(c.number(2), c.sub(c.dim(spectrum.value, axis), c.number(1))); });
+  const ValueId y = ops::transform_axis(c, spectrum.value, axis,
+                                        {.length = length, .inverse = true, .onesided = true});
   return c.emit(c.squeeze(y, {spectrum.rank - 1}));
 }
 
@@ -158,9 +149,8 @@ Expected<void> convert_stft(LayerCtx& ctx) {
   const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
   const ValueId frames = c.div(c.max(room, zero), step);
   const ValueId framed = c.gather(signal, frame_positions(c, frames, length, step), 1);
-  const ops::Transform t{
-      .length = length, .inputs = length, .outputs = ops::half_up(c, length), .onesided = true};
-  ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 4, 2, t);
+  ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 2,
+                                  {.length = length, .onesided = true});
   if (c.flag("transpose_frames", false)) y = c.transpose(y, {0, 2, 1, 3});
   return c.emit(rank == 1 ? c.squeeze(y, {0}) : y);
 }
@@ -179,11 +169,9 @@ Expected<void> convert_istft(LayerCtx& ctx) {
   const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
   const ValueId frames = c.dim(spectrum, 1), batch = c.dim(spectrum, 0);
   const ValueId whole = c.add(c.mul(c.max(c.sub(frames, c.number(1)), zero), step), length);
-  ops::Transform t{
-      .length = length, .inverse = true, .onesided = true, .input_parts = 2, .output_parts = 1};
-  t.inputs = c.min(c.dim(spectrum, 2), ops::half_up(c, length));
-  t.outputs = length;
-  const ValueId framed = c.squeeze(ops::transform_axis(c, spectrum, 4, 2, t), {3});
+  const ValueId framed = c.squeeze(
+      ops::transform_axis(c, spectrum, 2, {.length = length, .inverse = true, .onesided = true}),
+      {3});
   const ValueId weights = framed_window(c, window, length);
   const ValueId positions = c.unsqueeze(frame_positions(c, frames, length, step), {2});
   const auto added = [&](ValueId shape, ValueId updates) {

@@ -1,0 +1,45 @@
+"""python -m scanloom: runs the command line."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+
+PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """Replaces this process by the program `scanloom`, with the same arguments. Returns 2 if the program
+    is not installed."""
+    for program in _candidates():
+        if _is_program(program):
+            os.execv(program, [str(program), *sys.argv[1:]])
+    print("error: the program scanloom is not installed\n"
+          "  note: 'make build' builds it as build/release/bin/scanloom; that folder must be on the path",
+          file=sys.stderr)  # fmt: skip
+    return 2
+
+
+def _candidates() -> Iterator[pathlib.Path]:
+    yield PACKAGE / "bin" / "scanloom"
+    yield pathlib.Path(sysconfig.get_path("scripts"), "scanloom")
+    on_path = shutil.which("scanloom")
+    if on_path is not None:
+        yield pathlib.Path(on_path)
+
+
+def _is_program(path: pathlib.Path) -> bool:
+    """Whether it is the program itself, not a script of that name, which may call this module."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

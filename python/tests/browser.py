@@ -1,0 +1,147 @@
+"""Headless Chromium for tests of pages: what a page logs, what it asks the network for, what its
+scripts return, and how it looks. The tests talk to it through two pipes, so no port is opened."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import Any, Union
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+ABSENT = "Chromium is not installed (tools/dev/setup.sh browser)"
+_SECONDS = 120  # to wait for an answer; a busy machine is slow
+
+
+def _moved(file: int) -> int:
+    """The same file under a number from 10 on."""
+    moved = fcntl.fcntl(file, fcntl.F_DUPFD, 10)
+    os.close(file)
+    return moved
+
+
+class Browser:
+    """One page. `problems` holds errors of scripts and of the console, `requests` all addresses that
+    the page asked for."""
+
+    def __init__(self, width: int = 1400, height: int = 1000, dark: bool = False) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="scanloom-browser-", ignore_cleanup_errors=True)
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        commands, self._commands = os.pipe()
+        self._answers, answers = os.pipe()
+        # The program reads file 3 and writes file 4; others must not be in the way.
+        commands, answers = (_moved(each) for each in (commands, answers))
+        self._process = subprocess.Popen(
+            ["/bin/bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', str(PROGRAM),
+             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--no-first-run", "--disable-background-networking", "--remote-debugging-pipe",
+             f"--user-data-dir={self._folder.name}", f"--window-size={width},{height}", "about:blank"],
+            pass_fds=(commands, answers), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(commands)
+        os.close(answers)
+        self._numbers = itertools.count(1)
+        self._rest = b""
+        self._session: Union[str, None] = None
+        page = self._page()
+        self._session = self.ask("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.ask(f"{domain}.enable")
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=False)
+        if dark:
+            self.ask("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def _page(self) -> str:
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline:
+            for target in self.ask("Target.getTargets")["targetInfos"]:
+                if target["type"] == "page":
+                    return str(target["targetId"])
+            time.sleep(0.1)
+        raise TimeoutError("Chromium opened no page")
+
+    def __enter__(self) -> "Browser":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=_SECONDS)
+        os.close(self._commands)
+        os.close(self._answers)
+        self._folder.cleanup()
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            part = os.read(self._answers, 1 << 20)
+            if not part:
+                raise EOFError("Chromium has ended")
+            self._rest += part
+        message, _, self._rest = self._rest.partition(b"\0")
+        read: dict[str, Any] = json.loads(message)
+        return read
+
+    def _note(self, event: dict[str, Any]) -> None:
+        told = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            self.problems.append(json.dumps(told["exceptionDetails"])[:2000])
+        elif event.get("method") == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
+            self.problems.append(json.dumps(told["args"])[:2000])
+        elif event.get("method") == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
+            self.problems.append(told["entry"]["text"])
+        elif event.get("method") == "Network.requestWillBeSent":
+            self.requests.append(told["request"]["url"])
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") != number:
+                self._note(answer)
+            elif "error" in answer:
+                raise RuntimeError(f"{method}: {answer['error']}")
+            else:
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def run(self, script: str) -> Any:
+        """The value of an expression."""
+        told = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in told:
+            raise RuntimeError(json.dumps(told["exceptionDetails"])[:2000])
+        return told["result"].get("value")
+
+    def open(self, path: pathlib.Path) -> None:
+        """Opens a report and waits until it is drawn."""
+        self.ask("Page.navigate", url=path.resolve().as_uri())
+        deadline = time.monotonic() + _SECONDS
+        while self.run("document.documentElement?.dataset.ready") != "yes":
+            if self.problems or time.monotonic() > deadline:
+                raise AssertionError(self.problems or "the page is not ready")
+            time.sleep(0.05)
+
+    def press(self, key: str) -> None:
+        codes = {"Enter": 13, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39}
+        for kind in ("rawKeyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                     windowsVirtualKeyCode=codes[key])
+
+    def screenshot(self, path: pathlib.Path, whole: bool = False) -> None:
+        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def pdf(self) -> bytes:
+        return base64.b64decode(self.ask("Page.printToPDF")["data"])

@@ -1,0 +1,193 @@
+"""The page of reports in a real browser: no errors, no requests, usable by keyboard, quick."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from places import SHARED, SHARED_ABSENT
+
+import browser
+import scanloom
+import scanloom.tensor as T
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from test_report import HOSTILE, feeds, needs_page, sums_model  # noqa: E402
+
+pytestmark = [pytest.mark.skipif(browser.PROGRAM is None, reason=browser.ABSENT), needs_page]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[browser.Browser]:
+    with browser.Browser() as page:
+        yield page
+
+
+def shown(chromium: browser.Browser, report: scanloom.Report, folder: pathlib.Path) -> browser.Browser:
+    """Opens the report; nothing may have gone wrong before."""
+    path = folder / "report.html"
+    report.save(path)
+    chromium.problems.clear()
+    chromium.requests.clear()
+    chromium.open(path)
+    assert chromium.problems == []
+    assert chromium.requests == [path.resolve().as_uri()]
+    return chromium
+
+
+def lstm_with_gradient() -> scanloom.Report:
+    units = 8
+    x = T.tensor3("x")
+    random = np.random.default_rng(3)
+    w = scanloom.shared(random.standard_normal((4, 4 * units)), "w")
+    u = scanloom.shared(random.standard_normal((units, 4 * units)), "u")
+
+    def step(row, h, c):  # type: ignore[no-untyped-def]
+        gates = T.dot(row, w) + T.dot(h, u)
+        i, f, g, o = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        c = T.nnet.sigmoid(f) * c + T.nnet.sigmoid(i) * T.tanh(g)
+        return T.nnet.sigmoid(o) * T.tanh(c), c
+
+    start = T.zeros((x.shape[1], units))
+    (h, _), _ = scanloom.scan(step, sequences=x, outputs_info=[start, start])
+    cost = (h[-1] ** 2).mean()
+    f = scanloom.function([x], [cost, *scanloom.grad(cost, [w, u])], name="lstm")
+    return f.report(random.standard_normal((20, 2, 4)))
+
+
+def test_a_function_with_its_gradient(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    page = shown(chromium, lstm_with_gradient(), tmp_path)
+    assert page.run("document.title") == "lstm - Scanloom"
+    assert page.run("document.querySelectorAll('article.loop').length") == 2
+    assert page.run("document.querySelectorAll('#time .bar').length") >= 3
+    assert page.run("document.querySelectorAll('#memory .buffer').length") > 3
+    page.run("set_all_open(true)")
+    assert page.run("graph.boxes.size") > 40
+    assert page.problems == []
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=SHARED_ABSENT)
+def test_a_voice_detector(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(SHARED / "silero_vad.onnx")
+    given = {"input": np.zeros((1, 512), np.float32), "state": np.zeros((2, 1, 128), np.float32),
+             "sr": np.array(16000, np.int64)}
+    page = shown(chromium, session.report(given), tmp_path)
+    before = page.run("graph.boxes.size")
+    page.run("set_all_open(true)")
+    assert page.run("graph.boxes.size") > before + 20
+    page.run("search('lstm')")
+    assert "LSTM" in page.run("graph.details.textContent")
+    assert page.problems == []
+
+
+def test_hostile_names_run_nothing(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx", HOSTILE))
+    page = shown(chromium, session.report({"start": np.zeros(2, np.float32),
+                                           HOSTILE: np.ones((9, 2), np.float32)}, title=HOSTILE), tmp_path)
+    page.run("set_all_open(true)")
+    page.run("for (const node of report.nodes) show_node(node.id)")
+    assert page.run("document.getElementById('title').textContent").startswith("</script><script>")
+    assert page.run("document.scripts.length") == 4  # the data, two libraries, our own
+    assert page.problems == []
+
+
+def test_by_keyboard(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    page.run("graph.boxes.get(graph.focused).element.focus()")
+    page.press("ArrowDown")
+    assert "loop" in page.run("document.activeElement.getAttribute('aria-label')")
+    assert page.run("document.activeElement.getAttribute('aria-expanded')") == "false"
+    page.press("Enter")
+    assert page.run("document.activeElement.getAttribute('aria-expanded')") == "true"
+    assert "add" in page.run("[...graph.boxes.values()].map((item) => item.lines[0].text).join()")
+    # One box of the graph takes part in the order of Tab, whatever is open.
+    assert page.run("graph.svg.querySelectorAll('[tabindex=\"0\"]').length") == 1
+    page.press("Enter")
+    assert page.run("document.activeElement.getAttribute('aria-expanded')") == "false"
+    page.run("document.querySelector('#time .bar').focus()")
+    page.press("Enter")
+    page.run("document.getElementById('tab-python').focus()")
+    page.press("ArrowRight")
+    assert page.run("document.activeElement.id") == "tab-cpp"
+    assert page.run("[...document.querySelectorAll('.panel')].map((each) => each.hidden).join()") == "true,false,true"
+    assert page.problems == []
+
+
+def test_everything_has_a_name(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    """What a screen reader announces: no control and no picture without words."""
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    nodes = page.ask("Accessibility.getFullAXTree")["nodes"]
+    roles = ("button", "link", "textbox", "searchbox", "checkbox", "tab", "tabpanel", "img", "image", "region", "heading")
+    named = [each for each in nodes if not each.get("ignored") and each["role"].get("value") in roles]
+    assert len(named) > 25
+    assert [each for each in named if not each.get("name", {}).get("value")] == []
+    assert page.run("document.documentElement.lang") == "en"
+
+
+def test_prints_all_programs(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    assert page.pdf().startswith(b"%PDF")
+    page.ask("Emulation.setEmulatedMedia", media="print")
+    assert page.run("[...document.querySelectorAll('.panel')].every((each) => each.offsetHeight > 0)")
+    page.ask("Emulation.setEmulatedMedia", media="")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_is_readable(dark: bool, chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    page.ask("Emulation.setEmulatedMedia",
+             features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+    style = "getComputedStyle(document.querySelector('{}')).{}"
+    back = luminance(page.run(style.format("body", "backgroundColor")))
+    assert (back < 0.1) == dark
+    for what, colour in (("body", "color"), (".soft", "color"), ("nav a", "color"), ("svg text.head", "fill")):
+        text = luminance(page.run(style.format(what, colour)))
+        contrast = (max(text, back) + 0.05) / (min(text, back) + 0.05)
+        assert contrast >= 4.5, (what, contrast)
+    page.ask("Emulation.setEmulatedMedia", features=[])
+
+
+def long_chain(path: pathlib.Path, count: int) -> pathlib.Path:
+    """`count` nodes one after another that passes leave alone, all of which read w."""
+    nodes = [helper.make_node("MatMul" if i % 2 else "Tanh", [f"v{i}", "w"] if i % 2 else [f"v{i}"],
+                              [f"v{i + 1}"], name=f"node_{i}") for i in range(count)]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "chain", [info("v0", TensorProto.FLOAT, [4, 4]), info("w", TensorProto.FLOAT, [4, 4])],
+        [info(f"v{count}", TensorProto.FLOAT, [4, 4])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), path)
+    return path
+
+
+def test_five_thousand_nodes_stay_usable(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    """The limits are generous: the times are a tenth of them on an idle machine."""
+    session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
+    given = {name: np.zeros((4, 4), np.float32) for name in ("v0", "w")}
+    began = time.monotonic()
+    page = shown(chromium, session.report(given), tmp_path)
+    assert time.monotonic() - began < 60
+    assert page.run("report.nodes.length") == 5000
+    assert page.run("graph.boxes.size") < 200
+    spent = "(() => {{ const began = performance.now(); {}; return performance.now() - began; }})()"
+    assert page.run(spent.format("redraw()")) < 5000
+    assert page.run(spent.format("show_node(report.nodes[2500].id)")) < 5000
+    assert page.run("graph.boxes.get(graph.chosen).node.id") == page.run("report.nodes[2500].id")
+    assert page.run(spent.format("search('node_4')")) < 5000
+    assert "1,111 nodes" in page.run("graph.details.textContent")
+    assert page.problems == []

@@ -1,0 +1,52 @@
+#include "kernels/byte_product.h"
+
+#include "kernels/isa_tables.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace scanloom::kernels {
+
+#if defined(__x86_64__)
+namespace N_SSE4 {
+extern const ByteTables kByteTables;
+}
+namespace N_AVX2 {
+extern const ByteTables kByteTables;
+}
+namespace N_AVX3 {
+extern const ByteTables kByteTables;
+}
+extern const QuadProductFns kVnniProducts, kAvxVnniProducts;
+
+namespace {
+
+// Bit 4 of EAX of leaf 7, subleaf 1.
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && a >= 1 &&
+         __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 0x10U) != 0;
+}
+
+}  // namespace
+
+const ByteTables& byte_tables(Isa isa) {
+  return table_for(isa, N_SSE4::kByteTables, N_AVX2::kByteTables, N_AVX3::kByteTables);
+}
+
+const QuadProductFns& quad_products(Isa isa) {
+  static const bool avx512 = __builtin_cpu_supports("avx512vnni"), avx = has_avx_vnni();
+  if (isa == Isa::avx512 && avx512) return kVnniProducts;
+  return isa != Isa::baseline && avx ? kAvxVnniProducts : byte_tables(isa).products;
+}
+#else
+namespace N_NEON {
+extern const ByteTables kByteTables;
+}
+
+const ByteTables& byte_tables(Isa) { return N_NEON::kByteTables; }
+const QuadProductFns& quad_products(Isa isa) { return byte_tables(isa).products; }
+#endif
+
+}  // namespace scanloom::kernels

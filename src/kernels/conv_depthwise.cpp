@@ -1,0 +1,185 @@
+// Tasks of a convolution of single channels: several small channels, or some rows of a large one.
+#include "kernels/conv_depthwise.h"
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <memory>
+
+#include "kernels/conv_epilogue.h"
+#include "kernels/product.h"
+#include "kernels/share_tasks.h"
+
+namespace scanloom::kernels {
+
+#if defined(__x86_64__)
+namespace N_AVX2 {
+extern const DepthwiseTables kDepthwiseTables;
+}
+namespace N_AVX3 {
+extern const DepthwiseTables kDepthwiseTables;
+}
+#endif
+
+namespace {
+
+constexpr DepthwiseTables kNone{};
+
+}  // namespace
+
+const DepthwiseTables& depthwise_tables([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) return N_AVX3::kDepthwiseTables;
+  if (isa == Isa::avx2) return N_AVX2::kDepthwiseTables;
+#endif
+  return kNone;
+}
+
+namespace {
+
+using tensor::Call;
+using tensor::ConvGeometry;
+using tensor::Operand;
+using tensor::Status;
+
+constexpr std::int64_t kDepthwiseTasks = 8;      ///< that threads share, if there is enough work
+constexpr std::int64_t kResultsTogether = 4096;  ///< of several channels in a task
+constexpr std::int64_t kFewestRows = 14;         ///< of a task
+/// Narrower results leave most of a vector idle, unless rows of padded planes are joined.
+constexpr std::int64_t kFewestColumns = 6;
+
+template <class T>
+using DepthwiseFn = void (*)(const Depthwise<T>&);
+
+template <class T>
+DepthwiseFn<T> depthwise_fn(Isa isa) {
+  if constexpr (std::same_as<T, float>)
+    return depthwise_tables(isa).f32;
+  else
+    return depthwise_tables(isa).f64;
+}
+
+template <class T>
+struct DepthwiseSchedule {
+  DepthwiseFn<T> run = nullptr;
+  Depthwise<T> sizes;  ///< without pointers
+  std::int64_t batch = 0, group = 0, rows = 0;
+  std::int64_t x_image = 0, y_image = 0;
+  std::int64_t channels = 1, band = 0;  ///< channels and rows of a task
+  std::int64_t chunks = 0, bands = 1;   ///< tasks of an image
+  std::int64_t slots = 1;
+  ConvEpilogue epilogue;
+};
+
+template <class T>
+void run_depthwise_task(const DepthwiseSchedule<T>& plan, const Call& call,
+                        const ConvEpilogue::Run& epilogue, std::int64_t number,
+                        std::byte* scratch) {
+  const std::int64_t band = number % plan.bands, chunk = number / plan.bands % plan.chunks;
+  const std::int64_t image = number / plan.bands / plan.chunks, channel = chunk * plan.channels;
+  Depthwise<T> s = plan.sizes;
+  s.channels = std::min(plan.channels, plan.group - channel);
+  s.first = band * plan.band;
+  s.last = std::min(plan.rows, s.first + plan.band);
+  s.x = call.in(0).data<const T>() + image * plan.x_image + channel * s.x_channel;
+  s.weights = call.in(1).data<const T>() + channel * s.w_filter;
+  s.y = call.out(0).data<T>() + image * plan.y_image + channel * s.y_filter;
+  if (call.has(2)) {
+    s.bias_step = call.in(2).strides[0];
+    s.bias = call.in(2).data<const T>() + channel * s.bias_step;
+  }
+  plan.run(s);
+  epilogue({.image = image,
+            .filter = channel,
+            .filters = s.channels,
+            .first = s.first * s.out_width,
+            .count = (s.last - s.first) * s.out_width},
+           scratch);
+}
+
+template <class T>
+Status run_depthwise(const Call& call) noexcept {
+  const DepthwiseSchedule<T>& plan = *static_cast<const DepthwiseSchedule<T>*>(call.prepared);
+  const ConvEpilogue::Run epilogue(plan.epilogue, call);
+  const double work = static_cast<double>(plan.channels * plan.band) *
+                      static_cast<double>(plan.sizes.out_width) *
+                      static_cast<double>(plan.sizes.kernel_rows * plan.sizes.kernel_width);
+  return share_tasks(call, plan.batch * plan.chunks * plan.bands, plan.slots, work,
+                     [&](std::int64_t task, std::int64_t slot) {
+                       run_depthwise_task(plan, call, epilogue, task,
+                                          *call.scratch + slot * plan.epilogue.scratch_bytes());
+                     });
+}
+
+template <class T>
+void choose_tasks(DepthwiseSchedule<T>& plan) {
+  const std::int64_t results = plan.rows * plan.sizes.out_width;
+  const bool shares =
+      plan.batch * plan.group * results * plan.sizes.kernel_rows * plan.sizes.kernel_width >
+      kMinThreadWork;
+  const std::int64_t most =
+      std::max<std::int64_t>(shares ? plan.batch * plan.group / kDepthwiseTasks : plan.group, 1);
+  plan.channels =
+      std::clamp<std::int64_t>(kResultsTogether / results, 1, std::min(most, plan.group));
+  plan.chunks = (plan.group + plan.channels - 1) / plan.channels;
+  plan.band = plan.rows;
+  if (shares && plan.batch * plan.chunks < kDepthwiseTasks) {
+    const std::int64_t wanted = kDepthwiseTasks / (plan.batch * plan.chunks);
+    plan.band = std::min(plan.rows, std::max((plan.rows + wanted - 1) / wanted, kFewestRows));
+  }
+  plan.bands = (plan.rows + plan.band - 1) / plan.band;
+  plan.slots = shares ? std::min(plan.batch * plan.chunks * plan.bands, kDepthwiseTasks) : 1;
+}
+
+const char* why_no_depthwise(const ConvGeometry& g, const Operand& x) {
+  if (g.channels != 1 || g.filters != 1 || g.spatial != 2) return "groups of several channels";
+  if (g.batch == 0 || g.group == 0 || g.out[0] < 1) return "nothing to sum";
+  if (g.out[1] < kFewestColumns) return "few columns";
+  if (g.stride[1] > 2 || (g.stride[1] == 2 && g.dilation[1] != 1) ||
+      g.kernel[1] > kMaxDepthwiseWidth)
+    return "windows that are far apart";
+  if (g.in[1] > 1 && x.strides[3] != 1) return "rows that are not contiguous";
+  return nullptr;
+}
+
+template <class T>
+Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& g) {
+  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+  auto plan = std::make_shared<DepthwiseSchedule<T>>();
+  plan->run = depthwise_fn<T>(ctx.isa);
+  if (plan->run == nullptr) return Prepared::no("loads that cannot be masked");
+  if (auto why = plan->epilogue.prepare(ctx)) return Prepared::no(*std::move(why));
+  plan->sizes = {.x_channel = x.strides[1],
+                 .x_row = x.strides[2],
+                 .in_rows = g.in[0],
+                 .in_width = g.in[1],
+                 .w_filter = ctx.inputs[1].strides[0],
+                 .kernel_rows = g.kernel[0],
+                 .kernel_width = g.kernel[1],
+                 .stride_rows = g.stride[0],
+                 .stride_width = g.stride[1],
+                 .dilation_rows = g.dilation[0],
+                 .dilation_width = g.dilation[1],
+                 .pad_rows = g.pad[0],
+                 .pad_width = g.pad[1],
+                 .y_filter = y.strides[1],
+                 .out_width = g.out[1]};
+  plan->batch = g.batch;
+  plan->group = g.group;
+  plan->rows = g.out[0];
+  plan->x_image = x.strides[0];
+  plan->y_image = y.strides[0];
+  choose_tasks(*plan);
+  const std::int64_t bytes = plan->slots * plan->epilogue.scratch_bytes();
+  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_depthwise<T>};
+}
+
+}  // namespace
+
+Prepared prepare_conv_depthwise(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  if (const char* why = why_no_depthwise(geometry, ctx.inputs[0])) return Prepared::no(why);
+  return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, geometry)
+                                            : prepare_typed<double>(ctx, geometry);
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,49 @@
+// A convolution whose groups have one channel each, over two axes, without planes: windows are read
+// from x, whose borders masks of the loads supply. Used by kernel conv.
+#pragma once
+
+#include <cstdint>
+
+#include "base/cpu.h"
+#include "kernels/kernel.h"
+#include "opmath/conv_geometry.h"
+
+namespace scanloom::kernels {
+
+/// Channels of equal sizes, each of which meets a filter of its own.
+template <class T>
+struct Depthwise {
+  const T* x = nullptr;  ///< elements of a row are adjacent
+  std::int64_t x_channel = 0, x_row = 0, in_rows = 0, in_width = 0;
+  const T* weights = nullptr;  ///< row-major
+  std::int64_t w_filter = 0, kernel_rows = 0, kernel_width = 0;
+  std::int64_t stride_rows = 1, stride_width = 1, dilation_rows = 1, dilation_width = 1;
+  std::int64_t pad_rows = 0, pad_width = 0;
+  const T* bias = nullptr;  ///< per filter, or null
+  std::int64_t bias_step = 0;
+  T* y = nullptr;  ///< rows are adjacent
+  std::int64_t y_filter = 0, out_width = 0;
+  std::int64_t channels = 0;
+  std::int64_t first = 0, last = 0;  ///< rows of the result to compute, without `last`
+};
+
+/// The widest kernel, whose masks are made once for many rows.
+inline constexpr std::int64_t kMaxDepthwiseWidth = 31;
+
+/// The functions of one instruction set; null if its loads cannot be masked. Every element is the
+/// sum over the taps in order of multiply-adds (base/dot.h) from 0; the bias is added last.
+/// stride_width is 1 or 2, with a dilation_width of 1 if it is 2.
+struct DepthwiseTables {
+  void (*f32)(const Depthwise<float>&) = nullptr;
+  void (*f64)(const Depthwise<double>&) = nullptr;
+};
+
+/// The table that `isa` permits.
+const DepthwiseTables& depthwise_tables(Isa isa);
+
+/// Declines groups of several channels or filters, other numbers of axes than two, windows that are
+/// far apart and instruction sets without masked loads. Preconditions: those of
+/// prepare_conv_planes.
+Prepared prepare_conv_depthwise(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry);
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,32 @@
+// Finds the instructions of element programs that together quantize or dequantize an element, so
+// that one function computes them: those that plan/bind writes for quantize_linear and
+// dequantize_linear, and those of operators that scale bytes or subtract zero points in f32.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "tensor/scalar.h"
+
+namespace scanloom::kernels {
+
+/// Registers of the operands; scale is -1 if it is 1, zero if it is 0. `integer` is the dtype on
+/// that side.
+struct QuantizedStep {
+  bool quantizes = false;
+  std::int32_t x = -1, scale = -1, zero = -1;
+  DType integer = DType::u8;
+};
+
+struct QuantizedSteps {
+  std::vector<std::optional<QuantizedStep>> at;  ///< by the last instruction
+  std::vector<bool> is_needed;  ///< the others are part of such a step, or nothing reads them
+};
+
+/// `is_parameter`: whether a register holds one element for all, as a scale or zero point must.
+QuantizedSteps find_quantized_steps(const tensor::ScalarProgram& program,
+                                    const std::function<bool(std::int32_t)>& is_parameter);
+
+}  // namespace scanloom::kernels

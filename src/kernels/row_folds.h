@@ -1,0 +1,24 @@
+// Folds of rows of adjacent elements to one element each, in the order of opmath/reduction.h: one
+// after the other, or long rows in interleaved parts, which are vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "opmath/reduction.h"
+
+namespace scanloom::kernels {
+
+/// For elements of one type, f32 or f64, and one kind of fold. All are null for products.
+struct RowFoldFns {
+  /// y[j] = the fold of row j. Rows have `size` elements and begin `step` elements apart.
+  void (*rows)(const std::byte* x, std::int64_t step, std::int64_t size, std::int64_t rows,
+               std::byte* y) = nullptr;
+  /// Folds `count` more elements of a row of at least kMinInterleaved into its parts. Unless these
+  /// are the row's last, `count` must be a multiple of kMaxParts.
+  void (*add)(std::byte* parts, const std::byte* x, std::int64_t count, bool is_first) = nullptr;
+  /// *y = the parts' fold.
+  void (*finish)(const std::byte* parts, std::byte* y) = nullptr;
+};
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,376 @@
+// Lowers a row program over a call's operands: the steps, their phases, and the places of columns.
+#include <algorithm>
+
+#include "kernels/join_steps.h"
+#include "kernels/rows_plan.h"
+#include "kernels/step_emitter.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Operand;
+using Value = StepValue;
+
+/// Columns of whole rows must leave room in L2.
+constexpr std::int64_t kMaxRowBytes = 1 << 19;
+
+enum class Level : std::uint8_t { single, row, element };
+
+struct RowColumn {
+  Level level = Level::element;
+  std::uint8_t bytes = 4;
+  std::size_t phase = 0;      // that computes it
+  std::size_t available = 0;  // the first phase that may read it
+  std::size_t last_phase = 0;
+  int last_step = -1;
+  ValueId place = -1;
+  int output = -1;         // that it is
+  bool is_spread = false;  // the same in all chunks
+};
+
+struct EmittedRowStep {
+  RowStep step;
+  Value out;
+  StepArgs args;
+  std::size_t phase = 0;
+};
+
+class RowSelector final : public StepEmitter {
+ public:
+  RowSelector(const PrepareCtx& ctx, RowsPlan& plan)
+      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan) {}
+
+  std::optional<Refusal> run() {
+    const RowProgram& rows = *ctx_.rows;
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < rows.elements.inputs.size(); ++i)
+      values.push_back({Value::Kind::input, static_cast<int>(i), rows.elements.inputs[i]});
+    for (std::size_t i = 0; i < rows.elements.instrs.size(); ++i) {
+      const tensor::ScalarInstr& instr = rows.elements.instrs[i];
+      level_ = Level::row;
+      for (const std::int32_t arg : instr.args)
+        if (arg >= 0) level_ = std::max(level_, level_of(values[static_cast<std::size_t>(arg)]));
+      std::optional<Value> value;
+      if (rows.folds[i])
+        value = fold(*rows.folds[i], values[static_cast<std::size_t>(instr.args[0])]);
+      else
+        value = emit_instr(is_exp_of_difference(i) ? nonpositive(instr) : instr, values);
+      if (!value) return "an instruction is not defined for its element types";
+      values.push_back(*value);
+    }
+    if (auto why = take_results(values)) return why;
+    join();
+    return std::nullopt;
+  }
+
+  std::vector<EmittedRowStep> steps;
+  std::vector<RowColumn> columns;
+  std::vector<std::pair<Value, Value>> spreads, row_spreads;
+
+ private:
+  /// Whether the instruction is exp(x - m) with the maximum m of x, as in softmax: its argument is
+  /// not positive, though it may be NaN.
+  [[nodiscard]] bool is_exp_of_difference(std::size_t i) const {
+    const RowProgram& rows = *ctx_.rows;
+    const auto inputs = static_cast<std::int32_t>(rows.elements.inputs.size());
+    const tensor::ScalarInstr& instr = rows.elements.instrs[i];
+    if (instr.op != tensor::ScalarOp::exp || instr.args[0] < inputs) return false;
+    const tensor::ScalarInstr& from = instr_at(instr.args[0]);
+    if (from.op != tensor::ScalarOp::sub || from.args[1] < inputs) return false;
+    const auto& fold = rows.folds[static_cast<std::size_t>(from.args[1] - inputs)];
+    return fold == RowFold::max && instr_at(from.args[1]).args[0] == from.args[0] &&
+           !rows.folds[static_cast<std::size_t>(instr.args[0] - inputs)];
+  }
+  [[nodiscard]] const tensor::ScalarInstr& instr_at(std::int32_t reg) const {
+    return ctx_.rows->elements
+        .instrs[static_cast<std::size_t>(reg) - ctx_.rows->elements.inputs.size()];
+  }
+  [[nodiscard]] static tensor::ScalarInstr nonpositive(tensor::ScalarInstr instr) {
+    instr.op = tensor::ScalarOp::exp_nonpositive;
+    return instr;
+  }
+
+  [[nodiscard]] Level level_of(const Value& v) const {
+    if (v.kind == Value::Kind::column) return columns[at(v)].level;
+    if (v.kind != Value::Kind::input) return Level::single;
+    const RowOperand::Kind kind = plan_.inputs[at(v)].kind;
+    return kind == RowOperand::Kind::single    ? Level::single
+           : kind == RowOperand::Kind::per_row ? Level::row
+                                               : Level::element;
+  }
+  [[nodiscard]] bool is_single(const Value& v) const override {
+    return v.kind != Value::Kind::none && level_of(v) < level_;
+  }
+
+  Value new_column(DType dtype, Level level) {
+    columns.push_back({.level = level, .bytes = static_cast<std::uint8_t>(dtype_bytes(dtype))});
+    return {Value::Kind::column, static_cast<int>(columns.size()) - 1, dtype};
+  }
+
+  Value spread(const Value& v) override {
+    if (!is_single(v)) return v;
+    if (level_of(v) == Level::row) return fill(v);
+    auto& list = level_ == Level::row ? row_spreads : spreads;
+    for (const auto& [from, to] : list)
+      if (from == v) return to;
+    list.emplace_back(v, new_column(v.dtype, level_));
+    columns.back().is_spread = true;
+    return list.back().second;
+  }
+
+  Value fill(const Value& v) {
+    for (const EmittedRowStep& step : steps)
+      if (step.step.mode == RowStep::Mode::fill && step.args[0] == v) return step.out;
+    return append({.mode = RowStep::Mode::fill}, v.dtype, Level::element, {v});
+  }
+
+  Value add_step(ElementFn fn, DType dtype, const StepArgs& args) override {
+    return append(step_of(fn, level_, args), dtype, level_, args);
+  }
+
+  [[nodiscard]] RowStep step_of(ElementFn fn, Level out, const StepArgs& args) const {
+    RowStep step{.fn = fn};
+    if (out == Level::row) {
+      step.mode = RowStep::Mode::rows;
+    } else {
+      for (std::size_t i = 0; i < 3; ++i) {
+        const Level level = level_of(args[i]);
+        const auto bytes = static_cast<std::int64_t>(dtype_bytes(args[i].dtype));
+        if (level == Level::row) step.mode = RowStep::Mode::by_row;
+        step.row_steps[i] = level == Level::element ? bytes * plan_.size
+                            : level == Level::row   ? bytes
+                                                    : 0;
+      }
+    }
+    return step;
+  }
+
+  void join() {
+    std::vector<JoinableStep> joinable;
+    for (const EmittedRowStep& each : steps) {
+      const RowStep::Mode mode = each.step.mode;
+      const bool may = mode != RowStep::Mode::fill && mode != RowStep::Mode::fold;
+      joinable.push_back({may ? each.step.fn : nullptr, each.out, each.args, each.phase});
+    }
+    std::vector<Value> results;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].output >= 0) results.push_back({Value::Kind::column, static_cast<int>(i)});
+    std::vector<bool> is_gone(steps.size());
+    for (const StepJoin& found : find_joins(ctx_.isa, joinable, results)) {
+      EmittedRowStep& into = steps[found.second];
+      const std::uint8_t bytes = into.step.bytes;
+      into.step = step_of(found.fn, level_of(into.out), found.args);
+      into.step.bytes = bytes;
+      into.args = found.args;
+      is_gone[found.first] = true;
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (!is_gone[i]) steps[kept++] = steps[i];
+    steps.resize(kept);
+  }
+
+  std::optional<Value> fold(RowFold fold, const Value& from) {
+    level_ = Level::element;
+    RowStep step{.mode = RowStep::Mode::fold};
+    if (from.dtype == DType::f32) step.fold = simd().f32_folds(fold);
+    if (from.dtype == DType::f64) step.fold = simd().f64_folds(fold);
+    if (step.fold.rows == nullptr) return std::nullopt;
+    step.parts = static_cast<std::int16_t>(plan_.folds++);
+    return append(step, from.dtype, Level::row, {spread(from)});
+  }
+
+  Value append(RowStep step, DType dtype, Level level, const StepArgs& args) {
+    std::size_t phase = 0;
+    for (const Value& arg : args)
+      if (arg.kind == Value::Kind::column) phase = std::max(phase, columns[at(arg)].available);
+    const Value out = new_column(dtype, level);
+    RowColumn& column = columns[at(out)];
+    column.phase = column.last_phase = phase;
+    column.available = phase + (step.mode == RowStep::Mode::fold ? 1 : 0);
+    for (const Value& arg : args)
+      if (arg.kind == Value::Kind::column)
+        columns[at(arg)].last_phase = std::max(columns[at(arg)].last_phase, phase);
+    step.bytes = column.bytes;
+    steps.push_back({step, out, args, phase});
+    return out;
+  }
+
+  /// Results are computed where they are stored.
+  std::optional<Refusal> take_results(const std::vector<Value>& values) {
+    const tensor::ScalarProgram& program = ctx_.rows->elements;
+    for (std::size_t i = 0; i < program.results.size(); ++i) {
+      const Value& from = values[static_cast<std::size_t>(program.results[i])];
+      const Level wanted =
+          plan_.outputs[i].kind == RowOperand::Kind::per_row ? Level::row : Level::element;
+      if (from.kind != Value::Kind::column || level_of(from) != wanted ||
+          columns[at(from)].output >= 0 || columns[at(from)].is_spread ||
+          from.dtype != ctx_.outputs[i].dtype)
+        return "a result that is not computed by a step of its own";
+      columns[at(from)].output = static_cast<int>(i);
+    }
+    return std::nullopt;
+  }
+  static std::size_t at(const Value& v) { return static_cast<std::size_t>(v.index); }
+
+  const PrepareCtx& ctx_;
+  RowsPlan& plan_;
+  Level level_ = Level::element;
+};
+
+/// Orders the steps by phase, and gives columns their places.
+class RowPlacement {
+ public:
+  RowPlacement(RowSelector& selected, RowsPlan& plan) : selected_(selected), plan_(plan) {}
+
+  /// Returns false if the values that outlive a phase are too many.
+  bool run() {
+    std::ranges::stable_sort(selected_.steps, {}, [](const EmittedRowStep& each) {
+      return 2 * each.phase + (is_of_rows(each) ? 0 : 1);
+    });
+    for (std::size_t s = 0; s < selected_.steps.size(); ++s)
+      for (const Value& arg : selected_.steps[s].args)
+        if (arg.kind == Value::Kind::column) column(arg).last_step = static_cast<int>(s);
+    place();
+    number();
+    write();
+    return plan_.block * plan_.size * block_places_ * plan_.element_bytes <= kMaxRowBytes ||
+           plan_.is_one_chunk();
+  }
+
+ private:
+  static bool is_of_rows(const EmittedRowStep& each) {
+    return each.step.mode == RowStep::Mode::rows;
+  }
+  RowColumn& column(const Value& v) { return selected_.columns[static_cast<std::size_t>(v.index)]; }
+  [[nodiscard]] bool outlives_phase(const RowColumn& column) const {
+    return column.last_phase > column.phase && !column.is_spread && !plan_.is_one_chunk();
+  }
+
+  void place() {
+    for (auto* list : {&selected_.row_spreads, &selected_.spreads})
+      for (const auto& [from, to] : *list) {
+        RowColumn& filled = column(to);
+        filled.place =
+            static_cast<ValueId>(filled.level == Level::row ? row_places_++ : chunk_places_++);
+      }
+    std::vector<ValueId> unused;
+    for (std::size_t s = 0; s < selected_.steps.size(); ++s) {
+      RowColumn& made = column(selected_.steps[s].out);
+      plan_.element_bytes = std::max<std::int64_t>(plan_.element_bytes, made.bytes);
+      if (made.output < 0) made.place = place_of(made, unused);
+      release(s, unused);
+    }
+  }
+
+  ValueId place_of(const RowColumn& made, std::vector<ValueId>& unused) {
+    if (made.level == Level::row) return static_cast<ValueId>(row_places_++);
+    if (outlives_phase(made)) return static_cast<ValueId>(block_places_++);
+    if (unused.empty()) return static_cast<ValueId>(chunk_places_++);
+    const ValueId place = unused.back();
+    unused.pop_back();
+    return place;
+  }
+
+  void release(std::size_t s, std::vector<ValueId>& unused) {
+    for (const Value& arg : selected_.steps[s].args) {
+      if (arg.kind != Value::Kind::column) continue;
+      RowColumn& read = column(arg);
+      if (read.last_step != static_cast<int>(s) || read.output >= 0 || read.is_spread ||
+          read.level != Level::element || outlives_phase(read))
+        continue;
+      read.last_step = -1;
+      unused.push_back(read.place);
+    }
+  }
+
+  void number() {
+    for (RowOperand& input : plan_.inputs) {
+      plan_.element_bytes = std::max<std::int64_t>(plan_.element_bytes, input.bytes);
+      // Gathered for each block and chunk, or once.
+      if (input.kind == RowOperand::Kind::per_row)
+        input.value = static_cast<ValueId>(row_places_++);
+      else if (input.kind == RowOperand::Kind::strided ||
+               (input.kind == RowOperand::Kind::inner && plan_.block > 1))
+        input.value = static_cast<ValueId>(chunk_places_++);
+      else
+        input.value = -1;
+    }
+    plan_.first_row_column = static_cast<ValueId>(plan_.constants.size());
+    plan_.first_chunk_column = static_cast<ValueId>(plan_.first_row_column + row_places_);
+    plan_.first_block_column = static_cast<ValueId>(plan_.first_chunk_column + chunk_places_);
+    plan_.first_operand = static_cast<ValueId>(plan_.first_block_column + block_places_);
+    ValueId next = plan_.first_operand;
+    for (RowOperand& input : plan_.inputs) {
+      if (input.value < 0)
+        input.value = next++;
+      else
+        input.value = static_cast<ValueId>(input.value + (input.kind == RowOperand::Kind::per_row
+                                                              ? plan_.first_row_column
+                                                              : plan_.first_chunk_column));
+    }
+    for (RowOperand& output : plan_.outputs) output.value = next++;
+    plan_.value_count = next;
+  }
+
+  void write() {
+    for (const auto& [from, to] : selected_.row_spreads)
+      plan_.row_spreads.push_back({id(from), id(to), column(to).bytes});
+    for (const auto& [from, to] : selected_.spreads)
+      plan_.spreads.push_back({id(from), id(to), column(to).bytes});
+    for (const EmittedRowStep& each : selected_.steps) {
+      plan_.phases.resize(std::max(plan_.phases.size(), each.phase + 1));
+      RowStep step = each.step;
+      step.out = id(each.out);
+      for (std::size_t i = 0; i < 3; ++i)
+        step.args[i] = each.args[i].kind == Value::Kind::none ? step.out : id(each.args[i]);
+      RowPhase& phase = plan_.phases[each.phase];
+      (is_of_rows(each) ? phase.rows : phase.elements).push_back(step);
+    }
+  }
+
+  [[nodiscard]] ValueId id(const Value& v) {
+    if (v.kind == Value::Kind::constant) return static_cast<ValueId>(v.index);
+    if (v.kind == Value::Kind::input) return plan_.inputs[static_cast<std::size_t>(v.index)].value;
+    const RowColumn& found = column(v);
+    if (found.output >= 0) return plan_.outputs[static_cast<std::size_t>(found.output)].value;
+    const ValueId first = found.level == Level::row ? plan_.first_row_column
+                          : outlives_phase(found)   ? plan_.first_block_column
+                                                    : plan_.first_chunk_column;
+    return static_cast<ValueId>(first + found.place);
+  }
+
+  RowSelector& selected_;
+  RowsPlan& plan_;
+  int row_places_ = 0, chunk_places_ = 0, block_places_ = 0;
+};
+
+std::optional<Refusal> why_not_rows(const PrepareCtx& ctx) {
+  if (ctx.rows == nullptr) return "not a program over rows";
+  if (ctx.rows->elements.instrs.size() > 4000) return "a very long program";
+  if (ctx.rows->dims.rank() > tensor::kMaxRank) return "too many axes";
+  for (const Operand& output : ctx.outputs)
+    if (!output.contiguous) return "a result that is not row-major";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t RowsPlan::slot_bytes() const {
+  const auto lines = [](std::int64_t bytes) { return (bytes + 63) / 64 * 64; };
+  return lines(2 * 8 * value_count) + folds * tensor::kMaxParts * 8 +
+         (first_chunk_column - first_row_column) * lines(block * 8) +
+         (first_block_column - first_chunk_column) * lines(chunk * element_bytes) +
+         (first_operand - first_block_column) * lines(block * size * element_bytes);
+}
+
+std::optional<Refusal> lower_rows(const PrepareCtx& ctx, RowsPlan& plan) {
+  if (auto why = why_not_rows(ctx)) return why;
+  lay_out_rows(ctx, plan);
+  RowSelector selected(ctx, plan);
+  if (auto why = selected.run()) return why;
+  if (!RowPlacement(selected, plan).run()) return "more values than the cache holds";
+  return std::nullopt;
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,26 @@
+// Programs to copy that feed a model's inputs and print its outputs. They run as they are, because
+// every input is fed with zeros.
+#pragma once
+
+#include <string>
+
+#include <scanloom/session.h>
+
+#include "report/interface.h"
+#include "report/json.h"
+
+namespace scanloom::report {
+
+/// Returns the programs as {"python", "cpp", "command"}; a function has no "command".
+Json code_forms(const Interface& interface);
+
+/// Each returns one of the programs of code_forms().
+std::string python_form(const Interface& interface);
+std::string cpp_form(const Interface& interface);
+std::string command_form(const Interface& interface);
+
+/// Returns the declared sizes in one line without control characters or backslashes, so that it can
+/// be a comment: "T x 1 x 40".
+std::string declared_sizes(const ValueInfo& info);
+
+}  // namespace scanloom::report

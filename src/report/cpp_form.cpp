@@ -1,0 +1,143 @@
+// The program in C++.
+#include <fmt/format.h>
+
+#include "report/code_forms.h"
+
+namespace scanloom::report {
+namespace {
+
+std::string literal(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      quoted += std::string("\\") + c;
+    else if (byte < ' ' || c == '\x7f')
+      quoted += fmt::format("\\{:03o}", byte);  // three digits: a digit may follow
+    else
+      quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// Returns the type of an element; empty where C++ has none.
+std::string_view element_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    case DType::i8:
+      return "std::int8_t";
+    case DType::i16:
+      return "std::int16_t";
+    case DType::i32:
+      return "std::int32_t";
+    case DType::i64:
+      return "std::int64_t";
+    case DType::u8:
+      return "std::uint8_t";
+    case DType::u16:
+      return "std::uint16_t";
+    case DType::u32:
+      return "std::uint32_t";
+    case DType::u64:
+      return "std::uint64_t";
+    case DType::boolean:
+      return "bool";
+    default:  // the types that C++20 lacks are fed as bytes
+      return {};
+  }
+}
+
+std::string sizes_text(const Interface& interface, std::size_t input, const char* between) {
+  std::string text;
+  for (std::size_t axis = 0; axis < interface.inputs[input].shape.size(); ++axis)
+    text += (axis == 0 ? "" : between) + std::to_string(interface.size(input, axis));
+  return text;
+}
+
+/// "std::size_t{7} * 40": no overflow of int.
+std::string count_text(const Interface& interface, std::size_t input) {
+  std::string text = sizes_text(interface, input, " * ");
+  if (text.empty()) return "1";
+  const std::size_t first = text.find(' ');
+  if (first == std::string::npos) return text;
+  return "std::size_t{" + text.substr(0, first) + "}" + text.substr(first);
+}
+
+/// The declaration of an input's elements, and the view of them.
+struct Fed {
+  std::string declaration, view;
+};
+
+Fed fed(const Interface& interface, std::size_t input) {
+  const ValueInfo& info = interface.inputs[input];
+  const std::string name = "input" + std::to_string(input);
+  const std::string shape = "{" + sizes_text(interface, input, ", ") + "}";
+  const std::string count = count_text(interface, input);
+  if (info.kind == ValueKind::sequence)
+    return {"",
+            fmt::format("scanloom::sequence({{}}, scanloom::DType::{})", dtype_name(info.dtype))};
+  if (info.kind == ValueKind::optional)
+    return {"", fmt::format("scanloom::none(scanloom::DType::{})", dtype_name(info.dtype))};
+  if (info.kind == ValueKind::map)
+    return {"", "scanloom::map({scanloom::DType::i64, {0}}, {scanloom::DType::f32, {0}})"};
+  if (dtype_kind(info.dtype) == DTypeKind::text)
+    return {fmt::format("const std::vector<std::string> {}({}, \"text\");", name, count),
+            fmt::format("scanloom::strings({}, {})", name, shape)};
+  const std::string_view type = element_type(info.dtype);
+  if (type.empty())
+    return {fmt::format("const std::vector<std::byte> {}({} * {});", name, count,
+                        dtype_bytes(info.dtype)),
+            fmt::format("scanloom::View{{scanloom::DType::{}, {}, {}.data()}}",
+                        dtype_name(info.dtype), shape, name)};
+  return {fmt::format("const auto {} = std::make_unique<{}[]>({});", name, type, count),
+          fmt::format("scanloom::view({}.get(), {})", name, shape)};
+}
+
+std::string declarations(const Interface& interface) {
+  std::string text;
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    if (const Fed one = fed(interface, i); !one.declaration.empty())
+      text += "  " + one.declaration + "  // " + declared_sizes(interface.inputs[i]) + "\n";
+  return text;
+}
+
+std::string views(const Interface& interface) {
+  std::string text;
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i) {
+    const std::string view = fed(interface, i).view;
+    text += (i == 0 ? "" : ",\n       ") + std::string(interface.is_function ? "" : "{") +
+            (interface.is_function ? view : literal(interface.inputs[i].name) + ", " + view + "}");
+  }
+  return text;
+}
+
+constexpr const char* kIncludes =
+    "#include <cstddef>\n#include <cstdint>\n#include <iostream>\n#include <memory>\n"
+    "#include <string>\n#include <vector>\n\n";
+
+}  // namespace
+
+std::string cpp_form(const Interface& interface) {
+  if (interface.is_function)
+    return kIncludes + std::string("#include <scanloom/function.h>\n\n") +
+           "void call(const scanloom::Function& function) {\n" + declarations(interface) +
+           "  const std::vector<scanloom::Value> results =\n      function({" + views(interface) +
+           "}).value_or_throw();\n"
+           "  for (const scanloom::Value& value : results)\n"
+           "    std::cout << value.elements() << \" elements\\n\";\n}\n";
+  const std::string path = interface.path.empty() ? "model.onnx" : interface.path;
+  return kIncludes + std::string("#include <scanloom/session.h>\n\n") +
+         "int main() {\n  const scanloom::Session session =\n      scanloom::Session::load(" +
+         literal(path) + ").value_or_throw();\n" + declarations(interface) +
+         "  const scanloom::Results results = session.run(\n      {" + views(interface) +
+         "}).value_or_throw();\n"
+         "  for (std::size_t i = 0; i < results.size(); ++i)\n"
+         "    std::cout << results.name(i) << \": \" << results[i].elements() << \" "
+         "elements\\n\";\n"
+         "}\n";
+}
+
+}  // namespace scanloom::report

@@ -1,0 +1,63 @@
+// Elements are made with their text as text: names in models never become HTML.
+
+const svg_space = "http://www.w3.org/2000/svg";
+
+function set_all(element, attributes) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "key") element.style.setProperty("--key", value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, String(value));
+  }
+  return element;
+}
+
+/** html("p", {class: "soft"}, "text", child, ...) */
+function html(tag, attributes, ...children) {
+  const element = set_all(document.createElement(tag), attributes);
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function svg(tag, attributes, ...children) {
+  const element = set_all(document.createElementNS(svg_space, tag), attributes);
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Columns: {name, number} or a name. Cells: text or elements. */
+function table(caption, columns, rows) {
+  const heads = columns.map((column) => (typeof column === "string" ? { name: column } : column));
+  const cell_class = (i) => (heads[i].number ? "number" : null);
+  return html("div", { class: "scroll" }, html("table", {},
+    caption ? html("caption", {}, caption) : null,
+    html("thead", {}, html("tr", {}, heads.map((head, i) =>
+      html("th", { scope: "col", class: cell_class(i) }, head.name)))),
+    html("tbody", {}, rows.map((row) => html("tr", {}, row.map((cell, i) =>
+      html("td", { class: cell_class(i) }, cell ?? "")))))));
+}
+
+const parts = [];
+
+/** A part of the page, with its link at the top. */
+function add_part(id, name, ...children) {
+  const section = html("section", { id, "aria-labelledby": `${id}-name` },
+    html("h2", { id: `${id}-name` }, name), ...children);
+  document.querySelector("main").append(section);
+  document.querySelector("nav").append(html("a", { href: `#${id}` }, name));
+  parts.push(id);
+  return section;
+}
+
+/** A button that shows a node in the graph. */
+function node_link(id, text) {
+  const node = nodes.get(id);
+  if (!node) return text ?? "";
+  return html("button", { class: "link", type: "button", onclick: () => show_node(id) },
+    text ?? node.name);
+}
+
+const width_context = document.createElement("canvas").getContext("2d");
+width_context.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
+const text_width = (text) => width_context.measureText(text).width;

@@ -1,0 +1,82 @@
+// The program in Python.
+#include "report/code_forms.h"
+
+namespace scanloom::report {
+namespace {
+
+/// JSON's escapes mean the same in Python.
+std::string literal(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string numpy_type(DType dtype) {
+  if (dtype == DType::f32) return "numpy.float32";
+  if (dtype == DType::f64) return "numpy.float64";
+  const std::string name(dtype_onnx_name(dtype));
+  const bool is_numpys = dtype == DType::f16 || dtype_kind(dtype) == DTypeKind::complex ||
+                         dtype == DType::boolean ||
+                         (is_integer(dtype) && dtype_file_bits(dtype) >= 8);
+  return is_numpys ? "numpy." + name : "ml_dtypes." + name;
+}
+
+std::string shape_text(const Interface& interface, std::size_t input) {
+  const std::size_t rank = interface.inputs[input].shape.size();
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < rank; ++axis)
+    text += (axis == 0 ? "" : ", ") + std::to_string(interface.size(input, axis));
+  return text + (rank == 1 ? ",)" : ")");
+}
+
+std::string value_text(const Interface& interface, std::size_t input) {
+  const ValueInfo& info = interface.inputs[input];
+  switch (info.kind) {
+    case ValueKind::sequence:
+      return "[]";
+    case ValueKind::optional:
+      return "None";
+    case ValueKind::map:
+      return "{}";
+    case ValueKind::tensor:
+      break;
+  }
+  const std::string shape = shape_text(interface, input);
+  if (dtype_kind(info.dtype) == DTypeKind::text) return "numpy.full(" + shape + ", \"text\")";
+  return "numpy.zeros(" + shape + ", " + numpy_type(info.dtype) + ")";
+}
+
+std::string imports(const Interface& interface) {
+  std::string text;
+  for (const ValueInfo& info : interface.inputs)
+    if (info.kind == ValueKind::tensor && dtype_kind(info.dtype) != DTypeKind::text &&
+        numpy_type(info.dtype).starts_with("ml_dtypes"))
+      text = "import ml_dtypes\n";
+  return text + "import numpy\n" + (interface.is_function ? "" : "import scanloom\n") + "\n";
+}
+
+std::string call_of_function(const Interface& interface) {
+  std::string text = imports(interface) + "results = function(\n";
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    text +=
+        "    " + value_text(interface, i) + ",  # " + declared_sizes(interface.inputs[i]) + "\n";
+  return text + ")\nprint(results)\n";
+}
+
+}  // namespace
+
+std::string python_form(const Interface& interface) {
+  if (interface.is_function) return call_of_function(interface);
+  const std::string path = interface.path.empty() ? "model.onnx" : interface.path;
+  std::string text = imports(interface) + "session = scanloom.InferenceSession(" + literal(path) +
+                     ")\nfeeds = {\n";
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    text += "    " + literal(interface.inputs[i].name) + ": " + value_text(interface, i) + ",  # " +
+            declared_sizes(interface.inputs[i]) + "\n";
+  text += "}\nnames = [";
+  for (std::size_t i = 0; i < interface.outputs.size(); ++i)
+    text += (i == 0 ? "" : ", ") + literal(interface.outputs[i].name);
+  return text +
+         "]\nfor name, value in zip(names, session.run(names, feeds)):\n"
+         "    print(name, getattr(value, \"shape\", value))\n";
+}
+
+}  // namespace scanloom::report

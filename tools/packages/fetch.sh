@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Fetches what the packages are built from and no installed package contains, into build/packages.
+# What is there already is left alone.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly usage="usage: tools/packages/fetch.sh PART...
+parts:
+  re2         the source of Debian 12's RE2, in build/packages/re2
+  python      the headers of Debian 13's Python, for the stable ABI, in build/packages/python
+  aarch64     Debian 12's libraries for AArch64, in build/packages/aarch64
+environment:
+  SCANLOOM_DEBIAN_MIRROR   where Debian's packages are (default: that of the system)"
+
+readonly folder="$PWD/build/packages"
+readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+fail() { printf 'fetch: %s\n' "$*" >&2; exit 1; }
+
+# mirror VARIABLE: sets it to the address of Debian's packages that apt itself uses.
+mirror() {
+  local -n address="$1"
+  address="${SCANLOOM_DEBIAN_MIRROR:-}"
+  [[ -n "$address" ]] ||
+    address="$(apt-get indextargets --format '$(SITE)' 'Origin: Debian' | awk '!/security/ && !n++')"
+  [[ -n "$address" ]] || fail "apt knows no mirror of Debian; set SCANLOOM_DEBIAN_MIRROR"
+}
+
+# apt-get with lists of its own, so that the system's stay as they are:
+# with_sources NAME 'LINE OF SOURCES' ARCHITECTURE COMMAND...
+with_sources() {
+  local state="$folder/apt-$1" line="$2" architecture="$3"
+  shift 3
+  mkdir -p "$state/lists/partial" "$state/archives/partial"
+  printf '%s\n' "$line" > "$state/sources.list"
+  [[ -e "$state/status" ]] || : > "$state/status"
+  local options=(-q -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
+    -o "Dir::State::lists=$state/lists" -o "Dir::State::status=$state/status"
+    -o "Dir::Cache::archives=$state/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+    -o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"
+    -o APT::Sandbox::User=root)
+  # Without this setting, lists that cannot be fetched are only a warning.
+  if [[ ! -e "$state/updated" ]]; then
+    apt-get "${options[@]}" -o APT::Update::Error-Mode=any update >&2 || return
+    : > "$state/updated"
+  fi
+  apt-get "${options[@]}" "$@" >&2
+}
+
+# The version of RE2's headers and tables that are installed, less Debian's rebuilds (+b1).
+fetch_re2() {
+  [[ -e "$folder/re2/re2/re2.h" ]] && return
+  local version site sources="$folder/re2-source"
+  mirror site
+  version="$(dpkg-query -W -f '${source:Version}' libre2-dev)" || fail "libre2-dev is not installed"
+  mkdir -p "$sources"
+  (cd "$sources" &&
+    with_sources source "deb-src [signed-by=$keyring] $site bookworm main" \
+      "$(dpkg --print-architecture)" source --download-only "re2=$version" &&
+    dpkg-source --extract "re2_$version.dsc" "$folder/re2" >&2)
+}
+
+# unpack STATE TARGET: the archives that were downloaded.
+unpack() {
+  local archive
+  mkdir -p "$2"
+  for archive in "$1"/*.deb; do dpkg-deb --extract "$archive" "$2"; done
+}
+
+fetch_python() {
+  [[ -e "$folder/python/usr/include/python3.13/Python.h" ]] && return
+  local downloads="$folder/python-archives" architecture site
+  mirror site
+  architecture="$(dpkg --print-architecture)"
+  mkdir -p "$downloads"
+  (cd "$downloads" &&
+    with_sources trixie "deb [signed-by=$keyring] $site trixie main" "$architecture" \
+      download libpython3.13-dev)
+  unpack "$downloads" "$folder/python"
+}
+
+readonly aarch64_packages="libfmt-dev libhwy-dev libhwy1 libpugixml-dev libpugixml1v5 libre2-dev
+  zlib1g-dev libzstd-dev libprotozero-dev libcli11-dev nlohmann-json3-dev
+  llvm-19 llvm-19-dev llvm-19-tools llvm-19-linker-tools libllvm19"
+
+fetch_aarch64() {
+  [[ -e "$folder/aarch64/usr/lib/llvm-19" ]] && return
+  local downloads="$folder/aarch64-archives" site
+  mirror site
+  mkdir -p "$downloads"
+  # shellcheck disable=SC2086  # the list holds only names of packages
+  (cd "$downloads" &&
+    with_sources aarch64 "deb [signed-by=$keyring] $site bookworm main" arm64 \
+      download $aarch64_packages)
+  unpack "$downloads" "$folder/aarch64"
+}
+
+[[ $# -gt 0 ]] || { printf '%s\n' "$usage" >&2; exit 2; }
+for part in "$@"; do
+  case "$part" in
+    -h | --help) printf '%s\n' "$usage" ;;
+    re2 | python | aarch64) "fetch_$part" ;;
+    *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
+  esac
+done
