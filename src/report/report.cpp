@@ -2,11 +2,11 @@
 
 #include "ir/size_names.h"
 #include "report/code_forms.h"
-#include "report/fates.h"
 #include "report/graph.h"
 #include "report/json.h"
 #include "report/loops.h"
 #include "report/memory.h"
+#include "report/node_executions.h"
 
 namespace scanloom::report {
 namespace {
@@ -91,7 +91,7 @@ std::string data(const Facts& facts) {
             {"code", code_forms(facts.interface)},
             {"stream", stream(facts.stream)}};
   json.update(graph(*facts.module));
-  json["fates"] = facts.binding != nullptr ? fates(*facts.binding) : Json(nullptr);
+  json["executions"] = facts.binding != nullptr ? node_executions(*facts.binding) : Json(nullptr);
   json["loops"] = facts.binding != nullptr ? loops(*facts.binding, facts.measured, facts.roofline)
                                            : Json::array();
   json["memory"] =

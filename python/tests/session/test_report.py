@@ -91,7 +91,7 @@ def test_every_reference_of_the_data_exists(session: scanloom.InferenceSession) 
         assert set(node.get("regions", [])) <= regions
     for region in data["regions"]:
         assert set(region["nodes"]) <= nodes and set(region["args"] + region["yields"]) <= values
-    assert {int(node) for node in data["fates"]} <= nodes
+    assert {int(node) for node in data["executions"]} <= nodes
     memory = data["memory"]
     for buffer in memory["buffers"]:
         assert 0 <= buffer["born"] <= buffer["dies"] < memory["moments"]
@@ -100,7 +100,7 @@ def test_every_reference_of_the_data_exists(session: scanloom.InferenceSession) 
 
 def test_nothing_runs_without_feeds(session: scanloom.InferenceSession) -> None:
     data = session.report().data
-    assert (data["run"], data["memory"], data["fates"], data["loops"]) == (None, None, None, [])
+    assert (data["run"], data["memory"], data["executions"], data["loops"]) == (None, None, None, [])
     session.run(None, feeds(7))
     data = session.report().data
     assert data["run"] is None and data["loops"][0]["steps"] == 7 and data["memory"]["arena"] >= 0
@@ -136,7 +136,7 @@ def test_errors_are_those_of_a_run(session: scanloom.InferenceSession) -> None:
 def test_interpreted_runs_have_no_plan(tmp_path: pathlib.Path) -> None:
     model = sums_model(tmp_path / "sums.onnx")
     data = scanloom.InferenceSession(model, execution="interpreted").report(feeds()).data
-    assert data["run"]["steps"] == 50 and data["run"]["rows"] == [] and data["fates"] is None
+    assert data["run"]["steps"] == 50 and data["run"]["rows"] == [] and data["executions"] is None
 
 
 def test_the_program_in_python_runs(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> None:
@@ -236,7 +236,7 @@ def test_the_page_carries_the_licences_of_its_libraries(session: scanloom.Infere
         assert re.search(rf"^Copyright .*{holder}$", html, re.M)
 
 
-def test_what_stands_in_the_way(tmp_path: pathlib.Path) -> None:
+def test_obstacles_to_a_faster_strategy(tmp_path: pathlib.Path) -> None:
     """A state that grows: the report names the node and what would help."""
     flag, number = TensorProto.BOOL, TensorProto.INT64
     body = helper.make_graph(
@@ -255,11 +255,11 @@ def test_what_stands_in_the_way(tmp_path: pathlib.Path) -> None:
     data = session.report(given).data
     assert data["memory"]["depends_on_data"] and data["memory"]["data"] > 0
     (loop,) = data["loops"]
-    assert "append" in loop["in_the_way"][0]["text"]
+    assert "append" in loop["obstacles"][0]["text"]
     assert any("final size from the beginning" in text for text in loop["advice"])
     append = next(node for node in data["nodes"] if "append" in node["name"])
-    assert loop["in_the_way"][0]["node"] == append["id"]
-    assert data["fates"][str(append["id"])]["way"] == "dynamic"
+    assert loop["obstacles"][0]["node"] == append["id"]
+    assert data["executions"][str(append["id"])]["kind"] == "dynamic"
 
 
 def test_a_compiled_loop(tmp_path: pathlib.Path) -> None:
