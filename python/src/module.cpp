@@ -10,7 +10,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
+#include <scanloom/environment.h>
 #include <scanloom/session.h>
 
 #include "dlpack.h"
@@ -407,9 +409,22 @@ void bind_session(nb::module_& module) {
       });
 }
 
+/// Raises ImportError if the process has loaded the library of another version before, as
+/// LD_PRELOAD or a program that links it may do.
+void expect_own_library() {
+  if (version() == SCANLOOM_VERSION) return;
+  const Expected<Environment> about = environment();
+  const std::string text = "scanloom " SCANLOOM_VERSION " cannot use the library " +
+                           (about ? about->library : std::string("libscanloom.so.0")) +
+                           ", which is version " + std::string(version()) +
+                           " and was loaded into this process before it";
+  throw nb::import_error(text.c_str());
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
+  expect_own_library();
   // Objects that live until the interpreter exits are not worth a warning, and the library never
   // prints.
   nb::set_leak_warnings(false);

@@ -126,6 +126,49 @@ def test_runs_are_limited(session: scanloom.InferenceSession, runs: int) -> None
         session.report(feeds(), runs=runs)
 
 
+@pytest.mark.parametrize(
+    "given, message",
+    [({"title": 3}, "the title of a report must be a string, not 3"),
+     ({"title": b"x"}, "must be a string, not b'x'"),
+     ({"title": None}, "must be a string, not None"),
+     ({"runs": "2"}, "the number of runs of a report must be an integer, not '2'"),
+     ({"runs": 2.5}, "must be an integer, not 2.5"),
+     ({"runs": True}, "must be an integer, not True"),
+     ({"runs": None}, "must be an integer, not None")])
+def test_arguments_of_the_wrong_type(session: scanloom.InferenceSession, given: dict, message: str) -> None:
+    x = T.dvector("x")
+    f = scanloom.function([x], x * 2)
+    for report in (lambda: session.report(**given), lambda: session.report(feeds(), **given),
+                   lambda: f.report([1.0], **given)):
+        with pytest.raises(scanloom.InvalidType, match=re.escape(message)):
+            report()
+
+
+def test_unusual_arguments(session: scanloom.InferenceSession) -> None:
+    assert session.report(title="\udc80").data["title"] == "\\udc80"
+    assert session.report(feeds(), runs=np.int64(1)).data["loops"][0]["measured"]["steps"] == 50
+    with pytest.raises(scanloom.InvalidArgument, match="runs of a report is 1000000000000000000000"):
+        session.report(feeds(), runs=10**21)
+
+
+def test_data_that_are_no_report(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> None:
+    for text in (3, b"{}", None):
+        with pytest.raises(scanloom.InvalidType, match="must be JSON in a string, not"):
+            scanloom.Report(text)  # type: ignore[arg-type]
+    for text in ("x", "[]"):
+        with pytest.raises(scanloom.InvalidArgument, match="not JSON|not a JSON object"):
+            scanloom.Report(text).data  # noqa: B018
+    assert repr(scanloom.Report("{}")) == "<report of unknown data: save(path) and open() show it>"
+    report = session.report()
+    for path in (3, None, True):
+        with pytest.raises(scanloom.InvalidType, match="the path of a report must be a path, not"):
+            report.save(path)  # type: ignore[arg-type]
+    with pytest.raises(scanloom.FileNotWritten, match="null byte"):
+        report.save("a\0b.json")
+    report.save(bytes(tmp_path / "report.json"))  # type: ignore[arg-type]
+    assert json.loads((tmp_path / "report.json").read_text()) == report.data
+
+
 def test_errors_are_those_of_a_run(session: scanloom.InferenceSession) -> None:
     with pytest.raises(scanloom.InvalidArgument, match="start"):
         session.report({"x": np.ones((3, 2), np.float32)})
