@@ -399,13 +399,22 @@ void bind_session(nb::module_& module) {
       .def("reset", &reset_states)
       .def("save", &save_states)
       .def("restore", &restore_states)
-      .def("explain", [](nb::handle self) {
-        const auto& bound = nb::cast<const BoundStream&>(self);
-        return explained(self, [&] {
+      .def("explain",
+           [](nb::handle self) {
+             const auto& bound = nb::cast<const BoundStream&>(self);
+             return explained(self, [&] {
+               const nb::gil_scoped_release unlocked;
+               const std::scoped_lock turn(*bound.turn);
+               return bound.stream.explain();
+             }());
+           })
+      .def("report", [](const BoundStream& bound, std::string title) {
+        const ReportOptions options{.form = ReportForm::data, .title = std::move(title)};
+        return text(value_or_raise([&] {
           const nb::gil_scoped_release unlocked;
           const std::scoped_lock turn(*bound.turn);
-          return bound.stream.explain();
-        }());
+          return bound.stream.report(options);
+        }()));
       });
 }
 

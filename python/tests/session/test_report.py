@@ -106,6 +106,28 @@ def test_nothing_runs_without_feeds(session: scanloom.InferenceSession) -> None:
     assert data["run"] is None and data["loops"][0]["steps"] == 7 and data["memory"]["arena"] >= 0
 
 
+def test_a_report_of_a_stream_says_what_it_keeps(session: scanloom.InferenceSession) -> None:
+    stream = session.stream()
+    data = stream.report().data
+    assert (data["title"], data["stream"]["kept"], data["run"]) == ("sums.onnx", [None], None)
+    stream.push(feeds(7))
+    data = stream.report(title="after a push").data
+    assert (data["title"], data["stream"]["kept"], data["code"]) == ("after a push", [[2]], {})
+    assert data["loops"][0]["steps"] == 7 and data["executions"]
+    stream.reset()
+    assert stream.report().data["stream"]["kept"] == [None]
+    with pytest.raises(scanloom.InvalidType, match="the title of a report must be a string, not 3"):
+        stream.report(title=3)  # type: ignore[arg-type]
+
+
+def test_named_states_of_a_stream(session: scanloom.InferenceSession) -> None:
+    stream = session.stream(states={"start": "last"})
+    stream.push({"x": np.ones((3, 2), np.float32)})
+    data = stream.report().data["stream"]
+    assert data["named"] and [state["name"] for state in data["states"]] == ["start"]
+    assert data["kept"] == [[2]]
+
+
 def test_a_report_of_a_function_sets_no_variable() -> None:
     total = scanloom.shared(np.zeros(3), "total")
     x = T.dvector("x")
@@ -226,7 +248,7 @@ def test_hostile_names_stay_text(tmp_path: pathlib.Path) -> None:
 def test_a_notebook_shows_sessions_and_functions(session: scanloom.InferenceSession) -> None:
     x = T.dvector("x")
     f = scanloom.function([x], x * 2, name="double")
-    for shown in (session, f, session.report()):
+    for shown in (session, f, session.stream(), session.report()):
         frame = shown._repr_html_()
         assert frame is not None and frame.startswith("<iframe sandbox=")
 

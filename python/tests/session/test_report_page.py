@@ -87,6 +87,16 @@ def test_a_voice_detector(chromium: browser.Browser, tmp_path: pathlib.Path) -> 
     assert page.problems == []
 
 
+def test_a_stream(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    stream = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).stream()
+    stream.push(feeds(7))
+    page = shown(chromium, stream.report(), tmp_path)
+    assert "kept now" in page.run("document.getElementById('stream').textContent")
+    assert "[2]" in page.run("document.getElementById('stream').textContent")
+    assert page.run("document.getElementById('code')") is None
+    assert page.problems == []
+
+
 def test_hostile_names_run_nothing(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx", HOSTILE))
     page = shown(chromium, session.report({"start": np.zeros(2, np.float32),
