@@ -30,7 +30,7 @@ function(scanloom_check_report_libraries message)
   file(READ ${SCANLOOM_DAGRE} dagre)
   string(FIND "${dagre}" "export const { layout, Graph } = dagre;" exports)
   if(exports EQUAL -1)
-    set(${message} "${SCANLOOM_DAGRE} is not that of netron 9.3.3" PARENT_SCOPE)
+    set(${message} "${SCANLOOM_DAGRE} is not that of the netron which pyproject.toml names" PARENT_SCOPE)
   endif()
 endfunction()
 
