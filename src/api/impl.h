@@ -212,6 +212,7 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;
+  /// Fills the report; the seconds are those from the checked feeds to the results.
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,
                                          RunReport& report) const;
   Expected<std::vector<Value>> run_interpreted(const Arranged& feeds, const RunOptions& options,

@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -65,12 +64,9 @@ Expected<RunReport> Session::Impl::timed_run(const Arranged& feeds,
   for (int i = 0; i <= report_options.runs; ++i) {
     report = {};
     run_options.profile = i == report_options.runs;
-    const auto begin = std::chrono::steady_clock::now();
     auto results = is_interpreted ? run_interpreted(feeds, run_options, report)
                                   : run_bound(feeds, run_options, report);
     if (!results) return ir::with_size_names(results.error(), plan->module);
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!run_options.profile) fastest = std::min(fastest.value_or(report.seconds), report.seconds);
   }
   return report;

@@ -217,6 +217,14 @@ def covered(page: browser.Browser, bars: str) -> float:
     return total / (right - left)
 
 
+def test_naming_the_nodes_is_no_part_of_the_run(tmp_path: pathlib.Path) -> None:
+    """The times of 5,000 small nodes make up most of the run that timed them."""
+    session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
+    given = {name: np.zeros((4, 4), np.float32) for name in ("v0", "w")}
+    runs = [session.report(given).data["run"] for _ in range(5)]
+    assert max(sum(row["seconds"] for row in run["rows"]) / run["seconds"] for run in runs) > 0.2
+
+
 def test_what_is_too_narrow_to_see_is_drawn_together(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     """5,000 nodes of equal time: a quarter of a pixel for each."""
     session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
