@@ -1,5 +1,5 @@
 # cmake -DFOLDER= -DD3= -DDAGRE= -DPAGE= -P: writes the page with its styles, its scripts and the
-# libraries in it. Nothing is fetched when it is opened.
+# libraries in it, and a header with its digest. Nothing is fetched when the page is opened.
 cmake_minimum_required(VERSION 3.25)
 
 function(replace_once text mark_name content)
@@ -50,3 +50,5 @@ if(first EQUAL -1 OR NOT first EQUAL last)
   message(FATAL_ERROR "the page must have one place for its data")
 endif()
 file(WRITE ${PAGE} "${page}")
+string(SHA256 digest "${page}")
+file(WRITE ${PAGE}.digest.h "// ${digest}\n")

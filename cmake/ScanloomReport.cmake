@@ -30,7 +30,7 @@ function(scanloom_check_report_libraries message)
   file(READ ${SCANLOOM_DAGRE} dagre)
   string(FIND "${dagre}" "export const { layout, Graph } = dagre;" exports)
   if(exports EQUAL -1)
-    set(${message} "${SCANLOOM_DAGRE} is not that of netron 9.3.3" PARENT_SCOPE)
+    set(${message} "${SCANLOOM_DAGRE} is not that of the netron which pyproject.toml names" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -42,7 +42,7 @@ function(scanloom_add_report_page target)
   endif()
   set(page ${PROJECT_BINARY_DIR}/report/page.html)
   file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/report/page/*)
-  add_custom_command(OUTPUT ${page}
+  add_custom_command(OUTPUT ${page} ${page}.digest.h
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/src/report/page -DD3=${SCANLOOM_D3}
             -DDAGRE=${SCANLOOM_DAGRE} -DPAGE=${page}
             -P ${PROJECT_SOURCE_DIR}/cmake/JoinReportPage.cmake
@@ -51,8 +51,8 @@ function(scanloom_add_report_page target)
     COMMENT "Joining the page of reports" VERBATIM)
   set(source ${PROJECT_SOURCE_DIR}/src/report/page.cpp)
   set_source_files_properties(${source} PROPERTIES
-    OBJECT_DEPENDS ${page} SKIP_UNITY_BUILD_INCLUSION ON
-    COMPILE_DEFINITIONS SCANLOOM_REPORT_PAGE="${page}")
+    OBJECT_DEPENDS "${page};${page}.digest.h" SKIP_UNITY_BUILD_INCLUSION ON
+    COMPILE_DEFINITIONS "SCANLOOM_REPORT_PAGE=\"${page}\";SCANLOOM_REPORT_PAGE_DIGEST=\"${page}.digest.h\"")
   add_custom_target(scanloom_report_page DEPENDS ${page})
   add_dependencies(${target} scanloom_report_page)
 endfunction()

@@ -23,11 +23,13 @@ struct MachineFigures {
   double operations_per_second = 0;  ///< f32 operations; a multiplication and an addition count as
                                      ///< two
   std::vector<Level> levels;         ///< ascending
+  std::string why_not_saved = {};    ///< why only this process knows them; empty: they are saved
 };
 
 /// Measures for about a second, ideally on an idle machine, and saves the figures for later
 /// processes in scanloom/machine.txt under $XDG_CACHE_HOME or ~/.cache, or in $SCANLOOM_MACHINE.
-/// Errors: not_found (the folder cannot be created or written to), out_of_memory.
+/// A home folder that does not exist is not created. This process uses the figures even if they
+/// cannot be saved. Thread safe. Errors: out_of_memory.
 SCANLOOM_API Expected<MachineFigures> calibrate();
 
 }  // namespace scanloom

@@ -101,6 +101,9 @@ enum {
 
 /// Returns the version, such as "0.1.0". Never fails; the text belongs to the library.
 SCANLOOM_API const char* scanloom_version(void);
+/// Describes this build and this machine for bug reports, as `scanloom version --verbose` does: a
+/// line per subject. The caller frees the text with scanloom_text_free; NULL if memory has run out.
+SCANLOOM_API char* scanloom_environment(void);
 
 /* ---- Errors ------------------------------------------------------------------------------- */
 
@@ -374,6 +377,10 @@ SCANLOOM_API scanloom_code scanloom_stream_set(scanloom_stream* stream, const ch
 SCANLOOM_API void scanloom_stream_reset(scanloom_stream* stream);
 /// Like scanloom_session_explain, for the loops that the pushes run.
 SCANLOOM_API char* scanloom_stream_explain(const scanloom_stream* stream);
+/// Like scanloom_session_report, for the program that the pushes run, with the sizes of the states
+/// that the stream keeps. Runs nothing.
+SCANLOOM_API scanloom_code scanloom_stream_report(const scanloom_stream* stream, int as_data,
+                                                  char** text, scanloom_error** error);
 
 #ifdef __cplusplus
 }

@@ -218,6 +218,9 @@ class SCANLOOM_API Stream {
   Expected<void> restore(const StreamState& state);
   /// Like Session::explain, for the loops that the pushes run.
   [[nodiscard]] std::string explain() const;
+  /// Like Session::report, for the program that the pushes run, with the sizes of the states that
+  /// the stream keeps. Runs nothing: sizes, strategies and memory are those of the last push.
+  [[nodiscard]] Expected<std::string> report(const ReportOptions& options = {}) const;
 
  private:
   friend class Session;

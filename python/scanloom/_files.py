@@ -24,6 +24,8 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
         _write(os.path.realpath(place), data)
     except OSError as error:
         raise _not_written(place, error) from None
+    except ValueError as error:  # a character of the path that no file system takes
+        raise FileNotWritten(f"{place!r} cannot be written: {error}") from None
 
 
 def _write(place: str, data: bytes) -> None:

@@ -11,23 +11,50 @@ import webbrowser
 from typing import Any, Union
 
 from . import _native
-from ._errors import Unsupported
+from ._arguments import whole
+from ._errors import InvalidArgument, InvalidType, Unsupported
 from ._files import written
 
 _NOTEBOOK_HEIGHT = 640  # pixels of the frame in a notebook
 
 
+_MAX_RUNS = 1000
+
+
+def title_and_runs(title: Any, runs: Any) -> tuple[str, int]:
+    """Checks the arguments of reports. Raises InvalidType, InvalidArgument."""
+    if not isinstance(title, str):
+        raise InvalidType(f"the title of a report must be a string, not {title!r:.80}")
+    number = whole(runs, "the number of runs of a report")
+    if not 0 <= number <= _MAX_RUNS:
+        raise InvalidArgument(
+            f"the number of runs of a report is {number}, outside of [0, {_MAX_RUNS}]"
+        )
+    return title.encode("utf-8", "backslashreplace").decode(), number
+
+
 class Report:
     """What a session or function knows about itself. A notebook shows it as a page. Immutable, so
-    threads may share it."""
+    threads may share it.
+
+    text: the data as JSON, as save() writes them. Raises InvalidType.
+    """
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise InvalidType(f"the data of a report must be JSON in a string, not {text!r:.80}")
         self._text = text
 
     @property
     def data(self) -> dict[str, Any]:
-        """Everything that the page shows, as a new dictionary (docs/report.md)."""
-        parsed: dict[str, Any] = json.loads(self._text)
+        """Everything that the page shows, as a new dictionary (docs/report.md). Raises
+        InvalidArgument if the text is not such data."""
+        try:
+            parsed = json.loads(self._text)
+        except ValueError as error:
+            raise InvalidArgument(f"the data of the report are not JSON: {error}") from None
+        if not isinstance(parsed, dict):
+            raise InvalidArgument("the data of the report are not a JSON object")
         return parsed
 
     @property
@@ -38,8 +65,12 @@ class Report:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the page, or, if the path ends in .json, its data. Raises FileNotWritten,
-        FolderNotFound, Unsupported."""
-        written(path, self._text if os.fspath(path).endswith(".json") else self.html)
+        FolderNotFound, InvalidType, Unsupported."""
+        try:
+            place = os.fsdecode(path)
+        except TypeError:
+            raise InvalidType(f"the path of a report must be a path, not {path!r:.80}") from None
+        written(place, self._text if place.endswith(".json") else self.html)
 
     def open(self) -> str:
         """Opens the page in a browser, from a temporary file, and returns the file's path. The file
@@ -64,7 +95,8 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<report of {self.data['title']}: save(path) and open() show it>"
+        title = self.data.get("title", "unknown data")
+        return f"<report of {title}: save(path) and open() show it>"
 
 
 Report.__module__ = "scanloom"

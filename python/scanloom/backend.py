@@ -15,9 +15,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
-import onnx
-from onnx import helper
-from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
+
+try:
+    import onnx
+    from onnx import helper
+    from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
+except ModuleNotFoundError as error:
+    if error.name != "onnx":
+        raise
+    raise ModuleNotFoundError(
+        "scanloom.backend needs the package onnx, which is not installed: pip install onnx",
+        name="onnx",
+    ) from None
 
 from ._errors import InvalidArgument, InvalidType
 from ._ort.loading import check

@@ -10,7 +10,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
+#include <scanloom/environment.h>
 #include <scanloom/session.h>
 
 #include "dlpack.h"
@@ -397,19 +399,41 @@ void bind_session(nb::module_& module) {
       .def("reset", &reset_states)
       .def("save", &save_states)
       .def("restore", &restore_states)
-      .def("explain", [](nb::handle self) {
-        const auto& bound = nb::cast<const BoundStream&>(self);
-        return explained(self, [&] {
+      .def("explain",
+           [](nb::handle self) {
+             const auto& bound = nb::cast<const BoundStream&>(self);
+             return explained(self, [&] {
+               const nb::gil_scoped_release unlocked;
+               const std::scoped_lock turn(*bound.turn);
+               return bound.stream.explain();
+             }());
+           })
+      .def("report", [](const BoundStream& bound, std::string title) {
+        const ReportOptions options{.form = ReportForm::data, .title = std::move(title)};
+        return text(value_or_raise([&] {
           const nb::gil_scoped_release unlocked;
           const std::scoped_lock turn(*bound.turn);
-          return bound.stream.explain();
-        }());
+          return bound.stream.report(options);
+        }()));
       });
+}
+
+/// Raises ImportError if the process has loaded the library of another version before, as
+/// LD_PRELOAD or a program that links it may do.
+void expect_own_library() {
+  if (version() == SCANLOOM_VERSION) return;
+  const Expected<Environment> about = environment();
+  const std::string text = "scanloom " SCANLOOM_VERSION " cannot use the library " +
+                           (about ? about->library : std::string("libscanloom.so.0")) +
+                           ", which is version " + std::string(version()) +
+                           " and was loaded into this process before it";
+  throw nb::import_error(text.c_str());
 }
 
 }  // namespace
 
 NB_MODULE(_native, module) {
+  expect_own_library();
   // Objects that live until the interpreter exits are not worth a warning, and the library never
   // prints.
   nb::set_leak_warnings(false);

@@ -1,4 +1,6 @@
 // The C interface: errors.
+#include <scanloom/environment.h>
+
 #include "api/c_api.h"
 
 namespace scanloom::c_api {
@@ -66,5 +68,11 @@ const char* scanloom_code_name(scanloom_code code) {
 
 // The version is a literal, so its view ends with a zero byte.
 const char* scanloom_version(void) { return scanloom::version().data(); }
+
+char* scanloom_environment(void) {
+  using namespace scanloom;
+  return c_api::or_null(
+      [] { return c_api::copy_of(to_text(environment().value_or_throw()).value_or_throw()); });
+}
 
 }  // extern "C"

@@ -109,12 +109,20 @@ void clear(const Call& call) {
     call.outputs[i] = nullptr;
 }
 
+ReportForm form_of(int as_data) { return as_data != 0 ? ReportForm::data : ReportForm::page; }
+
+Expected<void> give_text(const std::string& made, char** text) {
+  *text = copy_of(made);
+  if (*text == nullptr) return fail(Code::out_of_memory, "the system is out of memory");
+  return {};
+}
+
 Expected<std::string> report(const scanloom_session& session, const scanloom_run_options* options,
-                             const Call& call, bool as_data) {
+                             const Call& call, int as_data) {
   SCANLOOM_CHECK_OK(check(call));
   CancelFlag own(flag_of(options));
   ReportOptions report_options;
-  report_options.form = as_data ? ReportForm::data : ReportForm::page;
+  report_options.form = form_of(as_data);
   SCANLOOM_TRY(report_options.run, options_of(options, own));
   if (call.inputs == nullptr && call.input_count == 0)
     return session.session.report(report_options);
@@ -213,10 +221,8 @@ scanloom_code scanloom_session_report(const scanloom_session* session,
     SCANLOOM_CHECK_OK(c_api::require(session, "session"));
     SCANLOOM_CHECK_OK(c_api::require(text, "text"));
     const c_api::Call call{input_names, inputs, input_count, nullptr, nullptr, 0};
-    SCANLOOM_TRY(const std::string made, c_api::report(*session, options, call, as_data != 0));
-    *text = c_api::copy_of(made);
-    if (*text == nullptr) return fail(Code::out_of_memory, "the system is out of memory");
-    return {};
+    SCANLOOM_TRY(const std::string made, c_api::report(*session, options, call, as_data));
+    return c_api::give_text(made, text);
   });
 }
 
@@ -261,6 +267,20 @@ scanloom_code scanloom_stream_set(scanloom_stream* stream, const char* input,
 }
 
 void scanloom_stream_reset(scanloom_stream* stream) { stream->stream.reset(); }
+
+scanloom_code scanloom_stream_report(const scanloom_stream* stream, int as_data, char** text,
+                                     scanloom_error** error) {
+  using namespace scanloom;
+  if (text != nullptr) *text = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(stream, "stream"));
+    SCANLOOM_CHECK_OK(c_api::require(text, "text"));
+    ReportOptions options;
+    options.form = c_api::form_of(as_data);
+    SCANLOOM_TRY(const std::string made, stream->stream.report(options));
+    return c_api::give_text(made, text);
+  });
+}
 
 char* scanloom_stream_explain(const scanloom_stream* stream) {
   return scanloom::c_api::or_null(

@@ -77,6 +77,23 @@ Expected<scanloom_value> copy(scanloom_value from) {
   return from;
 }
 
+Expected<void> check_map(const View& keys, const View& values) {
+  for (const auto& [view, name] : {std::pair(&keys, "keys"), std::pair(&values, "values")}) {
+    if (view->kind != ValueKind::tensor)
+      return fail(Code::invalid_argument, "the {} of a map are no tensor", name);
+    if (view->shape.size() != 1)
+      return fail(Code::invalid_argument, "the {} of a map have {} axes, not 1", name,
+                  view->shape.size());
+  }
+  if (keys.dtype != DType::i64 && keys.dtype != DType::string)
+    return fail(Code::invalid_argument, "the keys of a map are {}, not i64 or string",
+                dtype_name(keys.dtype));
+  if (keys.shape[0] != values.shape[0])
+    return fail(Code::invalid_argument, "a map has {} keys, but {} values", keys.shape[0],
+                values.shape[0]);
+  return {};
+}
+
 }  // namespace
 
 scanloom_value* make_value(View view) {
@@ -157,28 +174,6 @@ scanloom_code scanloom_value_sequence(const scanloom_value* const* items, size_t
   });
 }
 
-namespace {
-
-scanloom::Expected<void> check_map(const scanloom::View& keys, const scanloom::View& values) {
-  using namespace scanloom;
-  for (const auto& [view, name] : {std::pair(&keys, "keys"), std::pair(&values, "values")}) {
-    if (view->kind != ValueKind::tensor)
-      return fail(Code::invalid_argument, "the {} of a map are no tensor", name);
-    if (view->shape.size() != 1)
-      return fail(Code::invalid_argument, "the {} of a map have {} axes, not 1", name,
-                  view->shape.size());
-  }
-  if (keys.dtype != DType::i64 && keys.dtype != DType::string)
-    return fail(Code::invalid_argument, "the keys of a map are {}, not i64 or string",
-                dtype_name(keys.dtype));
-  if (keys.shape[0] != values.shape[0])
-    return fail(Code::invalid_argument, "a map has {} keys, but {} values", keys.shape[0],
-                values.shape[0]);
-  return {};
-}
-
-}  // namespace
-
 scanloom_code scanloom_value_map(const scanloom_value* keys, const scanloom_value* values,
                                  scanloom_value** value, scanloom_error** error) {
   using namespace scanloom;
@@ -187,7 +182,7 @@ scanloom_code scanloom_value_map(const scanloom_value* keys, const scanloom_valu
     SCANLOOM_CHECK_OK(c_api::require(value, "value"));
     SCANLOOM_CHECK_OK(c_api::require(keys, "keys"));
     SCANLOOM_CHECK_OK(c_api::require(values, "values"));
-    SCANLOOM_CHECK_OK(check_map(keys->view, values->view));
+    SCANLOOM_CHECK_OK(c_api::check_map(keys->view, values->view));
     *value = c_api::make_value(map(keys->view, values->view));
     return {};
   });

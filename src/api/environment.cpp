@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include <scanloom/session.h>
 
@@ -15,6 +16,7 @@
 #include "api/machine.h"
 #include "base/cpu.h"
 #include "base/isa_sets.h"
+#include "base/one_line.h"
 #include "base/plugin.h"
 #include "base/thread_pool.h"
 #include "images/interface.h"
@@ -55,9 +57,10 @@ std::string joined(const Texts& texts) {
 }
 
 Plugin loop_compiler() {
-  Plugin plugin;
-  plugin.holds = jit_about(plugin.path, plugin.why_not);
-  return plugin;
+  JitDescription jit = describe_jit();
+  return {.holds = std::move(jit.compiler),
+          .path = std::move(jit.path),
+          .why_not = std::move(jit.why_not)};
 }
 
 Plugin image_formats() {
@@ -125,13 +128,6 @@ void describe_machine(Environment& about) {
   about.settings = settings();
   for (const std::string_view warning : {isa_warning(), threads_warning()})
     if (!warning.empty()) about.warnings.emplace_back(warning);
-}
-
-/// A line as one line, whatever the environment or the file system holds.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
-  return text;
 }
 
 std::string text_of(const Plugin& plugin) {

@@ -5,6 +5,7 @@
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/machine.h"
+#include "base/one_line.h"
 #include "ir/op_def.h"
 #include "ir/port_names.h"
 #include "ir/size_names.h"
@@ -121,7 +122,7 @@ std::string memory_text(BoundEntry& entry) {
 }
 
 std::string named_sizes(const ValueInfo& info, const tensor::Shape& shape) {
-  return info.name + (info.kind == ValueKind::tensor ? " " + shape.to_string() : "");
+  return one_line(info.name) + (info.kind == ValueKind::tensor ? " " + shape.to_string() : "");
 }
 
 /// "ran 3 times with x [5,2]: y [5,2], in 5 steps"; empty before the first run.
@@ -157,8 +158,8 @@ std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Bind
     std::string location = is_object(module, state) ? ", passed by reference" : "";
     if (bound != nullptr) location = ", " + locations[i];
     const std::string& name = module.value(state).name;
-    text += row("carried",
-                (name.empty() ? "" : "'" + name + "' ") + type_text(module, state) + location);
+    text += row("carried", (name.empty() ? "" : "'" + one_line(name) + "' ") +
+                               type_text(module, state) + location);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];

@@ -187,10 +187,16 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
   /// The program of a function shows the inputs and outputs of its caller only.
+  /// The sizes that a stream keeps.
+  struct Kept {
+    const Impl& model;                                            ///< that the stream was made from
+    std::vector<std::optional<std::vector<std::int64_t>>> sizes;  ///< by state
+  };
   struct Reported {
     const Arranged* feeds = nullptr;  ///< run with these first; null: nothing runs
     std::size_t inputs = 0, outputs = 0;
     bool is_function = false;
+    const Kept* kept = nullptr;  ///< of a stream; null: the report is not one of a stream
   };
   [[nodiscard]] Expected<std::string> report(const Reported& what,
                                              const ReportOptions& options) const;
@@ -198,7 +204,7 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// seconds of the former, if there are any.
   [[nodiscard]] Expected<RunReport> timed_run(const Arranged& feeds, const ReportOptions& options,
                                               std::optional<double>& fastest) const;
-  [[nodiscard]] report::StreamFacts stream_facts() const;
+  [[nodiscard]] report::StreamFacts stream_facts(const Kept* kept) const;
   /// Returns the output of `print` for the binding of the feeds' sizes.
   Expected<std::string> text_of_binding(
       std::span<const Feed> feeds,
@@ -206,6 +212,7 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;
+  /// Fills the report; the seconds are those from the checked feeds to the results.
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,
                                          RunReport& report) const;
   Expected<std::vector<Value>> run_interpreted(const Arranged& feeds, const RunOptions& options,

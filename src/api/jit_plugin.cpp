@@ -58,12 +58,12 @@ constexpr jit::Plugin kLoadedAtFirstUse{
 
 }  // namespace
 
-std::string jit_about(std::string& path, std::string& why_not) {
+JitDescription describe_jit() {
   const LoadedPlugin& loaded = loaded_file();
-  path = loaded.path;
-  why_not = loaded.why_not;
-  if (loaded.plugin == nullptr) return {};
-  return static_cast<const jit::Plugin*>(loaded.plugin)->compiler;
+  JitDescription jit{.compiler = {}, .path = loaded.path, .why_not = loaded.why_not};
+  if (loaded.plugin != nullptr)
+    jit.compiler = static_cast<const jit::Plugin*>(loaded.plugin)->compiler;
+  return jit;
 }
 
 const jit::Plugin* jit_compiler(std::string& why_not) {

@@ -11,8 +11,13 @@ namespace scanloom {
 /// library's folder, then ../lib. Loaded once per process and kept; thread safe.
 const jit::Plugin* jit_compiler(std::string& why_not);
 
-/// Loads the compiler and says which it is, "LLVM 19.1.7", and from which file; or why there is
-/// none, with an empty result. Thread safe.
-std::string jit_about(std::string& path, std::string& why_not);
+/// The loop compiler and its file; or, with an empty name, why there is none.
+struct JitDescription {
+  std::string compiler;  ///< "LLVM 19.1.7"
+  std::string path, why_not;
+};
+
+/// Loads the compiler to describe it. Thread safe.
+JitDescription describe_jit();
 
 }  // namespace scanloom

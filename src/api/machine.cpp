@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include "api/guard.h"
@@ -24,14 +25,29 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+/// What this process measured and could not save to that file.
+struct Unsaved {
+  std::mutex mutex;
+  std::optional<MachineFigures> figures;
+  fs::path file;
+};
+
+Unsaved& unsaved() {
+  static Unsaved one;
+  return one;
+}
+
+fs::path home_path() {
+  const std::string home = variable("HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".cache" / "scanloom" / "machine.txt";
+}
+
 /// Empty if there is no folder for it.
 fs::path figures_path() {
   if (const std::string given = variable("SCANLOOM_MACHINE"); !given.empty()) return given;
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
     return fs::path(cache) / "scanloom" / "machine.txt";
-  if (const std::string home = variable("HOME"); !home.empty())
-    return fs::path(home) / ".cache" / "scanloom" / "machine.txt";
-  return {};
+  return home_path();
 }
 
 std::string text_of(const MachineFigures& figures) {
@@ -72,6 +88,9 @@ Expected<void> store(const MachineFigures& figures) {
   if (path.empty())
     return fail(Code::not_found, "there is no home folder to store the measurements in");
   std::error_code problem;
+  // Whoever sets HOME to a folder that does not exist wants nothing to be written there.
+  if (path == home_path() && !fs::is_directory(variable("HOME"), problem))
+    return fail(Code::not_found, "the home folder '{}' does not exist", variable("HOME"));
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
   const fs::path written = path.string() + ".new";
   std::ofstream file(written);
@@ -99,7 +118,11 @@ Expected<MachineFigures> calibrate() {
     for (std::size_t i = figures.levels.size() - 1; i-- > 0;)
       figures.levels[i].bytes_per_second =
           std::max(figures.levels[i].bytes_per_second, figures.levels[i + 1].bytes_per_second);
-    SCANLOOM_CHECK_OK(store(figures));
+    if (const auto stored = store(figures); !stored) figures.why_not_saved = stored.error().text();
+    const std::scoped_lock lock(unsaved().mutex);
+    unsaved().figures.reset();
+    if (!figures.why_not_saved.empty()) unsaved().figures = figures;
+    unsaved().file = figures_path();
     return figures;
   });
 }
@@ -107,9 +130,12 @@ Expected<MachineFigures> calibrate() {
 std::string figures_file() { return figures_path().string(); }
 
 std::optional<MachineFigures> known_figures() {
-  std::ifstream file(figures_path());
-  if (!file) return std::nullopt;
-  std::optional<MachineFigures> figures = parse(file);
+  std::optional<MachineFigures> figures;
+  {
+    const std::scoped_lock lock(unsaved().mutex);
+    if (unsaved().file == figures_path()) figures = unsaved().figures;
+  }
+  if (std::ifstream file(figures_path()); !figures && file) figures = parse(file);
   if (!figures || figures->cpu != cpu_name() || figures->isa != isa_name(active_isa()))
     return std::nullopt;
   return figures;

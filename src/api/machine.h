@@ -8,7 +8,8 @@
 
 namespace scanloom {
 
-/// nullopt: the machine was not calibrated, or has changed since. Reads the file each time.
+/// nullopt: the machine was not calibrated, or has changed since. Reads the file each time,
+/// unless this process measured and could not save.
 std::optional<MachineFigures> known_figures();
 
 /// The file that calibrate() writes; empty if there is no folder for it.

@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -65,18 +64,15 @@ Expected<RunReport> Session::Impl::timed_run(const Arranged& feeds,
   for (int i = 0; i <= report_options.runs; ++i) {
     report = {};
     run_options.profile = i == report_options.runs;
-    const auto begin = std::chrono::steady_clock::now();
     auto results = is_interpreted ? run_interpreted(feeds, run_options, report)
                                   : run_bound(feeds, run_options, report);
     if (!results) return ir::with_size_names(results.error(), plan->module);
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!run_options.profile) fastest = std::min(fastest.value_or(report.seconds), report.seconds);
   }
   return report;
 }
 
-report::StreamFacts Session::Impl::stream_facts() const {
+report::StreamFacts Session::Impl::stream_facts(const Kept* kept) const {
   report::StreamFacts facts;
   const auto add = [&](const ir::Module& module, const std::vector<ValueInfo>& fed) {
     for (const ir::State& state : module.states) {
@@ -84,8 +80,9 @@ report::StreamFacts Session::Impl::stream_facts() const {
       facts.states.back().name = state.name;
     }
   };
-  if (!plan->module.states.empty()) {
-    facts.is_named = true;
+  if (kept != nullptr) facts.kept = kept->sizes;
+  if (kept != nullptr || !plan->module.states.empty()) {
+    facts.is_named = kept == nullptr || &kept->model == this;
     add(plan->module, inputs);
     return facts;
   }
@@ -111,14 +108,16 @@ Expected<std::string> Session::Impl::report(const Reported& what,
     entry = known.front();
   }
   facts.module = &plan->module;
-  facts.info = &info;
+  const Impl& model = what.kept != nullptr ? what.kept->model : *this;
+  facts.info = &model.info;
   facts.interface = {std::span(inputs).first(what.inputs), std::span(outputs).first(what.outputs),
-                     files.empty() ? std::string() : file_name(files.front()), what.is_function};
+                     model.files.empty() ? std::string() : file_name(model.files.front()),
+                     what.is_function};
   facts.title = !report_options.title.empty()   ? report_options.title
                 : !facts.interface.path.empty() ? facts.interface.path
                 : !plan->module.name.empty()    ? plan->module.name
                                              : std::string(what.is_function ? "function" : "model");
-  if (!what.is_function) facts.stream = stream_facts();
+  if (!what.is_function) facts.stream = stream_facts(what.kept);
   if (entry) add_binding(facts, *entry, what.inputs);
   if (what.feeds != nullptr) facts.run = &run;
   facts.machine = known_figures();

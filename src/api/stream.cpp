@@ -410,6 +410,19 @@ Expected<void> Stream::restore(const StreamState& state) {
 
 std::string Stream::explain() const { return impl_->session->explain(); }
 
+Expected<std::string> Stream::report(const ReportOptions& options) const {
+  return guard([&] {
+    const Session::Impl& session = *impl_->session;
+    Session::Impl::Kept kept{*impl_->model, {}};
+    for (const std::optional<Value>& value : impl_->values) {
+      kept.sizes.emplace_back();
+      if (value) kept.sizes.back() = value->shape();
+    }
+    return session.report(
+        {.inputs = session.own_inputs, .outputs = session.own_outputs, .kept = &kept}, options);
+  });
+}
+
 void Stream::reset() {
   std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt);
   impl_->starts.clear();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/one_line.h"
 #include "ir/op_def.h"
 #include "ir/text.h"
 
@@ -91,7 +92,7 @@ std::string Module::describe(NodeId id) const {
     std::string text;
     for (const std::string& user_node : location(described.location).nodes)
       text += (text.empty() ? "" : " + ") + user_node;
-    if (!text.empty()) return text;
+    if (!text.empty()) return one_line(text);
   }
   return text::described_node(described.op == nullptr ? "broken" : described.op->name);
 }
@@ -114,7 +115,7 @@ std::string Module::describe_step(NodeId id, std::int64_t step) const {
 
 std::string Module::describe(ValueId id) const {
   if (id.valid() && id.index < values_.size() && !value(id).name.empty())
-    return "'" + value(id).name + "'";
+    return "'" + one_line(value(id).name) + "'";
   std::string text = "%" + (id.valid() ? std::to_string(id.index) : std::string("none"));
   // Value numbers are internal; the reader of a message knows the nodes.
   if (!id.valid() || id.index >= values_.size()) return text;
@@ -127,7 +128,7 @@ std::string Module::describe(ValueId id) const {
 std::string Module::describe_result(ValueId id) const {
   std::string part;
   for (;;) {
-    if (!value(id).name.empty()) return part + "'" + value(id).name + "'";
+    if (!value(id).name.empty()) return part + "'" + one_line(value(id).name) + "'";
     const NodeId producer = value(id).producer;
     if (!producer.valid()) {
       const NodeId owner = region(value(id).region).owner;

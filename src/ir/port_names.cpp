@@ -5,13 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "base/one_line.h"
+
 namespace scanloom::ir {
 namespace {
 
 /// The first name found, or empty.
 std::string name_among(const Module& module, std::initializer_list<ValueId> values) {
   for (const ValueId id : values)
-    if (id.valid() && !module.value(id).name.empty()) return "'" + module.value(id).name + "'";
+    if (id.valid() && !module.value(id).name.empty())
+      return "'" + one_line(module.value(id).name) + "'";
   return {};
 }
 
@@ -25,7 +28,7 @@ std::string output_name(const Module& module, ValueId id) {
   const std::vector<ValueId>& yields = module.region(module.top()).yields;
   const auto found = static_cast<std::size_t>(std::ranges::find(yields, id) - yields.begin());
   const std::vector<std::string>& names = module.output_names;
-  return found < names.size() ? "'" + names[found] + "'" : std::string();
+  return found < names.size() ? "'" + one_line(names[found]) + "'" : std::string();
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ using tensor::Status;
 
 constexpr std::int64_t kDepthwiseTasks = 8;      ///< that threads share, if there is enough work
 constexpr std::int64_t kResultsTogether = 4096;  ///< of several channels in a task
-constexpr std::int64_t kFewestRows = 14;         ///< of a task
+constexpr std::int64_t kMinTaskRows = 14;        ///< of a task
 /// Narrower results leave most of a vector idle, unless rows of padded planes are joined.
-constexpr std::int64_t kFewestColumns = 6;
+constexpr std::int64_t kMinColumns = 6;
 
 template <class T>
 using DepthwiseFn = void (*)(const Depthwise<T>&);
@@ -125,7 +125,7 @@ void choose_tasks(DepthwiseSchedule<T>& plan) {
   plan.band = plan.rows;
   if (shares && plan.batch * plan.chunks < kDepthwiseTasks) {
     const std::int64_t wanted = kDepthwiseTasks / (plan.batch * plan.chunks);
-    plan.band = std::min(plan.rows, std::max((plan.rows + wanted - 1) / wanted, kFewestRows));
+    plan.band = std::min(plan.rows, std::max((plan.rows + wanted - 1) / wanted, kMinTaskRows));
   }
   plan.bands = (plan.rows + plan.band - 1) / plan.band;
   plan.slots = shares ? std::min(plan.batch * plan.chunks * plan.bands, kDepthwiseTasks) : 1;
@@ -134,7 +134,7 @@ void choose_tasks(DepthwiseSchedule<T>& plan) {
 const char* why_no_depthwise(const ConvGeometry& g, const Operand& x) {
   if (g.channels != 1 || g.filters != 1 || g.spatial != 2) return "groups of several channels";
   if (g.batch == 0 || g.group == 0 || g.out[0] < 1) return "nothing to sum";
-  if (g.out[1] < kFewestColumns) return "few columns";
+  if (g.out[1] < kMinColumns) return "few columns";
   if (g.stride[1] > 2 || (g.stride[1] == 2 && g.dilation[1] != 1) ||
       g.kernel[1] > kMaxDepthwiseWidth)
     return "windows that are far apart";

@@ -27,12 +27,12 @@ using tensor::Status;
 
 constexpr std::size_t kMaxPhases = 256;
 constexpr std::int64_t kPlaneTasks = 8;          ///< that threads share, if there is enough work
-constexpr std::int64_t kFewestFilters = 12;      ///< of a task
+constexpr std::int64_t kMinFilters = 12;         ///< of a task
 constexpr std::int64_t kResultsTogether = 4096;  ///< of several groups in a task
 /// Minima from which packing panels pays: a packed window meets all filters, and each group of
 /// panels reads the weights again.
-constexpr std::int64_t kFewestPanelFilters = 32, kFewestPanelPositions = 512;
-constexpr std::int64_t kFewestPositions = 256;  ///< of a task over a single spatial axis
+constexpr std::int64_t kMinPanelFilters = 32, kMinPanelPositions = 512;
+constexpr std::int64_t kMinPositions = 256;  ///< of a task over a single spatial axis
 
 template <class T>
 struct PlanesSchedule {
@@ -308,7 +308,7 @@ void choose_panel_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64
   plan.band_size = panel_band(plan, target, std::min(plan.band_size, 2 * target));
   const std::int64_t bands = (out + plan.band_size - 1) / plan.band_size;
   plan.parts = std::clamp<std::int64_t>(wanted / (2 * bands), 1,
-                                        std::max<std::int64_t>(filters / kFewestPanelFilters, 1));
+                                        std::max<std::int64_t>(filters / kMinPanelFilters, 1));
   plan.filters = (filters + plan.parts - 1) / plan.parts;
   plan.parts = (filters + plan.filters - 1) / plan.filters;
 }
@@ -319,7 +319,7 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
   const std::int64_t reach = reach_of(g, 0);
   const std::int64_t per_position = cached_per_position(plan, of_planes);
   const std::int64_t fewest =
-      g.spatial == 1 ? std::max(kFewestPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
+      g.spatial == 1 ? std::max(kMinPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
   const std::int64_t cached =
       kPlanesBytes / static_cast<std::int64_t>(sizeof(T)) / per_position - reach;
   plan.band_size = std::min(std::max(cached, fewest), g.out[0]);
@@ -331,7 +331,7 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
     choose_panel_tasks(plan, shares ? wanted : 1, std::min(fewest, plan.band_size));
   } else if (shares && wanted > 1) {
     if (g.filters * plan.k > of_planes * (g.out[0] + reach)) {
-      plan.parts = std::clamp<std::int64_t>(g.filters / kFewestFilters, 1, wanted);
+      plan.parts = std::clamp<std::int64_t>(g.filters / kMinFilters, 1, wanted);
       plan.filters = (g.filters + plan.parts - 1) / plan.parts;
       plan.parts = (g.filters + plan.filters - 1) / plan.filters;
     } else {
@@ -468,7 +468,7 @@ Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometr
   if (!per_position ||
       plan->geometry.out[0] + reach_of(plan->geometry, 0) > 2 * unfolded / *per_position)
     return Prepared::no("planes larger than the unfolded windows");
-  if (plan->geometry.filters >= kFewestPanelFilters && plan->positions >= kFewestPanelPositions) {
+  if (plan->geometry.filters >= kMinPanelFilters && plan->positions >= kMinPanelPositions) {
     plan->panels = &conv_panel_fns<T>(ctx.isa);
     plan->panel_taps = panel_taps(*plan->panels, plan->k);
     plan->in_place = is_planes(*plan);

@@ -11,8 +11,8 @@ namespace {
 using tensor::ConvTransposeGeometry;
 
 constexpr std::int64_t kMaxOutPhases = 1024;
-constexpr std::int64_t kTransposeTasks = 8;     ///< that threads share, if there is enough work
-constexpr std::int64_t kFewestOutFilters = 12;  ///< of a task
+constexpr std::int64_t kTransposeTasks = 8;  ///< that threads share, if there is enough work
+constexpr std::int64_t kMinOutFilters = 12;  ///< of a task
 
 /// The distance on the grid from a result of a phase to the element of x that it meets at a kernel
 /// position, or nullopt if it meets none.
@@ -63,7 +63,7 @@ void choose_bands(TransposeSchedule<T>& plan) {
   const std::int64_t units = g.batch * g.group * ((all + plan.band_size - 1) / plan.band_size);
   const std::int64_t wanted = (kTransposeTasks + units - 1) / units;
   if (shares && wanted > 1) {
-    const std::int64_t parts = std::clamp<std::int64_t>(g.filters / kFewestOutFilters, 1, wanted);
+    const std::int64_t parts = std::clamp<std::int64_t>(g.filters / kMinOutFilters, 1, wanted);
     plan.filters = (g.filters + parts - 1) / parts;
     plan.parts = (g.filters + plan.filters - 1) / plan.filters;
   }

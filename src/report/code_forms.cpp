@@ -7,7 +7,7 @@ constexpr std::string_view kDefaultPath = "model.onnx";
 
 /// Quotes a word for a shell, unless no character needs it.
 std::string shell_word(const std::string& text) {
-  const bool is_plain = !text.empty() && text[0] != '-' &&
+  const bool is_plain = !text.empty() && text[0] != '=' &&
                         text.find_first_not_of(
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                             "0123456789_./=,:-") == std::string::npos;
@@ -31,6 +31,12 @@ std::string fed(const ValueInfo& info) {
   }
   if (dtype_kind(info.dtype) == DTypeKind::text) return "'text'";
   return dtype_kind(info.dtype) == DTypeKind::complex ? "[0j]" : "zeros";
+}
+
+/// Returns an option and its value as words of a shell; a value may begin like an option.
+std::string option_words(const std::string& option, const std::string& value) {
+  return value.starts_with('-') ? shell_word(option + "=" + value)
+                                : option + " " + shell_word(value);
 }
 
 }  // namespace
@@ -58,16 +64,17 @@ std::string declared_sizes(const ValueInfo& info) {
 }
 
 std::string command_form(const Interface& interface) {
-  std::string text = "scanloom run " + shell_word(interface.path.empty() ? std::string(kDefaultPath)
-                                                                         : interface.path);
+  std::string path = interface.path.empty() ? std::string(kDefaultPath) : interface.path;
+  if (path.starts_with('-')) path.insert(0, "./");
+  std::string text = "scanloom run " + shell_word(path);
   for (std::size_t i = 0; i < interface.inputs.size(); ++i) {
     const ValueInfo& info = interface.inputs[i];
-    text += " \\\n    --feed " + shell_word(info.name + "=" + fed(info));
+    text += " \\\n    " + option_words("--feed", info.name + "=" + fed(info));
     if (info.kind != ValueKind::tensor) continue;
     for (std::size_t axis = 0; axis < info.shape.size(); ++axis)
       if (info.shape[axis].size < 0)
-        text += " --dim " + shell_word(info.name + "." + std::to_string(axis) + "=" +
-                                       std::to_string(interface.size(i, axis)));
+        text += " " + option_words("--dim", info.name + "." + std::to_string(axis) + "=" +
+                                                std::to_string(interface.size(i, axis)));
   }
   return text + " \\\n    --out results.npz\n";
 }

@@ -44,14 +44,14 @@ Json loops(const plan::Binding& binding, std::span<const LoopMeasured> measured,
               {"states", plan::describe_states(binding, loop)},
               {"work", work_of(plan::step_work(binding, loop), roofline)},
               {"measured", measured_of(known)}};
-    Json in_the_way = Json::array(), advice = Json::array();
+    Json obstacle_list = Json::array(), advice = Json::array();
     for (Obstacle& each : obstacles(binding, loop)) {
       Json obstacle{{"text", shown(each.text)}};
       if (each.node.valid()) obstacle["node"] = each.node.index;
-      in_the_way.push_back(std::move(obstacle));
+      obstacle_list.push_back(std::move(obstacle));
       if (!each.advice.empty()) advice.push_back(std::move(each.advice));
     }
-    json["in_the_way"] = std::move(in_the_way);
+    json["obstacles"] = std::move(obstacle_list);
     json["advice"] = std::move(advice);
     list.push_back(std::move(json));
   }

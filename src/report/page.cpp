@@ -4,6 +4,8 @@
 // The build puts the page together (cmake/ScanloomReport.cmake). It is a part of the library, so
 // that nothing has to be found at run time.
 #ifdef SCANLOOM_REPORT_PAGE
+// A comment with the page's digest: a compiler cache compares headers, but no files of .incbin.
+#include SCANLOOM_REPORT_PAGE_DIGEST
 asm(R"(
   .pushsection .rodata
   .global scanloom_report_page

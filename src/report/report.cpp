@@ -2,11 +2,11 @@
 
 #include "ir/size_names.h"
 #include "report/code_forms.h"
-#include "report/fates.h"
 #include "report/graph.h"
 #include "report/json.h"
 #include "report/loops.h"
 #include "report/memory.h"
+#include "report/node_executions.h"
 
 namespace scanloom::report {
 namespace {
@@ -67,6 +67,10 @@ Json stream(const StreamFacts& facts) {
   Json json{{"possible", facts.why_not.empty()}, {"named", facts.is_named}};
   if (!facts.why_not.empty()) json["why_not"] = shown(facts.why_not);
   json["states"] = value_infos(facts.states);
+  if (!facts.kept) return json;
+  Json kept = Json::array();
+  for (const auto& sizes : *facts.kept) kept.push_back(sizes ? Json(*sizes) : Json(nullptr));
+  json["kept"] = std::move(kept);
   return json;
 }
 
@@ -88,10 +92,11 @@ std::string data(const Facts& facts) {
             {"inputs", value_infos(facts.interface.inputs)},
             {"outputs", value_infos(facts.interface.outputs)},
             {"fed", fed_sizes(facts.interface)},
-            {"code", code_forms(facts.interface)},
+            // Only the stream's owner can push to it.
+            {"code", facts.stream.kept ? Json::object() : code_forms(facts.interface)},
             {"stream", stream(facts.stream)}};
   json.update(graph(*facts.module));
-  json["fates"] = facts.binding != nullptr ? fates(*facts.binding) : Json(nullptr);
+  json["executions"] = facts.binding != nullptr ? node_executions(*facts.binding) : Json(nullptr);
   json["loops"] = facts.binding != nullptr ? loops(*facts.binding, facts.measured, facts.roofline)
                                            : Json::array();
   json["memory"] =

@@ -20,6 +20,8 @@ struct StreamFacts {
   std::vector<ValueInfo> states;
   bool is_named = false;  ///< states of the model or of its session, not what its loops carry
   std::string why_not;    ///< why a stream is impossible; empty: it is possible
+  /// The sizes that a stream keeps, by state, in its own report; inner nullopt: the initial value.
+  std::optional<std::vector<std::optional<std::vector<std::int64_t>>>> kept = {};
 };
 
 struct Facts {

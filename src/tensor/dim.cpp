@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace scanloom::tensor {
 namespace {
 
@@ -16,9 +18,14 @@ bool is_identifier(std::string_view name) {
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, part);
 }
 
+/// Line feeds and other control characters become \xNN, so that the text stays one line.
 std::string quoted(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      continue;
+    }
     if (c == '"' || c == '\\') text += '\\';
     text += c;
   }

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "tensor/dim.h"
+#include "tensor/text.h"
 
 namespace scanloom::tensor {
 namespace {
@@ -76,14 +77,12 @@ class Reader {
   }
 
   std::optional<Dim> quoted() {
-    std::string name;
-    while (!at_end() && peek() != '"') {
-      if (peek() == '\\') ++at_;
-      if (at_end()) return std::nullopt;
-      name += text_[at_++];
-    }
-    if (!take('"')) return std::nullopt;
-    return dims_.symbol(name);
+    const std::size_t first = at_;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    if (at_ >= text_.size()) return std::nullopt;
+    const auto name = text::unquote(text_.substr(first, at_ - first));
+    if (!name || !take('"')) return std::nullopt;
+    return dims_.symbol(*name);
   }
 
   std::optional<Dim> call(std::string_view name) {

@@ -9,6 +9,7 @@
 typedef void (*any_function)(void);
 static const any_function kFunctions[] = {
     (any_function)scanloom_version,
+    (any_function)scanloom_environment,
     (any_function)scanloom_error_code,
     (any_function)scanloom_error_text,
     (any_function)scanloom_error_note_count,
@@ -83,6 +84,7 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_stream_set,
     (any_function)scanloom_stream_reset,
     (any_function)scanloom_stream_explain,
+    (any_function)scanloom_stream_report,
 };
 
 int scanloom_c99_functions(void) {

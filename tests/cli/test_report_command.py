@@ -4,7 +4,9 @@ import json
 import re
 import shlex
 
-from command_line import BAD, LIMIT, PROGRAM, scanloom, sums_model
+import numpy as np
+from command_line import BAD, LIMIT, PROGRAM, save, scanloom, sums_model, tensor
+from onnx import helper
 
 
 def data_of(path):
@@ -49,6 +51,56 @@ def test_the_command_runs(tmp_path):
     assert words[0] == PROGRAM.name
     scanloom(*words[1:], cwd=tmp_path)
     assert (tmp_path / "results.npz").exists()
+
+
+def test_the_command_runs_whatever_the_names_are(tmp_path):
+    nodes = [helper.make_node("Add", [name, "-x"], [f"y{i}"]) for i, name in enumerate(["=eq=1", "=eq", "a b"])]
+    inputs = [tensor(name, ["T", 2]) for name in ("=eq=1", "=eq", "a b", "-x")]
+    graph = helper.make_graph(nodes, "names", inputs, [tensor(f"y{i}", ["T", 2]) for i in range(3)])
+    save(graph, tmp_path / "-m.onnx")
+    data = json.loads(scanloom("report", "./-m.onnx", "--json", "--dim", "T=3", cwd=tmp_path).stdout)
+    words = shlex.split(data["code"]["command"].replace("\\\n", " "))
+    scanloom(*words[1:], cwd=tmp_path)
+    with np.load(tmp_path / "results.npz") as results:
+        assert {name: results[name].shape for name in results} == {f"y{i}": (3, 2) for i in range(3)}
+
+
+def test_the_model_is_not_overwritten(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    before = model.read_bytes()
+    (tmp_path / "link.onnx").symlink_to(model)
+    for out in ("sums.onnx", "./sums.onnx", "link.onnx"):
+        answer = scanloom("report", "sums.onnx", "-o", out, cwd=tmp_path, expect=BAD)
+        assert f"--out: '{out}' is a file of the model" in answer.stderr
+    assert model.read_bytes() == before
+
+
+def test_the_page_goes_to_stdout(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    answer = scanloom("report", model, "--no-run", "-o", "-", cwd=tmp_path)
+    assert answer.stdout.startswith("<!doctype html>") and answer.stdout.rstrip().endswith("</html>")
+    assert "note" not in answer.stderr
+    assert json.loads(scanloom("report", model, "--json", "-o", "-", cwd=tmp_path).stdout)["title"] == "sums.onnx"
+    assert [path.name for path in tmp_path.iterdir()] == ["sums.onnx"]
+
+
+def test_measurements_that_cannot_be_saved_still_give_the_roof(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCANLOOM_MACHINE", "/dev/null/machine.txt")
+    model = sums_model(tmp_path / "sums.onnx")
+    answer = scanloom("report", model, "--json", "--calibrate")
+    assert "warning: the measurements of this machine are not saved: '/dev/null/machine.txt" in answer.stderr
+    assert json.loads(answer.stdout)["machine"]["operations_per_second"] > 0
+    answer = scanloom("bench", "--calibrate")
+    assert "warning: " in answer.stderr and "GFLOP/s" in answer.stdout
+
+
+def test_no_home_folder_is_created(tmp_path, monkeypatch):
+    monkeypatch.delenv("SCANLOOM_MACHINE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "absent"))
+    answer = scanloom("bench", "--calibrate")
+    assert f"the home folder '{tmp_path / 'absent'}' does not exist" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_errors(tmp_path):

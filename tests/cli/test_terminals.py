@@ -5,11 +5,12 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 
 import numpy as np
 import onnx
 import pytest
-from command_line import PROGRAM, save, scanloom, sums_model, tensor
+from command_line import PROGRAM, endless_model, save, scanloom, sums_model, tensor
 from onnx import TensorProto, helper
 
 HOSTILE = "x\x1b[31m\x07\r\u009b2J\ny\x7f"
@@ -76,12 +77,37 @@ def test_nothing_that_is_printed_speaks_to_the_terminal(hostile, arguments):
         assert "x?[31m???2J?y?" in answer.stdout
 
 
-def on_a_terminal(arguments, cwd):
+@pytest.mark.parametrize(
+    "command",
+    ["explain", "show", "show --ir", "show --passes", "show --plan", "show --plan --random", "show --nests"],
+)
+def test_a_line_feed_in_a_name_begins_no_line(command, tmp_path):
+    name = "x\nstrategy"
+    body = helper.make_graph(
+        [helper.make_node("Add", [f"state {name}", "row"], [f"next {name}"], name=f"add {name}")],
+        f"body {name}",
+        [tensor(f"state {name}", [2]), tensor("row", [2])],
+        [tensor(f"next {name}", [2])],
+    )
+    nodes = [
+        helper.make_node("Scan", ["start", name], ["last"], name=f"scan {name}", num_scan_inputs=1, body=body),
+        helper.make_node("Relu", ["last"], [f"y {name}"], name=f"relu {name}"),
+    ]
+    inputs = [tensor("start", [2]), tensor(name, [f"T {name}", 2])]
+    save(helper.make_graph(nodes, name, inputs, [tensor(f"y {name}", [2])]), tmp_path / "model.onnx")
+    subcommand, *options = command.split()
+    lines = scanloom(subcommand, tmp_path / "model.onnx", *options).stdout.splitlines()
+    assert len(lines) > 1
+    assert [line for line in lines if line.startswith("strategy")] == []
+
+
+def on_a_terminal(arguments, cwd, columns=0):
     """What a command draws on a terminal that is its stderr."""
     try:
         ours, theirs = pty.openpty()
     except OSError as reason:
         pytest.skip(f"no terminal to draw on: {reason}")
+    termios.tcsetwinsize(theirs, (24, columns))
     subprocess.run(
         [str(PROGRAM), *arguments],
         cwd=cwd,
@@ -116,6 +142,15 @@ def test_progress_speaks_to_the_terminal_alone(hostile):
     text = on_a_terminal([*arguments, *feeds], hostile)
     assert "steps" in text
     assert controls_in(text.replace("\r\x1b[K", "").replace("\r\n", "\n")) == []
+
+
+def test_progress_fits_the_terminal(tmp_path):
+    """A line that is longer than the terminal is wide would be wrapped, and its first part stay."""
+    endless_model(tmp_path / "endless.onnx")
+    arguments = ["run", "endless.onnx", "--deadline", "0.6", "--no-jit"]
+    (whole, cut) = (lines_of(on_a_terminal(arguments, tmp_path, columns))[0] for columns in (0, 30))
+    assert len(whole) > 40 and "..." not in whole
+    assert len(cut) == 29 and cut.startswith("node 'en") and "..." in cut and cut.endswith("steps")
 
 
 @pytest.fixture

@@ -35,6 +35,14 @@ TEST(CodeForms, OpenSizesAreThoseThatRanOrOne) {
   EXPECT_THAT(command_form(interface), HasSubstr("--feed x=zeros --dim x.0=7"));
 }
 
+TEST(CodeForms, WordsOfTheCommandDoNotBeginLikeOptions) {
+  const std::vector<ValueInfo> inputs = {input("-x", DType::f32, {{-1, "T"}}),
+                                         input("=eq=1", DType::f32)};
+  EXPECT_EQ(command_form({inputs, {}, "-m.onnx"}),
+            "scanloom run ./-m.onnx \\\n    --feed=-x=zeros --dim=-x.0=1 \\\n"
+            "    --feed '=eq=1=zeros' \\\n    --out results.npz\n");
+}
+
 TEST(CodeForms, TypesThatPythonOrCppLack) {
   const std::vector<ValueInfo> inputs = {input("x", DType::bf16, {{2, ""}}),
                                          input("s", DType::string, {{2, ""}})};

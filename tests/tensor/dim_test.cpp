@@ -69,7 +69,7 @@ TEST(DimTest, LongExpressionsStayBounded) {
 TEST(DimTest, TextReadsBack) {
   DimTable d;
   for (const char* text : {"7", "-3", "T", "?4", "2*T*U-S+1", "floor_div(T,2)+min(S,?0)",
-                           "\"batch size\"", "\"a\\\"b\"", "-T+max(S,U)", "-1"}) {
+                           "\"batch size\"", "\"a\\\"b\"", "\"a\\x0ab\"", "-T+max(S,U)", "-1"}) {
     const auto dim = d.parse(text);
     ASSERT_TRUE(dim) << text;
     DimTable other;
@@ -77,13 +77,20 @@ TEST(DimTest, TextReadsBack) {
     ASSERT_TRUE(again) << d.to_string(*dim);
     EXPECT_EQ(other.to_string(*again), d.to_string(*dim));
   }
-  for (const char* text : {"", "+", "T+", "min(T)", "f(T,2)", "T T", "\"T",
+  for (const char* text : {"", "+", "T+", "min(T)", "f(T,2)", "T T", "\"T", "\"T\\", "\"T\\x0\"",
                            "9999999999999999999999", "?", "?-1", "--T"})
     EXPECT_FALSE(d.parse(text)) << text;
   EXPECT_FALSE(d.parse(std::string(100000, '(')));
   std::string deep;
   for (int i = 0; i < 10000; ++i) deep += "min(";
   EXPECT_FALSE(d.parse(deep));
+}
+
+TEST(DimTest, NamesStayOneLine) {
+  DimTable d;
+  const Dim dim = d.symbol("T\nname\x1b");
+  EXPECT_EQ(d.to_string(dim), "\"T\\x0aname\\x1b\"");
+  EXPECT_EQ(d.parse(d.to_string(dim)), dim);
 }
 
 TEST(DimTest, OrderSurvivesOtherNumbering) {

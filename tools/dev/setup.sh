@@ -83,8 +83,20 @@ fingerprint() {
   { pwd; cat tools/dev/requirements-build.txt "$1"; } | sha256sum | cut -d' ' -f1
 }
 
+# Prints the file that lists the Python packages of a part. What the page of reports needs is pinned in
+# pyproject.toml, from where pip takes it to build the package.
+requirements_file() {
+  local file="tools/dev/requirements-$1.txt"
+  if [[ "$1" == report ]]; then
+    file=build/requirements-report.txt
+    grep -o 'netron==[0-9.]*' pyproject.toml > "$file" || fail "pyproject.toml does not pin netron"
+  fi
+  printf '%s\n' "$file"
+}
+
 install_requirements() {
-  local file="tools/dev/requirements-$1.txt" stamp="build/venv/.installed-$1"
+  local file stamp="build/venv/.installed-$1"
+  file="$(requirements_file "$1")"
   [[ -f "$stamp" && "$(<"$stamp")" == "$(fingerprint "$file")" ]] && return
   say "installing the Python packages of $file in build/venv"
   if ! build/venv/bin/python -m pip install -q --disable-pip-version-check -r "$file" >&2; then

@@ -12,6 +12,7 @@
 #include <scanloom/machine.h>
 #include <scanloom/session.h>
 
+#include "calibration.h"
 #include "commands.h"
 #include "feeds.h"
 #include "interrupt.h"
@@ -146,7 +147,7 @@ void print_figures(const MachineFigures& figures, bool json) {
 }
 
 void bench(const BenchArgs& args) {
-  if (args.calibrate) print_figures(calibrate().value_or_throw(), args.json);
+  if (args.calibrate) print_figures(calibrated(), args.json);
   if (args.model.path.empty()) return;
   std::vector<int> threads = args.threads;
   if (threads.empty()) threads = {0};

@@ -1,12 +1,14 @@
 // scanloom report: writes a page that shows a model and where the time of a run goes.
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
-#include <scanloom/machine.h>
 #include <scanloom/session.h>
 
+#include "calibration.h"
 #include "commands.h"
 #include "failure.h"
 #include "feeds.h"
@@ -48,12 +50,24 @@ std::string made(const ReportArgs& args, const Session& session) {
   return *std::move(made);
 }
 
+/// Refuses to overwrite the model, which a slip of the hand names after -o.
+void expect_other_file(const std::string& model, const std::string& out) {
+  std::error_code none;
+  const std::filesystem::path weights = std::filesystem::path(model).replace_extension(".bin");
+  const bool is_weights =
+      model.ends_with(".xml") && std::filesystem::equivalent(out, weights, none);
+  if (is_weights || std::filesystem::equivalent(out, model, none))
+    throw Failure(Error(Code::invalid_argument, "--out: '" + out + "' is a file of the model")
+                      .note("name the file for the page, as in -o report.html"));
+}
+
 void report(const ReportArgs& args) {
+  expect_other_file(args.model.path, args.out);
   const Session session = load(args.model);
-  if (args.calibrate) calibrate().value_or_throw();
+  if (args.calibrate) calibrated();
   const std::string text = made(args, session);
   end_if_interrupted();
-  if (args.json && args.out.empty()) {
+  if (args.out == "-" || (args.json && args.out.empty())) {
     std::cout << text << '\n';
     return;
   }
@@ -72,7 +86,8 @@ void add_report(CLI::App& app, int&) {
   add_threads_option(*command, args->model);
   add_feed_options(*command, args->feeds);
   add_limit_options(*command, args->limits);
-  command->add_option("-o,--out", args->out, "file for the page (default: report.html)");
+  command->add_option("-o,--out", args->out,
+                      "file for the page (default: report.html), or - for stdout");
   command->add_option("--title", args->title, "title of the page (default: the model's file)");
   command->add_option("--runs", args->runs, "runs before the one that is timed node by node")
       ->check(whole_number(0, 1000))

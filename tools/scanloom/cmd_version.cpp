@@ -64,7 +64,7 @@ void print_version(const VersionArgs& args) {
 
 void add_version(CLI::App& app, int& status) {
   auto args = std::make_shared<VersionArgs>();
-  CLI::App* command = app.add_subcommand("version", "says what is installed, for reports of bugs");
+  CLI::App* command = app.add_subcommand("version", "says what is installed, for bug reports");
   command->add_flag("--verbose", args->verbose,
                     "add the plug-ins, the machine, and the settings that change how models run");
   command->add_flag("--json", args->json, "print all of it as JSON");

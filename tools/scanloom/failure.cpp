@@ -41,6 +41,11 @@ std::string with_own_options(std::string text) {
 
 void fail(Code code, std::string text) { throw Failure(Error(code, std::move(text))); }
 
+void warn(std::string_view text) {
+  erase_line();
+  std::cerr << "warning: " << plain_line(text) << '\n';
+}
+
 int report(const Error& error) {
   std::cout.flush();
   erase_line();

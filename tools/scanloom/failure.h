@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <scanloom/expected.h>
 
@@ -15,6 +16,9 @@ inline constexpr int kLimit = 3;
 inline constexpr int kInterrupted = 130;
 
 [[noreturn]] void fail(Code code, std::string text);
+
+/// Prints "warning: ..." to stderr, as one line without control characters.
+void warn(std::string_view text);
 
 /// Prints "error: ..." with its notes to stderr, without control characters, and returns the exit
 /// status for it. Options of the library are shown under their command-line names.

@@ -1,5 +1,6 @@
 #include "feeds.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -62,6 +63,16 @@ const ValueInfo& input_named(const Session& session, std::string_view name) {
   throw Failure(
       Error(Code::invalid_argument, "--feed: the model has no input '" + std::string(name) + "'")
           .note("its inputs are " + list_of_inputs(session)));
+}
+
+/// Returns where the name in NAME=WHAT ends: names may contain '=', so the longest name of an input
+/// that fits counts; if none does, the first '=' that is not the first character.
+std::size_t end_of_name(const Session& session, std::string_view text) {
+  std::size_t end = 0;
+  for (const ValueInfo& input : session.inputs())
+    if (text.starts_with(input.name) && text.substr(input.name.size()).starts_with('='))
+      end = std::max(end, input.name.size());
+  return end > 0 ? end : text.find('=', 1);
 }
 
 /// Returns the sizes of a new tensor and reserves its memory. Throws Failure.
@@ -187,7 +198,7 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
       }
       continue;
     }
-    const auto [name, what] = split_assignment("--feed", text);
+    const auto [name, what] = split_assignment("--feed", text, end_of_name(session, text));
     const ValueInfo& input = once(name);
     if (const auto value = written_out(input, what))
       take(input, *value);

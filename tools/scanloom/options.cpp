@@ -67,8 +67,7 @@ void add_limit_options(CLI::App& command, LimitArgs& args) {
 }
 
 std::pair<std::string, std::string> split_assignment(const std::string& option,
-                                                     const std::string& text) {
-  const std::size_t at = text.find('=');
+                                                     const std::string& text, std::size_t at) {
   if (at == std::string::npos || at == 0)
     fail(Code::invalid_argument, option + ": '" + text + "' is not of the form NAME=VALUE");
   return {text.substr(0, at), text.substr(at + 1)};
@@ -87,8 +86,7 @@ SessionOptions session_options(const ModelArgs& args) {
   auto mutex = std::make_shared<std::mutex>();  // any thread may warn
   options.on_warning = [mutex](std::string_view text) {
     const std::scoped_lock lock(*mutex);
-    erase_line();
-    std::cerr << "warning: " << plain_line(text) << '\n';
+    warn(text);
   };
   return options;
 }

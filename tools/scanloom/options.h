@@ -46,9 +46,9 @@ void add_threads_option(CLI::App& command, ModelArgs& args);
 void add_feed_options(CLI::App& command, FeedArgs& args);
 void add_limit_options(CLI::App& command, LimitArgs& args);
 
-/// Splits NAME=WHAT at the first '='. Throws Failure.
+/// Splits NAME=WHAT at the '=' at `at`. Throws Failure if there is none, or no name before it.
 std::pair<std::string, std::string> split_assignment(const std::string& option,
-                                                     const std::string& text);
+                                                     const std::string& text, std::size_t at);
 
 /// Returns options of a session that prints its warnings to stderr.
 SessionOptions session_options(const ModelArgs& args);

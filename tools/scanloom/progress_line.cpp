@@ -6,11 +6,15 @@
 #include <cstdio>
 #include <mutex>
 #include <stop_token>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "plain_text.h"
+#include "utf8.h"
 
 namespace scanloom::cli {
 namespace {
@@ -31,7 +35,26 @@ Line& line() {
   return one;
 }
 
+/// Zero if the terminal does not say.
+std::size_t terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 }  // namespace
+
+std::string fitted(const std::string& text, std::size_t columns) {
+  constexpr std::string_view kGap = "...";
+  std::vector<std::size_t> letters;  // where each begins
+  for (std::size_t at = 0; at < text.size(); at += first_letter(&text[at]).bytes)
+    letters.push_back(at);
+  // A letter in the last column would move the cursor to the next line on some terminals.
+  if (columns == 0 || letters.size() < columns) return text;
+  if (columns <= kGap.size() + 2) return {};
+  const std::size_t kept = columns - 1 - kGap.size(), head = kept / 3;
+  return text.substr(0, letters[head]) + std::string(kGap) +
+         text.substr(letters[letters.size() - (kept - head)]);
+}
 
 bool draws_lines() {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -41,7 +64,7 @@ bool draws_lines() {
 void draw_line(const std::string& text) {
   if (!draws_lines()) return;
   const std::scoped_lock lock(line().mutex);
-  std::fprintf(stderr, "\r\x1b[K%s", plain_line(text).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", fitted(plain_line(text), terminal_columns()).c_str());
   line().is_drawn = true;
 }
 

@@ -12,7 +12,10 @@ namespace scanloom::cli {
 
 /// Whether stderr is a terminal, so that lines are drawn.
 bool draws_lines();
-/// Draws the text over the last one. Thread safe.
+/// Returns the text if it is shorter than that many columns (0: not known), otherwise its beginning
+/// and, because it says how long the work takes, more of its end.
+std::string fitted(const std::string& text, std::size_t columns);
+/// Draws the text over the last one, cut to the width of the terminal. Thread safe.
 void draw_line(const std::string& text);
 /// Erases the line. Call it before printing anything else to stderr. Thread safe.
 void erase_line();

@@ -40,7 +40,7 @@ void expect_open(const Session& session, const std::string& name, std::int64_t s
 
 Sizes::Sizes(const Session& session, const std::vector<std::string>& dims) {
   for (const std::string& text : dims) {
-    const auto [name, value] = split_assignment("--dim", text);
+    const auto [name, value] = split_assignment("--dim", text, text.rfind('='));
     const auto size = parse_number<std::int64_t>(value);
     if (!size || *size < 0)
       fail(Code::invalid_argument, "--dim: '" + value + "' in '" + text + "' is not a size");

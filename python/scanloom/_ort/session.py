@@ -387,9 +387,10 @@ class InferenceSession:
         the package was built without it.
         """
         # Most programs make no report: they do not wait for what it imports.
-        from .._report import Report
+        from .._report import Report, title_and_runs
 
         settings = run_settings(run_options)
+        title, runs = title_and_runs(title, runs)
         if feeds is None:
             return Report(self._native.report(None, settings, title, runs))
         given = feeds_of(feeds)

@@ -16,6 +16,7 @@ from .options import RunOptions, run_settings
 from .pickling import restore_stream
 
 if TYPE_CHECKING:
+    from .._report import Report
     from .session import InferenceSession
 
 
@@ -104,6 +105,26 @@ class Stream:
     def explain(self) -> str:
         """Describes how the loops of a push run; see InferenceSession.explain()."""
         return self._native.explain()
+
+    def report(self, *, title: str = "") -> "Report":
+        """Returns a report of the program that the pushes run: its graph, its loops and what would
+        make them faster, the memory of a push, and the sizes of the states that are kept. Runs
+        nothing: sizes, strategies and memory are those of the last push.
+
+        title: by default the name of the model's file, or of its graph.
+
+        The report raises Unsupported when it is asked for the page, if the package was built without
+        it.
+        """
+        # As in InferenceSession.report().
+        from .._report import Report, title_and_runs
+
+        title, _ = title_and_runs(title, 0)
+        return Report(self._native.report(title))
+
+    def _repr_html_(self) -> Union[str, None]:
+        """The report of the stream, for notebooks."""
+        return self.report()._repr_html_()
 
     def _refuse_kept(self, feeds: Feeds) -> None:
         """Raises InvalidArgument for a feed that is a state of the stream."""

@@ -209,8 +209,9 @@ class Function:
         the package was built without it.
         """
         # Most programs make no report: they do not wait for what it imports.
-        from .._report import Report
+        from .._report import Report, title_and_runs
 
+        title, runs = title_and_runs(title, runs)
         given: Union[list[Any], None] = None
         if values or named or not self._arguments:
             given = self._given(values, named)

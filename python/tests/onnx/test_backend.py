@@ -139,4 +139,4 @@ def test_without_onnx_the_import_says_so():
     program = ("import sys; sys.modules['onnx'] = None; import scanloom\n"
                "try: scanloom.backend\nexcept ImportError as missing: print(missing)")  # fmt: skip
     answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert "onnx" in answer.stdout
+    assert "scanloom.backend needs the package onnx, which is not installed: pip install onnx" in answer.stdout

@@ -91,7 +91,7 @@ def test_every_reference_of_the_data_exists(session: scanloom.InferenceSession) 
         assert set(node.get("regions", [])) <= regions
     for region in data["regions"]:
         assert set(region["nodes"]) <= nodes and set(region["args"] + region["yields"]) <= values
-    assert {int(node) for node in data["fates"]} <= nodes
+    assert {int(node) for node in data["executions"]} <= nodes
     memory = data["memory"]
     for buffer in memory["buffers"]:
         assert 0 <= buffer["born"] <= buffer["dies"] < memory["moments"]
@@ -100,10 +100,32 @@ def test_every_reference_of_the_data_exists(session: scanloom.InferenceSession) 
 
 def test_nothing_runs_without_feeds(session: scanloom.InferenceSession) -> None:
     data = session.report().data
-    assert (data["run"], data["memory"], data["fates"], data["loops"]) == (None, None, None, [])
+    assert (data["run"], data["memory"], data["executions"], data["loops"]) == (None, None, None, [])
     session.run(None, feeds(7))
     data = session.report().data
     assert data["run"] is None and data["loops"][0]["steps"] == 7 and data["memory"]["arena"] >= 0
+
+
+def test_a_report_of_a_stream_says_what_it_keeps(session: scanloom.InferenceSession) -> None:
+    stream = session.stream()
+    data = stream.report().data
+    assert (data["title"], data["stream"]["kept"], data["run"]) == ("sums.onnx", [None], None)
+    stream.push(feeds(7))
+    data = stream.report(title="after a push").data
+    assert (data["title"], data["stream"]["kept"], data["code"]) == ("after a push", [[2]], {})
+    assert data["loops"][0]["steps"] == 7 and data["executions"]
+    stream.reset()
+    assert stream.report().data["stream"]["kept"] == [None]
+    with pytest.raises(scanloom.InvalidType, match="the title of a report must be a string, not 3"):
+        stream.report(title=3)  # type: ignore[arg-type]
+
+
+def test_named_states_of_a_stream(session: scanloom.InferenceSession) -> None:
+    stream = session.stream(states={"start": "last"})
+    stream.push({"x": np.ones((3, 2), np.float32)})
+    data = stream.report().data["stream"]
+    assert data["named"] and [state["name"] for state in data["states"]] == ["start"]
+    assert data["kept"] == [[2]]
 
 
 def test_a_report_of_a_function_sets_no_variable() -> None:
@@ -126,6 +148,49 @@ def test_runs_are_limited(session: scanloom.InferenceSession, runs: int) -> None
         session.report(feeds(), runs=runs)
 
 
+@pytest.mark.parametrize(
+    "given, message",
+    [({"title": 3}, "the title of a report must be a string, not 3"),
+     ({"title": b"x"}, "must be a string, not b'x'"),
+     ({"title": None}, "must be a string, not None"),
+     ({"runs": "2"}, "the number of runs of a report must be an integer, not '2'"),
+     ({"runs": 2.5}, "must be an integer, not 2.5"),
+     ({"runs": True}, "must be an integer, not True"),
+     ({"runs": None}, "must be an integer, not None")])
+def test_arguments_of_the_wrong_type(session: scanloom.InferenceSession, given: dict, message: str) -> None:
+    x = T.dvector("x")
+    f = scanloom.function([x], x * 2)
+    for report in (lambda: session.report(**given), lambda: session.report(feeds(), **given),
+                   lambda: f.report([1.0], **given)):
+        with pytest.raises(scanloom.InvalidType, match=re.escape(message)):
+            report()
+
+
+def test_unusual_arguments(session: scanloom.InferenceSession) -> None:
+    assert session.report(title="\udc80").data["title"] == "\\udc80"
+    assert session.report(feeds(), runs=np.int64(1)).data["loops"][0]["measured"]["steps"] == 50
+    with pytest.raises(scanloom.InvalidArgument, match="runs of a report is 1000000000000000000000"):
+        session.report(feeds(), runs=10**21)
+
+
+def test_data_that_are_no_report(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> None:
+    for text in (3, b"{}", None):
+        with pytest.raises(scanloom.InvalidType, match="must be JSON in a string, not"):
+            scanloom.Report(text)  # type: ignore[arg-type]
+    for text in ("x", "[]"):
+        with pytest.raises(scanloom.InvalidArgument, match="not JSON|not a JSON object"):
+            scanloom.Report(text).data  # noqa: B018
+    assert repr(scanloom.Report("{}")) == "<report of unknown data: save(path) and open() show it>"
+    report = session.report()
+    for path in (3, None, True):
+        with pytest.raises(scanloom.InvalidType, match="the path of a report must be a path, not"):
+            report.save(path)  # type: ignore[arg-type]
+    with pytest.raises(scanloom.FileNotWritten, match="null byte"):
+        report.save("a\0b.json")
+    report.save(bytes(tmp_path / "report.json"))  # type: ignore[arg-type]
+    assert json.loads((tmp_path / "report.json").read_text()) == report.data
+
+
 def test_errors_are_those_of_a_run(session: scanloom.InferenceSession) -> None:
     with pytest.raises(scanloom.InvalidArgument, match="start"):
         session.report({"x": np.ones((3, 2), np.float32)})
@@ -136,7 +201,7 @@ def test_errors_are_those_of_a_run(session: scanloom.InferenceSession) -> None:
 def test_interpreted_runs_have_no_plan(tmp_path: pathlib.Path) -> None:
     model = sums_model(tmp_path / "sums.onnx")
     data = scanloom.InferenceSession(model, execution="interpreted").report(feeds()).data
-    assert data["run"]["steps"] == 50 and data["run"]["rows"] == [] and data["fates"] is None
+    assert data["run"]["steps"] == 50 and data["run"]["rows"] == [] and data["executions"] is None
 
 
 def test_the_program_in_python_runs(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> None:
@@ -183,7 +248,7 @@ def test_hostile_names_stay_text(tmp_path: pathlib.Path) -> None:
 def test_a_notebook_shows_sessions_and_functions(session: scanloom.InferenceSession) -> None:
     x = T.dvector("x")
     f = scanloom.function([x], x * 2, name="double")
-    for shown in (session, f, session.report()):
+    for shown in (session, f, session.stream(), session.report()):
         frame = shown._repr_html_()
         assert frame is not None and frame.startswith("<iframe sandbox=")
 
@@ -236,7 +301,7 @@ def test_the_page_carries_the_licences_of_its_libraries(session: scanloom.Infere
         assert re.search(rf"^Copyright .*{holder}$", html, re.M)
 
 
-def test_what_stands_in_the_way(tmp_path: pathlib.Path) -> None:
+def test_obstacles_to_a_faster_strategy(tmp_path: pathlib.Path) -> None:
     """A state that grows: the report names the node and what would help."""
     flag, number = TensorProto.BOOL, TensorProto.INT64
     body = helper.make_graph(
@@ -255,11 +320,11 @@ def test_what_stands_in_the_way(tmp_path: pathlib.Path) -> None:
     data = session.report(given).data
     assert data["memory"]["depends_on_data"] and data["memory"]["data"] > 0
     (loop,) = data["loops"]
-    assert "append" in loop["in_the_way"][0]["text"]
+    assert "append" in loop["obstacles"][0]["text"]
     assert any("final size from the beginning" in text for text in loop["advice"])
     append = next(node for node in data["nodes"] if "append" in node["name"])
-    assert loop["in_the_way"][0]["node"] == append["id"]
-    assert data["fates"][str(append["id"])]["way"] == "dynamic"
+    assert loop["obstacles"][0]["node"] == append["id"]
+    assert data["executions"][str(append["id"])]["kind"] == "dynamic"
 
 
 def test_a_compiled_loop(tmp_path: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import sys
 import time
@@ -83,6 +84,16 @@ def test_a_voice_detector(chromium: browser.Browser, tmp_path: pathlib.Path) -> 
     assert page.run("graph.boxes.size") > before + 20
     page.run("search('lstm')")
     assert "LSTM" in page.run("graph.details.textContent")
+    assert page.problems == []
+
+
+def test_a_stream(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    stream = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).stream()
+    stream.push(feeds(7))
+    page = shown(chromium, stream.report(), tmp_path)
+    assert "kept now" in page.run("document.getElementById('stream').textContent")
+    assert "[2]" in page.run("document.getElementById('stream').textContent")
+    assert page.run("document.getElementById('code')") is None
     assert page.problems == []
 
 
@@ -191,3 +202,60 @@ def test_five_thousand_nodes_stay_usable(chromium: browser.Browser, tmp_path: pa
     assert page.run(spent.format("search('node_4')")) < 5000
     assert "1,111 nodes" in page.run("graph.details.textContent")
     assert page.problems == []
+
+
+def covered(page: browser.Browser, bars: str) -> float:
+    """The share of the width of their picture that these elements cover, where some may overlap."""
+    spans = page.run(f"[...document.querySelectorAll('{bars}')].map((each) => each.getBoundingClientRect())"
+                     ".map((box) => [box.left, box.right])")
+    left, right = page.run(f"(() => {{ const box = document.querySelector('{bars}').closest('svg')"
+                           ".getBoundingClientRect(); return [box.left, box.right]; })()")
+    end, total = left, 0.0
+    for first, last in sorted(spans):
+        total += max(0.0, last - max(first, end))
+        end = max(end, last)
+    return total / (right - left)
+
+
+def test_naming_the_nodes_is_no_part_of_the_run(tmp_path: pathlib.Path) -> None:
+    """The times of 5,000 small nodes make up most of the run that timed them."""
+    session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
+    given = {name: np.zeros((4, 4), np.float32) for name in ("v0", "w")}
+    runs = [session.report(given).data["run"] for _ in range(5)]
+    assert max(sum(row["seconds"] for row in run["rows"]) / run["seconds"] for run in runs) > 0.2
+
+
+def test_what_is_too_narrow_to_see_is_drawn_together(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    """5,000 nodes of equal time: a quarter of a pixel for each."""
+    session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
+    data = session.report({name: np.zeros((4, 4), np.float32) for name in ("v0", "w")}).data
+    for row in data["run"]["rows"]:
+        row["seconds"] = 1e-6
+    data["run"]["seconds"] = 1e-6 * len(data["run"]["rows"])
+    page = shown(chromium, scanloom.Report(json.dumps(data)), tmp_path)
+    bars = "#time .bar:not(:first-child)"
+    assert 20 < page.run(f"document.querySelectorAll('{bars}').length") < 400
+    assert covered(page, bars) > 0.99
+    assert covered(page, "#memory .buffer") > 0.9
+    assert page.run("document.querySelectorAll('#memory .buffer').length") < 1000
+    # A block that is chosen fills the width, with its nodes as bars of their own.
+    page.run(f"document.querySelectorAll('{bars}')[3].dispatchEvent(new MouseEvent('click'))")
+    names = page.run("[...document.querySelectorAll('#time .bar title')].map((each) => each.textContent)")
+    assert names[0].startswith("run") and len(names) > 20
+    assert all(name.startswith("node 'node_") for name in names[1:])
+    assert "rows, " in page.run("document.querySelector('#time p[aria-live]').textContent")
+    assert page.problems == []
+
+
+def test_a_narrow_screen(tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx", "a_long_name_of_a_sequence"))
+    fed = {"start": np.zeros(2, np.float32), "a_long_name_of_a_sequence": np.ones((9, 2), np.float32)}
+    with browser.Browser(390, 844) as page:
+        shown(page, session.report(fed), tmp_path)
+        assert page.run("document.documentElement.scrollWidth") <= 390
+        # No word stands letter by letter, and the text of charts keeps its size.
+        cells = "[...document.querySelectorAll('th:not(.number), td:not(.number)')]"
+        assert page.run(f"Math.min(...{cells}.filter((each) => each.textContent).map((each) => each.clientWidth))") > 40
+        scale = "(svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+        assert page.run(f"Math.min(...[...document.querySelectorAll('svg.chart')].map({scale}))") > 0.9
+        assert page.problems == []

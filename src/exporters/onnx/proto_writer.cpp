@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "tensor/raw_data.h"
+#include "tensor/text.h"
 
 namespace scanloom::exporters::onnx {
 namespace {
@@ -77,12 +78,8 @@ std::string small_tensor(const Tensor& tensor) {
 /// The table stores names that are not identifiers in quotes, with backslash escapes.
 std::string symbol_name(const std::string& text) {
   if (text.size() < 2 || text.front() != '"') return text;
-  std::string name;
-  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
-    if (text[i] == '\\') ++i;
-    name += text[i];
-  }
-  return to_valid_utf8(name);
+  const std::string_view inside = std::string_view(text).substr(1, text.size() - 2);
+  return to_valid_utf8(tensor::text::unquote(inside).value_or(std::string(inside)));
 }
 
 std::string shape_proto(const Type& type, const tensor::DimTable& dims) {

@@ -23,7 +23,7 @@ constexpr int kReverseAttr = 1;
 // Lines walked together: few enough for their totals to stay in the L1 cache, and enough to be
 // faster than one after the other.
 constexpr std::int64_t kMaxColumns = 512;
-constexpr std::int64_t kFewestColumns = 4;
+constexpr std::int64_t kMinColumns = 4;
 constexpr std::int64_t kBlock = 8;
 
 // Narrower floating point is computed in f32; integers wrap.
@@ -104,7 +104,7 @@ struct Cumulative {
     for (rows.start(); !rows.done(); rows.next()) {
       const T* x_row = from + rows.offset(0);
       T* y_row = to + rows.offset(1);
-      if (rows.step(0) == 1 && rows.step(1) == 1 && rows.length() >= kFewestColumns) {
+      if (rows.step(0) == 1 && rows.step(1) == 1 && rows.length() >= kMinColumns) {
         run_columns(count, rows.length(), {x_row, sign * x_step}, {y_row, sign * y_step});
         continue;
       }

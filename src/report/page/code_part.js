@@ -24,6 +24,7 @@ function code_panel(form) {
 
 function add_code() {
   const forms = Object.keys(code_names).filter((form) => report.code[form]);
+  if (forms.length === 0) return;
   const panels = forms.map(code_panel);
   const tabs = [];
   const choose = (i) => forms.forEach((_, at) => {

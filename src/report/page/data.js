@@ -28,21 +28,21 @@ const loop_of = new Map(report.loops.map((loop) => [loop.node, loop]));
 
 const is_constant = (node) => node.op === "constant";
 
-/** What became of a node: {way, text, with}; null if the sizes are not known. */
-function fate_of(id) {
-  return report.fates === null ? null : (report.fates[id] ?? null);
+/** How a node is executed: {kind, text, with}; null if the sizes are not known. */
+function execution_of(id) {
+  return report.executions === null ? null : (report.executions[id] ?? null);
 }
 
-const way_names = {
+const kind_names = {
   compiled: "machine code", kernel: "kernel", fused: "computed with another node",
   dynamic: "sizes depend on data", plain: "plain loop, no kernel", object: "sequence or text",
   loop: "stepped loop", branch: "branch", view: "view", constant: "constant", none: "nothing to run",
 };
-const way_keys = {
+const kind_keys = {
   compiled: "--compiled", kernel: "--kernel", fused: "--fused", dynamic: "--dynamic",
   plain: "--plain", object: "--object", loop: "--loop", branch: "--loop",
 };
-const key_of_way = (way) => `var(${way_keys[way] ?? "--quiet"})`;
+const key_of_kind = (kind) => `var(${kind_keys[kind] ?? "--quiet"})`;
 
 /** "12.3 kB" for 12,345 bytes. */
 function bytes_text(bytes) {

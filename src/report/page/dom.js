@@ -50,6 +50,21 @@ function add_part(id, name, ...children) {
   return section;
 }
 
+/** The width of charts, in pixels of the page: their text keeps its size on a narrow screen. */
+const chart_width = () =>
+  Math.round(Math.max(300, Math.min(1200, document.querySelector("main section").clientWidth)));
+
+/** Draws now, and again whenever the page is given another width. */
+function draw_to_width(draw) {
+  let drawn = chart_width();
+  draw();
+  addEventListener("resize", () => {
+    if (chart_width() === drawn) return;
+    drawn = chart_width();
+    draw();
+  });
+}
+
 /** A button that shows a node in the graph. */
 function node_link(id, text) {
   const node = nodes.get(id);

@@ -2,7 +2,9 @@
 // rows as a table.
 
 const flame_row = 24;
-const min_bar = 0.7; // in pixels; smaller bars are left out of the picture
+/** In pixels: neighbours that are narrower become one block, of at least about `min_block`. */
+const min_bar = 3;
+const min_block = 14;
 
 /** The rows of the profile as a tree: the body of a loop below it. `self`: without what is below. */
 function flame_tree() {
@@ -26,7 +28,7 @@ function flame_tree() {
   return root;
 }
 
-function way_of_row(row) {
+function kind_of_row(row) {
   if (row.kernel?.startsWith("compiled") || row.kernel === "machine code") return "compiled";
   if (row.kernel === "stepped") return "loop";
   if (row.kernel?.endsWith("reference")) return "plain";
@@ -44,46 +46,84 @@ function title_of_row(row) {
     `${percent_text(share)}${each}${steps}`;
 }
 
-function draw_flame(chart, note, tree, focus) {
-  const width = 1200;
-  const root = d3.hierarchy(tree).sum((row) => row.self);
-  const height = (root.height + 1) * flame_row;
-  d3.partition().size([1, height])(root);
-  const shown = root.descendants().find((each) => each.data === focus) ?? root;
-  const x = d3.scaleLinear([shown.x0, shown.x1], [0, width]);
-  const bars = root.descendants().filter((each) => each.x1 > shown.x0 && each.x0 < shown.x1);
-  const visible = bars.filter((each) => x(each.x1) - x(each.x0) >= min_bar);
-  chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  chart.replaceChildren(...visible.map((each) => {
-    const left = Math.max(0, x(each.x0));
-    const space = Math.min(width, x(each.x1)) - left;
-    const title = title_of_row(each.data);
-    const text = space > 40 ? shortened(title, Math.floor(space / 6.2)) : "";
-    return svg("g", { class: "bar", role: "button", tabindex: 0, "aria-label": title,
-      key: key_of_way(way_of_row(each.data)), transform: `translate(${left},${each.y0})`,
-      onclick: () => choose_bar(chart, note, tree, each.data),
-      onkeydown: (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        choose_bar(chart, note, tree, each.data);
-        chart.querySelector(".bar")?.focus();
-      } },
-    svg("title", {}, title), svg("rect", { width: Math.max(space, 0.5), height: flame_row - 1 }),
-    text ? svg("text", { x: 5, y: 16 }, text) : null);
+/** The bars of a depth from left to right, narrow neighbours as blocks: {rows, x0, x1, depth}. */
+function merged_bars(bars, x) {
+  const width = (each) => x(each.x1) - x(each.x0);
+  const drawn = [];
+  let block = null;
+  for (const bar of bars) {
+    const is_narrow = width(bar) < min_bar;
+    const follows = block !== null && width(block) < min_block && x(bar.x0) - x(block.x1) < min_bar;
+    if (is_narrow && follows) {
+      block.rows.push(bar.data);
+      block.x1 = bar.x1;
+      continue;
+    }
+    const next = { rows: [bar.data], x0: bar.x0, x1: bar.x1, depth: bar.depth };
+    drawn.push(next);
+    block = is_narrow ? next : null;
+  }
+  return drawn;
+}
+
+function title_of_bar(bar) {
+  if (bar.rows.length === 1) return title_of_row(bar.rows[0]);
+  const seconds = d3.sum(bar.rows, (row) => row.total);
+  return `${counted(bar.rows.length, "row")}, ${time_text(seconds)}, ` +
+    `${percent_text(seconds / report.run.seconds)}: ${bar.rows[0].name} to ` +
+    `${bar.rows[bar.rows.length - 1].name}`;
+}
+
+/** The most frequent kind of a block, so that its colour says what it is made of. */
+function kind_of_bar(bar) {
+  const counts = d3.nest().key(kind_of_row).rollup((rows) => rows.length).entries(bar.rows);
+  return counts.reduce((most, each) => (each.value > most.value ? each : most)).key;
+}
+
+function draw_bar(flame, bar, left, space) {
+  const title = title_of_bar(bar);
+  const text = space > 40 ? shortened(title, Math.floor(space / 6.2)) : "";
+  const choose = () => choose_bar(flame, bar);
+  return svg("g", { class: "bar", role: "button", tabindex: 0, "aria-label": title,
+    key: key_of_kind(kind_of_bar(bar)), transform: `translate(${left},${bar.depth * flame_row})`,
+    onclick: choose,
+    onkeydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose();
+      flame.chart.querySelector(".bar")?.focus();
+    } },
+  svg("title", {}, title), svg("rect", { width: Math.max(space, 1), height: flame_row - 1 }),
+  text ? svg("text", { x: 5, y: 16 }, text) : null);
+}
+
+function draw_flame(flame) {
+  const width = chart_width();
+  const root = d3.hierarchy(flame.tree).sum((row) => row.self);
+  d3.partition()(root);
+  const focus = flame.focus ?? { rows: [flame.tree], x0: 0, x1: 1, depth: 0 };
+  const x = d3.scaleLinear([focus.x0, focus.x1], [0, width]);
+  const seen = root.descendants().filter((each) => each.x1 > focus.x0 && each.x0 < focus.x1);
+  const depths = d3.range(root.height + 1).map((depth) =>
+    merged_bars(seen.filter((each) => each.depth === depth).sort((a, b) => a.x0 - b.x0), x));
+  flame.chart.setAttribute("viewBox", `0 0 ${width} ${(root.height + 1) * flame_row}`);
+  flame.chart.replaceChildren(...depths.flat().map((bar) => {
+    const left = Math.max(0, x(bar.x0));
+    return draw_bar(flame, bar, left, Math.min(width, x(bar.x1)) - left);
   }));
-  const left_out = bars.length - visible.length;
-  const outside = shown.data === tree && tree.self > 0.005 * tree.total ?
-    ` ${percent_text(tree.self / tree.total)} is outside of nodes: inputs, results, memory, and reading the clock.` : "";
-  note.replaceChildren(html("span", {}, `${title_of_row(shown.data)}. `),
-    ...(shown.data.nodes ?? []).slice(0, 1).map((id) => node_link(id, "show in the graph")),
-    outside, left_out > 0 ? ` ${counted(left_out, "bar")} too narrow to see.` : "");
+  const outside = flame.focus === null && flame.tree.self > 0.005 * flame.tree.total ?
+    ` ${percent_text(flame.tree.self / flame.tree.total)} is outside of nodes: inputs, results, memory, and reading the clock.` : "";
+  flame.note.replaceChildren(html("span", {}, `${title_of_bar(focus)}. `),
+    ...(focus.rows.length === 1 ? (focus.rows[0].nodes ?? []).slice(0, 1) : [])
+      .map((id) => node_link(id, "show in the graph")), outside);
 }
 
 /** Enlarges a bar; the whole run if it is large already. */
-function choose_bar(chart, note, tree, row) {
-  const next = chart.focus_row === row ? tree : row;
-  chart.focus_row = next;
-  draw_flame(chart, note, tree, next);
+function choose_bar(flame, bar) {
+  const is_same = flame.focus?.rows[0] === bar.rows[0] && flame.focus.rows.length === bar.rows.length;
+  // A bar of no time cannot be enlarged.
+  flame.focus = is_same || bar.rows[0] === flame.tree || bar.x1 <= bar.x0 ? null : bar;
+  draw_flame(flame);
 }
 
 function longest_rows() {
@@ -103,12 +143,12 @@ function add_time() {
       "This run was not timed node by node."));
     return;
   }
-  const tree = flame_tree();
   const chart = svg("svg", { class: "chart", role: "group", "aria-label": "Flame chart of the run" });
   const note = html("p", { class: "soft", "aria-live": "polite" });
-  const section = add_part("time", "Time", html("p", { class: "soft" },
+  const flame = { tree: flame_tree(), focus: null, chart, note };
+  add_part("time", "Time", html("p", { class: "soft" },
     "One run, timed node by node, which itself takes some time. The bars below a loop share its " +
-    "time as its steps did. Choose a bar to enlarge it."), chart, note, longest_rows());
-  draw_flame(chart, note, tree, tree);
-  section.dataset.bars = report.run.rows.length;
+    "time as its steps did. Rows too narrow to see are drawn together. Choose a bar to enlarge it."),
+  chart, note, longest_rows());
+  draw_to_width(() => draw_flame(flame));
 }

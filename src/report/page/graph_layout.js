@@ -22,12 +22,12 @@ function own_lines(item) {
     return [{ text: `nodes ${item.first + 1} to ${last}`, class: "head" },
       { text: shortened(operators_text(item.ids), 44), class: "soft" }];
   }
-  const fate = fate_of(item.node.id);
+  const execution = execution_of(item.node.id);
   const lines = [{ text: operator_of(item.node), class: "head" },
     { text: shortened(short_name(item.node), 34), class: "" }];
   const loop = loop_of.get(item.node.id);
   if (loop && loop.steps >= 0) lines[0].text += `: ${counted(loop.steps, "step")}`;
-  if (fate) lines.push({ text: shortened(fate_text(fate), 40), class: "soft" });
+  if (execution) lines.push({ text: shortened(execution_text(execution), 40), class: "soft" });
   for (const port of item.node.ports ?? [])
     if (port.kind !== "captured") lines.push({ text: shortened(folded_port(port), 46), class: "soft" });
   const captured = (item.node.ports ?? []).filter((port) => port.kind === "captured").length;
@@ -40,9 +40,9 @@ function folded_port(port) {
   return `${arrow} ${port_text(port)}${port.how ? ` ${port.how}` : ""}`;
 }
 
-function fate_text(fate) {
-  if (fate.way === "kernel") return fate.text.split(";")[0];
-  return way_names[fate.way] ?? fate.text;
+function execution_text(execution) {
+  if (execution.kind === "kernel") return execution.text.split(";")[0];
+  return kind_names[execution.kind] ?? execution.text;
 }
 
 /** "add x3, contract x2" */

@@ -37,13 +37,13 @@ function time_rows(node) {
 }
 
 function node_details(node) {
-  const fate = fate_of(node.id);
+  const execution = execution_of(node.id);
   const loop = loop_of.get(node.id);
   return [html("h3", {}, node.name), html("dl", {},
     row_of("operator", operator_of(node)),
-    fate ? row_of("what became of it", html("span", { class: "tag", key: key_of_way(fate.way) },
-      way_names[fate.way] ?? fate.way), ` ${fate.text} `,
-      fate.with === undefined ? "" : node_link(fate.with)) : null,
+    execution ? row_of("execution", html("span", { class: "tag", key: key_of_kind(execution.kind) },
+      kind_names[execution.kind] ?? execution.kind), ` ${execution.text} `,
+      execution.with === undefined ? "" : node_link(execution.with)) : null,
     loop ? row_of("strategy", html("a", { href: `#loop-${node.id}` }, "what would help it")) : null,
     time_rows(node), operand_rows(node),
     (node.attributes ?? []).flatMap(([name, text]) => row_of(name, text)))];
@@ -108,9 +108,9 @@ function graph_tools() {
 }
 
 function legend() {
-  const used = new Set(Object.values(report.fates ?? {}).map((fate) => fate.way));
-  return html("ul", { class: "legend" }, Object.keys(way_keys).filter((way) => used.has(way))
-    .map((way) => html("li", { key: key_of_way(way) }, way_names[way])));
+  const used = new Set(Object.values(report.executions ?? {}).map((execution) => execution.kind));
+  return html("ul", { class: "legend" }, Object.keys(kind_keys).filter((kind) => used.has(kind))
+    .map((kind) => html("li", { key: key_of_kind(kind) }, kind_names[kind])));
 }
 
 function add_graph() {
@@ -121,7 +121,7 @@ function add_graph() {
     svg("path", { class: "arrow", d: "M0,0L8,4L0,8z" }))), graph.layer);
   graph.details = html("div", { class: "aside", role: "region", "aria-live": "polite",
     "aria-label": "What is chosen", tabindex: 0 },
-  html("p", { class: "soft" }, "Choose a box to see its types, sizes and what became of it. Loops " +
+  html("p", { class: "soft" }, "Choose a box to see its types, its sizes and how it is executed. Loops " +
     "and branches open when they are chosen. Drag to move, Ctrl and the wheel to zoom; by keyboard, " +
     "the arrows move from box to box and Enter chooses."));
   graph.zoom = d3.zoom().scaleExtent([0.02, 4])

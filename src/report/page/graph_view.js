@@ -14,11 +14,11 @@ const is_container = (item) =>
   item.kind === "section" || (item.kind === "node" && item.regions.length > 0);
 
 function draw_item(item) {
-  const fate = item.kind === "node" ? fate_of(item.node.id) : null;
+  const execution = item.kind === "node" ? execution_of(item.node.id) : null;
   const container = is_container(item);
   const group = svg("g", {
     class: `item ${item.kind}${container ? " container" : ""}`, role: "button", tabindex: -1,
-    transform: `translate(${item.x},${item.y})`, key: key_of_way(fate?.way),
+    transform: `translate(${item.x},${item.y})`, key: key_of_kind(execution?.kind),
     "aria-expanded": container ? String(Boolean(item.is_open)) : null,
     onclick: (event) => { event.stopPropagation(); activate(item); },
     onfocus: () => focus_item(item),

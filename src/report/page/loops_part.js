@@ -21,7 +21,7 @@ function loop_rows() {
       measured ? time_text(measured.seconds_per_step) : "",
       least ? time_text(least) : "",
       measured && least ? `${Number((measured.seconds_per_step / least).toPrecision(2))} times` : "",
-      html("span", { class: "tag", key: key_of_way(loop.is_code ? "compiled" : "loop") },
+      html("span", { class: "tag", key: key_of_kind(loop.is_code ? "compiled" : "loop") },
         loop.is_code ? "machine code" : "stepped")];
   });
 }
@@ -45,8 +45,8 @@ function loop_card(loop) {
       `${count_text(Math.round(work.operations))} operations per step, ${bytes_text(work.state_bytes)} of state` +
       (loop.measured ? `; measured over ${counted(loop.measured.steps, "step")}` : "") +
       (loop.measured?.threads > 1 ? `, on ${loop.measured.threads} threads` : "") + "."),
-    loop.in_the_way.length > 0 ? [html("b", {}, "What stands in the way"),
-      html("ul", {}, loop.in_the_way.map(obstacle_item))] : null,
+    loop.obstacles.length > 0 ? [html("b", {}, "What stands in the way"),
+      html("ul", {}, loop.obstacles.map(obstacle_item))] : null,
     loop.advice.length > 0 ? [html("b", {}, "What would help"),
       html("ul", {}, [...new Set(loop.advice)].map((text) => html("li", {}, text)))] : null,
     states.length > 0 ? table("States", ["state", "type", "kept"], states) : null);

@@ -1,6 +1,10 @@
 // The memory of a run: the arena over time, its peak, and what holds it.
 
-const max_drawn_buffers = 1500;
+/** In pixels: values that are drawn narrower than `min_buffer` join others of about their place, in
+    blocks of about `buffer_block` width and `buffer_lane` height. */
+const min_buffer = 3;
+const buffer_block = 6;
+const buffer_lane = 4;
 
 /** Bytes alive at each moment, and the moment with the most. */
 function live_bytes(memory) {
@@ -21,38 +25,73 @@ function live_bytes(memory) {
 }
 const live_peak = { bytes: 0, moment: 0 };
 
-function buffer_title(buffer) {
-  const held = buffer.node === undefined ? "a value" : nodes.get(buffer.node)?.name ?? "a value";
-  return `${held}: ${bytes_text(buffer.bytes)}`;
+function holder_of(buffer) {
+  return buffer.node === undefined ? "a value" : nodes.get(buffer.node)?.name ?? "a value";
 }
 
-function draw_arena(memory, live) {
-  const size = { width: 1200, height: 320, left: 70, right: 10, top: 14, bottom: 34 };
+/** What is drawn: {buffers, left, right, top, bottom}, in pixels; narrow ones together. */
+function merged_buffers(buffers, x, y) {
+  const drawn = [];
+  const open = new Map(); // by lane: the block that narrow buffers still join
+  for (const buffer of [...buffers].sort((a, b) => a.born - b.born)) {
+    const left = x(buffer.born), right = x(buffer.dies + 1);
+    const top = y(buffer.offset + buffer.bytes), bottom = y(buffer.offset);
+    const next = { buffers: [buffer], left, right, top, bottom };
+    if (right - left >= min_buffer) {
+      drawn.push(next);
+      continue;
+    }
+    const lane = `${Math.round(top / buffer_lane)},${Math.round(bottom / buffer_lane)}`;
+    const block = open.get(lane);
+    if (block && block.right - block.left < buffer_block && left - block.right < min_buffer) {
+      block.buffers.push(buffer);
+      block.right = Math.max(block.right, right);
+      block.top = Math.min(block.top, top);
+      block.bottom = Math.max(block.bottom, bottom);
+    } else {
+      drawn.push(next);
+      open.set(lane, next);
+    }
+  }
+  return drawn;
+}
+
+function title_of_block({ buffers }) {
+  const [first] = buffers;
+  if (buffers.length === 1) return `${holder_of(first)}: ${bytes_text(first.bytes)}`;
+  const largest = d3.max(buffers, (buffer) => buffer.bytes);
+  return `${counted(buffers.length, "value")} of up to ${bytes_text(largest)}: ${holder_of(first)} to ` +
+    holder_of(buffers[buffers.length - 1]);
+}
+
+function draw_blocks(chart, memory, x, y) {
+  const colour = d3.scaleOrdinal(["--kernel", "--compiled", "--object", "--fused", "--dynamic"]);
+  merged_buffers(memory.buffers, x, y).forEach((block, i) => chart.append(svg("rect", {
+    class: "buffer", key: `var(${colour(block.buffers[0].node ?? -1 - i)})`, x: block.left, y: block.top,
+    width: Math.max(1, block.right - block.left), height: Math.max(1, block.bottom - block.top),
+  }, svg("title", {}, title_of_block(block)))));
+}
+
+function draw_arena(chart, memory, live) {
+  const size = { width: chart_width(), height: 320, left: 70, right: 22, top: 14, bottom: 34 };
   const x = d3.scaleLinear([0, memory.moments], [size.left, size.width - size.right]);
   const y = d3.scaleLinear([0, Math.max(memory.arena, 1)], [size.height - size.bottom, size.top]);
-  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${size.width} ${size.height}`, role: "img",
-    "aria-label": `The arena over a run: peak ${bytes_text(live_peak.bytes)}` });
-  for (const loop of memory.loops)
-    chart.append(svg("rect", { class: "band", x: x(loop.first), y: size.top,
+  set_all(chart, { viewBox: `0 0 ${size.width} ${size.height}` });
+  chart.replaceChildren(...memory.loops.map((loop) =>
+    svg("rect", { class: "band", x: x(loop.first), y: size.top,
       width: Math.max(2, x(loop.last + 1) - x(loop.first)), height: size.height - size.bottom - size.top },
-    svg("title", {}, nodes.get(loop.node)?.name ?? "loop")));
-  const largest = [...memory.buffers].sort((a, b) => b.bytes - a.bytes).slice(0, max_drawn_buffers);
-  const colour = d3.scaleOrdinal(["--kernel", "--compiled", "--object", "--fused", "--dynamic"]);
-  largest.forEach((buffer, i) => chart.append(svg("rect", { class: "buffer",
-    key: `var(${colour(buffer.node ?? -1 - i)})`, x: x(buffer.born), y: y(buffer.offset + buffer.bytes),
-    width: Math.max(1, x(buffer.dies + 1) - x(buffer.born)), height: Math.max(1, y(buffer.offset) -
-      y(buffer.offset + buffer.bytes)) }, svg("title", {}, buffer_title(buffer)))));
+    svg("title", {}, nodes.get(loop.node)?.name ?? "loop"))));
+  draw_blocks(chart, memory, x, y);
   const line = d3.line().x((_, i) => x(i + 0.5)).y((bytes) => y(bytes)).curve(d3.curveStep);
   chart.append(svg("path", { class: "live", d: line(live) }),
     svg("line", { class: "mark", x1: x(live_peak.moment + 0.5), x2: x(live_peak.moment + 0.5),
       y1: size.top, y2: size.height - size.bottom }));
   const axis_x = svg("g", { transform: `translate(0,${size.height - size.bottom})` });
   const axis_y = svg("g", { transform: `translate(${size.left},0)` });
-  d3.select(axis_x).call(d3.axisBottom(x).ticks(10, "d"));
+  d3.select(axis_x).call(d3.axisBottom(x).ticks(Math.min(10, size.width / 70), "d"));
   d3.select(axis_y).call(d3.axisLeft(y).ticks(5).tickFormat(bytes_text));
   chart.append(axis_x, axis_y, svg("text", { class: "soft", x: size.width - size.right,
     y: size.height - 3, "text-anchor": "end" }, "moments: about one per call"));
-  return chart;
 }
 
 function holders_at_peak(memory) {
@@ -80,9 +119,13 @@ function add_memory() {
   if (memory.depends_on_data)
     rows.push(["values whose sizes depend on data, in the last run",
       memory.data < 0 ? "not known: nothing ran" : bytes_text(memory.data)]);
+  const chart = svg("svg", { class: "chart", role: "img",
+    "aria-label": `The arena over a run: peak ${bytes_text(live_peak.bytes)}` });
   add_part("memory", "Memory", table("Bytes of one run", ["for", { name: "bytes", number: true }], rows),
     live_peak.bytes > 0 ? [html("p", { class: "soft" }, "Each rectangle is a value: when it is alive, and " +
-      "where in the arena it is. The line is what is alive at each moment, the dashed line its peak; " +
-      "shaded moments belong to loops."), draw_arena(memory, live), holders_at_peak(memory)] :
+      "where in the arena it is. Values alive too briefly to see are drawn together. The line is what is " +
+      "alive at each moment, the dashed line its peak; shaded moments belong to loops."), chart,
+    holders_at_peak(memory)] :
       html("p", { class: "soft" }, "The arena is empty: all values are inputs, results or constants."));
+  if (live_peak.bytes > 0) draw_to_width(() => draw_arena(chart, memory, live));
 }

@@ -61,7 +61,7 @@ function roofline() {
   if (points.length === 0)
     return html("p", { class: "soft" }, "No roofline: it needs loops that ran and whose work per step " +
       "is known.");
-  const size = { width: 760, height: 330, left: 80, right: 16, top: 22, bottom: 40 };
+  const size = { width: Math.min(760, chart_width()), height: 330, left: 80, right: 16, top: 22, bottom: 40 };
   const rates = points.flatMap((point) => [point.rate, point.roof ?? point.rate]);
   let [least, most] = d3.extent(points, (point) => point.intensity);
   if (report.machine) {
@@ -86,6 +86,7 @@ function roofline() {
   return html("div", {}, chart, report.machine ?
     html("p", { class: "soft" }, `${report.machine.cpu}, ${report.machine.isa}. Loops with small steps are ` +
       "far below the roof because each step waits for the one before it.") :
-    html("p", { class: "soft" }, "This machine was not measured: ", html("code", {}, "scanloom bench --calibrate"),
-      " takes a second, and later reports draw its roof."));
+    html("p", { class: "soft" }, "The roof is missing because this machine has not been measured. ",
+      html("code", {}, "scanloom bench --calibrate"), " measures it in about a second and stores the " +
+      "figures; later reports draw the roof and the distance of each loop from it."));
 }

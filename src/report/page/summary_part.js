@@ -46,6 +46,15 @@ function add_summary() {
       html("ul", {}, report.warnings.map((text) => html("li", {}, text)))] : null);
 }
 
+/** The states; of the report of a stream, also the sizes that it keeps now. */
+function stream_states(stream) {
+  if (stream.states.length === 0) return null;
+  const kept = (i) => (stream.kept[i] === null ? "the initial value" : `[${stream.kept[i].join(", ")}]`);
+  return table(null, ["name", "type", "sizes", ...(stream.kept ? ["kept now"] : [])],
+    stream.states.map((state, i) =>
+      [state.name, state.type, state.sizes, ...(stream.kept ? [kept(i)] : [])]));
+}
+
 function add_stream() {
   const stream = report.stream;
   if (report.is_function) return;
@@ -53,7 +62,7 @@ function add_stream() {
     html("p", {}, stream.states.length === 0 ? "A stream of this model keeps no state." : stream.named ?
       "A stream keeps these named states from push to push:" :
       "A stream takes the sequence in pieces, and keeps what the model's loops carry:"),
-    ends(null, stream.states)] :
+    stream_states(stream)] :
     html("p", {}, `No stream: ${stream.why_not}.`));
 }
 

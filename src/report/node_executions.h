@@ -7,8 +7,8 @@
 
 namespace scanloom::report {
 
-/// Returns an object from the number of a node to {"way", "text", "with"}. `with`: the node whose
+/// Returns an object from the number of a node to {"kind", "text", "with"}. `with`: the node whose
 /// call or code computes it, if that is another one.
-Json fates(const plan::Binding& binding);
+Json node_executions(const plan::Binding& binding);
 
 }  // namespace scanloom::report

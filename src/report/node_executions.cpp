@@ -1,4 +1,4 @@
-#include "report/fates.h"
+#include "report/node_executions.h"
 
 #include <optional>
 #include <string>
@@ -11,16 +11,16 @@
 namespace scanloom::report {
 namespace {
 
-struct Fate {
-  const char* way = nullptr;
+struct NodeExecution {
+  const char* kind = nullptr;
   std::string text = {};
   ir::NodeId with = {};
 };
 
-class Fates {
+class NodeExecutions {
  public:
-  explicit Fates(const plan::Binding& binding)
-      : binding_(binding), module_(binding.plan->module), fates_(module_.node_count()) {}
+  explicit NodeExecutions(const plan::Binding& binding)
+      : binding_(binding), module_(binding.plan->module), executions_(module_.node_count()) {}
 
   Json find() {
     // Loops come first, because the calls within a loop do not run if machine code takes its steps.
@@ -33,10 +33,11 @@ class Fates {
   }
 
  private:
-  /// Does nothing if the node has a fate already.
-  void set(ir::NodeId id, Fate fate) {
-    if (!id.valid() || id.index >= fates_.size() || fates_[id.index].way != nullptr) return;
-    fates_[id.index] = std::move(fate);
+  /// Does nothing if it is known already how the node is executed.
+  void set(ir::NodeId id, NodeExecution execution) {
+    if (!id.valid() || id.index >= executions_.size()) return;
+    NodeExecution& known = executions_[id.index];
+    if (known.kind == nullptr) known = std::move(execution);
   }
 
   void add_call(const plan::BoundCall& call) {
@@ -85,11 +86,11 @@ class Fates {
 
   Json to_json() const {
     Json all = Json::object();
-    for (std::size_t i = 0; i < fates_.size(); ++i) {
-      const Fate& fate = fates_[i];
-      if (fate.way == nullptr) continue;
-      Json json{{"way", fate.way}, {"text", shown(fate.text)}};
-      if (fate.with.valid()) json["with"] = fate.with.index;
+    for (std::size_t i = 0; i < executions_.size(); ++i) {
+      const NodeExecution& each = executions_[i];
+      if (each.kind == nullptr) continue;
+      Json json{{"kind", each.kind}, {"text", shown(each.text)}};
+      if (each.with.valid()) json["with"] = each.with.index;
       all[std::to_string(i)] = std::move(json);
     }
     return all;
@@ -97,11 +98,11 @@ class Fates {
 
   const plan::Binding& binding_;
   const ir::Module& module_;
-  std::vector<Fate> fates_;
+  std::vector<NodeExecution> executions_;
 };
 
 }  // namespace
 
-Json fates(const plan::Binding& binding) { return Fates(binding).find(); }
+Json node_executions(const plan::Binding& binding) { return NodeExecutions(binding).find(); }
 
 }  // namespace scanloom::report
