@@ -1,6 +1,7 @@
 // conv: a convolution of f32 or f64 as matrix products, in the order of sums that
-// ops/conv_pool/conv.cpp states. Vectors lie along the output positions if there are enough of them
-// (weights are then read in place), otherwise along the filters (weights are packed). Windows are
+// ops/conv_pool/conv.cpp states. Constant weights of many filters are packed in blocks of filters
+// (conv_planes.h). Otherwise vectors lie along the output positions if there are enough of them
+// (weights are then read in place), or along the filters (weights are packed). Windows are
 // read from padded planes (conv_planes.h), or unfolded range by range, unless x can be read as the
 // unfolded matrix. What follows the convolution in the same call is computed range by range too
 // (conv_epilogue.h).
@@ -334,9 +335,12 @@ template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   Prepared depthwise = prepare_conv_depthwise(ctx, geometry);
   if (!depthwise.refusal) return depthwise;
+  Prepared blocks = prepare_conv_planes(ctx, geometry, PlanesUse::blocks);
+  if (!blocks.refusal) return blocks;
   auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
   if (plan->along_positions) {
-    Prepared planes = prepare_conv_planes(ctx, geometry, !plan->unfolds);
+    Prepared planes =
+        prepare_conv_planes(ctx, geometry, plan->unfolds ? PlanesUse::any : PlanesUse::panels);
     if (!planes.refusal) return planes;
   }
   if (auto why = plan->epilogue.prepare(ctx)) return Prepared::no(*std::move(why));

@@ -1,20 +1,19 @@
 // Tasks of a convolution over padded planes (padded_planes.h): a band of the first spatial axis of
-// the result, for a group or some of its filters. Where there are many filters, windows are packed
-// from the planes panel by panel (conv_panel.h), or from x if nothing is padded.
+// the result, for a group or some of its filters. Constant weights of many filters are packed, in
+// blocks of filters that meet the planes (conv_blocks.h). Otherwise windows of many filters are
+// packed panel by panel (conv_panel.h). Both read x itself if nothing is padded.
 #include "kernels/conv_planes.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <memory>
-#include <numeric>
-#include <optional>
-#include <vector>
+#include <utility>
 
+#include "kernels/conv_blocks_run.h"
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_panel_run.h"
+#include "kernels/conv_planes_schedule.h"
 #include "kernels/padded_planes.h"
-#include "kernels/plane_runs.h"
-#include "kernels/product.h"
 #include "kernels/share_tasks.h"
 
 namespace scanloom::kernels {
@@ -22,72 +21,21 @@ namespace {
 
 using tensor::Call;
 using tensor::ConvGeometry;
-using tensor::Operand;
 using tensor::Status;
-
-constexpr std::size_t kMaxPhases = 256;
-constexpr std::int64_t kPlaneTasks = 8;          ///< that threads share, if there is enough work
-constexpr std::int64_t kMinFilters = 12;         ///< of a task
-constexpr std::int64_t kResultsTogether = 4096;  ///< of several groups in a task
-/// Minima from which packing panels pays: a packed window meets all filters, and each group of
-/// panels reads the weights again.
-constexpr std::int64_t kMinPanelFilters = 32, kMinPanelPositions = 512;
-constexpr std::int64_t kMinPositions = 256;  ///< of a task over a single spatial axis
-
-template <class T>
-struct PlanesSchedule {
-  ConvFns<T> fns;
-  ConvGeometry geometry;  ///< without axes that could be merged
-  PlaneGrid grid;         ///< of a whole band
-  std::int64_t x_image = 0, x_channel = 0, w_filter = 0, y_image = 0, y_filter = 0;
-  std::int64_t k = 0, positions = 0;
-  std::vector<std::int64_t> taps;
-  std::vector<ConvLine> lines;  ///< of a whole band
-
-  std::int64_t band_size = 0, bands = 0;    ///< output positions along axis 0
-  std::int64_t filters = 0, parts = 1;      ///< filters of a task, and tasks per group and band
-  std::int64_t groups = 1;                  ///< of a task
-  bool filters_outside = false;             ///< see ConvBand
-  const ConvPanelFns<T>* panels = nullptr;  ///< null: tiles read the planes
-  std::int64_t panel_taps = 0;
-  bool in_place = false;      ///< x is read as the planes, by x_axis
-  std::int64_t tap_step = 0;  ///< of taps that need not be packed either, or 0
-  AxisSizes x_axis{};
-  PlaneRuns runs;  ///< if a task has several groups
-  ConvEpilogue epilogue;
-  std::int64_t slots = 1;
-
-  [[nodiscard]] std::int64_t plane_elements() const {
-    return in_place ? 0 : geometry.channels * grid.phases() * grid.plane + kConvSlack;
-  }
-  /// Bytes of a slot's planes, panels and all, each in whole cache lines.
-  [[nodiscard]] std::int64_t plane_bytes() const { return whole_lines(plane_elements()); }
-  [[nodiscard]] std::int64_t panel_bytes() const {
-    return panels == nullptr ? 0 : whole_lines(panel_elements(*panels, panel_taps));
-  }
-  [[nodiscard]] std::int64_t slot_bytes() const {
-    return plane_bytes() + panel_bytes() + epilogue.scratch_bytes();
-  }
-  static std::int64_t whole_lines(std::int64_t elements) {
-    return (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
-  }
-  [[nodiscard]] std::int64_t tasks() const {
-    return geometry.batch * group_chunks() * bands * parts;
-  }
-  [[nodiscard]] std::int64_t group_chunks() const { return (geometry.group + groups - 1) / groups; }
-};
 
 /// A task: a band of one image, for some filters of a group or for several groups.
 struct PlanesTask {
   std::int64_t image = 0, group = 0, groups = 0;
-  std::int64_t first = 0, size = 0;  ///< along axis 0
-  std::int64_t filter = 0;           ///< of the group
+  std::int64_t first = 0, size = 0;      ///< along axis 0
+  std::int64_t filter = 0, filters = 0;  ///< of the group
 };
 
 template <class T>
 PlanesTask planes_task(const PlanesSchedule<T>& plan, std::int64_t number) {
   PlanesTask task;
-  task.filter = number % plan.parts * plan.filters;
+  const std::int64_t part = number % plan.parts;
+  task.filter = part * plan.filters;
+  task.filters = part + 1 == plan.parts ? plan.geometry.filters - task.filter : plan.filters;
   number /= plan.parts;
   task.first = number % plan.bands * plan.band_size;
   number /= plan.bands;
@@ -108,7 +56,7 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const Plane
   s.k = plan.k;
   s.weights = call.in(1).data<const T>() + of_all * plan.w_filter;
   s.w_filter = plan.w_filter;
-  s.filters = std::min(plan.filters, g.filters - task.filter);
+  s.filters = task.filters;
   s.lines = plan.lines.data();
   s.line_count = g.spatial == 1
                      ? 1
@@ -125,40 +73,68 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const Plane
   return s;
 }
 
+/// Fills the planes of a task's first group.
+template <class T>
+void fill_planes(const PlanesSchedule<T>& plan, const PlaneFill<T>& fill, const T* x, T* planes) {
+  for (std::int64_t channel = 0; channel < plan.geometry.channels; ++channel)
+    fill.fill(x + channel * plan.x_channel,
+              planes + channel * plan.grid.phases() * plan.grid.plane);
+}
+
+/// Fills the same planes for another group.
+template <class T>
+void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
+  for (std::int64_t channel = 0; channel < plan.geometry.channels; ++channel)
+    plan.runs.refill(x + channel * plan.x_channel,
+                     planes + channel * plan.grid.phases() * plan.grid.plane);
+}
+
+/// Multiplies the filters of a task's only group, in blocks.
+template <class T, class Finished>
+void multiply_block_task(const PlanesSchedule<T>& plan, const ConvBand<T>& s,
+                         const PlanesTask& task, T* memory, Finished&& finished) {
+  const T* const packed = static_cast<const T*>(plan.packed.get()) +
+                          task.group * plan.packed_group + task.filter * plan.k;
+  multiply_blocks(*plan.blocks, plan.transpose, s, packed, memory, finished);
+}
+
+/// `filled` is the band whose planes the memory holds, or -1.
 template <class T>
 void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
-                     const ConvEpilogue::Run& epilogue, std::int64_t number, std::byte* memory) {
+                     const ConvEpilogue::Run& epilogue, std::int64_t number, std::byte* memory,
+                     std::int64_t& filled) {
   const ConvGeometry& g = plan.geometry;
   const PlanesTask task = planes_task(plan, number);
   ConvBand<T> s = band_of(plan, call, task);
   T* const planes = reinterpret_cast<T*>(memory);
   T* const panels = reinterpret_cast<T*>(memory + plan.plane_bytes());
   const std::int64_t per_position = plan.positions / g.out[0];
-  const auto finished = [&](std::int64_t first, std::int64_t count) {
+  const auto finished_part = [&](const FilterBlock& part, std::int64_t first, std::int64_t count) {
     epilogue({.image = task.image,
-              .filter = task.group * g.filters + task.filter,
-              .filters = s.filters * task.groups,
+              .filter = task.group * g.filters + task.filter + part.first,
+              .filters = part.filters,
               .first = task.first * per_position + first,
               .count = count},
              memory + plan.plane_bytes() + plan.panel_bytes());
+  };
+  const auto finished = [&](std::int64_t first, std::int64_t count) {
+    finished_part({0, s.filters * task.groups, 0}, first, count);
   };
   const T* x = call.in(0).data<const T>() + task.image * plan.x_image +
                task.group * g.channels * plan.x_channel;
   if (plan.in_place) {
     s.planes = x + task.first * g.stride[0] * plan.x_axis[0];
+    if (plan.blocks != nullptr) return multiply_block_task(plan, s, task, panels, finished_part);
     return multiply_panels(*plan.panels, s, plan.panel_taps, plan.tap_step, panels, finished);
   }
   s.planes = planes;
   const PlaneFill<T> fill(plan.grid, plan.fns, task.first);
+  const std::int64_t band = number / plan.parts;
+  if (filled != band) fill_planes(plan, fill, x, planes);
+  filled = plan.groups == 1 ? band : -1;
   for (std::int64_t group = 0; group < task.groups; ++group) {
-    for (std::int64_t channel = 0; channel < g.channels; ++channel) {
-      const T* const from = x + (group * g.channels + channel) * plan.x_channel;
-      T* const to = planes + channel * plan.grid.phases() * plan.grid.plane;
-      if (group == 0)
-        fill.fill(from, to);
-      else
-        plan.runs.refill(from, to);
-    }
+    if (group > 0) refill_planes(plan, x + group * g.channels * plan.x_channel, planes);
+    if (plan.blocks != nullptr) return multiply_block_task(plan, s, task, panels, finished_part);
     if (plan.panels != nullptr)
       return multiply_panels(*plan.panels, s, plan.panel_taps, 0, panels, finished);
     plan.fns.band(s);
@@ -177,322 +153,30 @@ Status run_planes(const Call& call) noexcept {
                       (static_cast<double>(plan.plane_elements()) +
                        static_cast<double>(plan.k * plan.filters) *
                            static_cast<double>(plan.positions) / static_cast<double>(plan.bands));
-  return share_tasks(
-      call, plan.tasks(), plan.slots, work, [&](std::int64_t task, std::int64_t slot) {
-        run_planes_task(plan, call, epilogue, task, *call.scratch + slot * plan.slot_bytes());
-      });
-}
-
-/// The greatest distance on the grid between a window's position and its taps.
-std::int64_t reach_of(const ConvGeometry& g, std::size_t axis) {
-  return (g.kernel[axis] - 1) * g.dilation[axis] / g.stride[axis];
-}
-
-std::int64_t phase_along(const ConvGeometry& g, std::size_t axis, const AxisSizes& tap) {
-  return tap[axis] * g.dilation[axis] % g.stride[axis];
-}
-
-/// The phases of all axes except the last.
-AxisSizes outer_phase_of(const ConvGeometry& g, const AxisSizes& tap) {
-  AxisSizes phase{};
-  for (std::size_t axis = 0; axis + 1 < static_cast<std::size_t>(g.spatial); ++axis)
-    phase[axis] = phase_along(g, axis, tap);
-  return phase;
-}
-
-/// Finds the phases that taps meet; false if they are too many.
-template <class T>
-bool find_phases(PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  const std::size_t last = plan.grid.last();
-  bool several = false;
-  for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
-    several |= phase_along(g, last, tap) != 0;
-    const AxisSizes phase = outer_phase_of(g, tap);
-    if (plan.grid.outer_phases.size() <= kMaxPhases &&
-        std::ranges::find(plan.grid.outer_phases, phase) == plan.grid.outer_phases.end())
-      plan.grid.outer_phases.push_back(phase);
+  // Parts of the filters that one slot computes share planes; two slots per thread share the work
+  // evenly enough.
+  const std::int64_t slots = std::min<std::int64_t>(plan.slots, 2 * call.max_threads);
+  std::array<std::int64_t, kPlaneTasks> filled;
+  filled.fill(-1);
+  return share_tasks(call, plan.tasks(), slots, work, [&](std::int64_t task, std::int64_t slot) {
+    run_planes_task(plan, call, epilogue, task, *call.scratch + slot * plan.slot_bytes(),
+                    filled[static_cast<std::size_t>(slot)]);
   });
-  if (several) plan.grid.last_phases = g.stride[last];
-  return plan.grid.outer_phases.size() <= kMaxPhases &&
-         plan.grid.last_phases <= static_cast<std::int64_t>(kMaxPhases);
-}
-
-/// Merges the last axis into the one before where windows do not move along it: one long row is
-/// copied and stored faster than many short ones.
-void merge_axes(ConvGeometry& g, AxisSizes& x_axis) {
-  while (g.spatial > 1) {
-    const auto last = static_cast<std::size_t>(g.spatial - 1), before = last - 1;
-    const std::int64_t size = g.in[last];
-    const bool still =
-        g.kernel[last] == 1 && g.stride[last] == 1 && g.pad[last] == 0 && g.out[last] == size;
-    const bool adjacent = size == 1 || x_axis[before] == size * x_axis[last];
-    if (!still || !adjacent || (size != 1 && g.stride[before] != 1)) return;
-    if (size != 1) x_axis[before] = x_axis[last];
-    for (auto* list : {&g.in, &g.out, &g.pad, &g.dilation}) (*list)[before] *= size;
-    --g.spatial;
-  }
-}
-
-/// Elements of all planes for one position along axis 0, or nullopt if there are more than `limit`.
-template <class T>
-std::optional<std::int64_t> elements_per_position(const PlanesSchedule<T>& plan,
-                                                  std::int64_t limit) {
-  const ConvGeometry& g = plan.geometry;
-  std::int64_t elements = g.channels * plan.grid.phases();
-  for (std::size_t axis = 1; axis < static_cast<std::size_t>(g.spatial); ++axis) {
-    const std::int64_t size = g.out[axis] + reach_of(g, axis);
-    if (size > limit / elements) return std::nullopt;
-    elements *= size;
-  }
-  return elements;
-}
-
-/// Whether x holds all windows as planes would.
-template <class T>
-bool is_planes(const PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  const std::size_t last = plan.grid.last();
-  for (std::size_t axis = 0; axis <= last; ++axis)
-    if (g.pad[axis] != 0 ||
-        (g.out[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] >= g.in[axis])
-      return false;
-  return g.stride[last] == 1 && plan.x_axis[last] == 1;
-}
-
-/// The elements from one tap to the next where x is read without packing, or 0: a single line of
-/// few taps, which the L1 cache and its table of pages hold although they are far apart.
-template <class T>
-std::int64_t tap_step_in_place(const PlanesSchedule<T>& plan) {
-  constexpr std::int64_t kPage = 4096, kMaxTaps = 64, kTapsOfSet = 4;
-  if (!plan.in_place || plan.geometry.spatial != 1 || plan.geometry.kernel[0] != 1 ||
-      plan.k > kMaxTaps || plan.k > plan.panel_taps)
-    return 0;
-  const std::int64_t apart = plan.x_channel * std::int64_t{sizeof(T)};
-  return plan.k * std::gcd(apart, kPage) <= kTapsOfSet * kPage ? plan.x_channel : 0;
-}
-
-/// Elements of all planes for one position along axis 0, or those of the results that are read back
-/// for every few taps, if these are more.
-template <class T>
-std::int64_t cached_per_position(const PlanesSchedule<T>& plan, std::int64_t of_planes) {
-  if (plan.panels == nullptr) return of_planes;
-  const std::int64_t results = plan.geometry.filters * (plan.positions / plan.geometry.out[0]) / 2;
-  return std::max(plan.in_place ? 1 : of_planes, results);
-}
-
-/// Returns the positions along axis 0 of a band of packed windows, from `fewest` to `most`: the
-/// number that leaves the fewest columns of vectors idle at the ends of bands.
-template <class T>
-std::int64_t panel_band(const PlanesSchedule<T>& plan, std::int64_t fewest, std::int64_t most) {
-  constexpr std::int64_t kTried = 64;
-  const std::int64_t out = plan.geometry.out[0], per_position = plan.positions / out;
-  const std::int64_t vector = plan.panels->columns / 2;
-  const auto vectors = [&](std::int64_t positions) {
-    return (positions * per_position + vector - 1) / vector;
-  };
-  std::int64_t best = fewest, least = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t size = fewest; size <= std::min(most, fewest + kTried); ++size) {
-    const std::int64_t taken = out / size * vectors(size) + vectors(out % size);
-    if (taken < least) best = size, least = taken;
-  }
-  return best;
-}
-
-/// Tasks of packed windows are bands: windows are packed again for every part of the filters, of
-/// which there are several only where bands are few.
-template <class T>
-void choose_panel_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64_t fewest) {
-  const std::int64_t out = plan.geometry.out[0], filters = plan.geometry.filters;
-  const std::int64_t target = std::clamp((out + wanted - 1) / wanted, fewest, plan.band_size);
-  plan.band_size = panel_band(plan, target, std::min(plan.band_size, 2 * target));
-  const std::int64_t bands = (out + plan.band_size - 1) / plan.band_size;
-  plan.parts = std::clamp<std::int64_t>(wanted / (2 * bands), 1,
-                                        std::max<std::int64_t>(filters / kMinPanelFilters, 1));
-  plan.filters = (filters + plan.parts - 1) / plan.parts;
-  plan.parts = (filters + plan.filters - 1) / plan.filters;
 }
 
 template <class T>
-void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
-  const ConvGeometry& g = plan.geometry;
-  const std::int64_t reach = reach_of(g, 0);
-  const std::int64_t per_position = cached_per_position(plan, of_planes);
-  const std::int64_t fewest =
-      g.spatial == 1 ? std::max(kMinPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
-  const std::int64_t cached =
-      kPlanesBytes / static_cast<std::int64_t>(sizeof(T)) / per_position - reach;
-  plan.band_size = std::min(std::max(cached, fewest), g.out[0]);
-  plan.filters = g.filters;
-  const std::int64_t work = plan.k * plan.positions * g.filters * g.group * g.batch;
-  const bool shares = work > kMinThreadWork;
-  const std::int64_t wanted = (kPlaneTasks + g.batch * g.group - 1) / (g.batch * g.group);
-  if (plan.panels != nullptr) {
-    choose_panel_tasks(plan, shares ? wanted : 1, std::min(fewest, plan.band_size));
-  } else if (shares && wanted > 1) {
-    if (g.filters * plan.k > of_planes * (g.out[0] + reach)) {
-      plan.parts = std::clamp<std::int64_t>(g.filters / kMinFilters, 1, wanted);
-      plan.filters = (g.filters + plan.parts - 1) / plan.parts;
-      plan.parts = (g.filters + plan.filters - 1) / plan.filters;
-    } else {
-      plan.band_size = std::min(plan.band_size, std::max((g.out[0] + wanted - 1) / wanted, fewest));
-    }
-  }
-  plan.bands = (g.out[0] + plan.band_size - 1) / plan.band_size;
-  if (plan.panels == nullptr && plan.bands == 1 && plan.parts == 1) {
-    // Small groups go together, so that there is more to do than to begin tasks.
-    const std::int64_t most = std::max<std::int64_t>(shares ? g.group / kPlaneTasks : g.group, 1);
-    plan.groups =
-        std::clamp<std::int64_t>(kResultsTogether / (plan.positions * g.filters), 1, most);
-  }
-  plan.slots = shares ? std::min(plan.tasks(), kPlaneTasks) : 1;
-}
-
-/// Whether reading all planes for every few filters takes less from memory than reading all weights
-/// for every few positions. What is walked again stays in the cache if it is small.
-template <class T>
-bool puts_filters_outside(const PlanesSchedule<T>& plan) {
-  constexpr std::int64_t kCached = 2 * kPlanesBytes / std::int64_t{sizeof(T)};
-  constexpr std::int64_t kFilters = 6, kPositions = 64;  // of a tile, about
-  const std::int64_t planes = plan.plane_elements(), weights = plan.filters * plan.k;
-  const std::int64_t positions = plan.band_size * (plan.positions / plan.geometry.out[0]);
-  const auto times = [&](std::int64_t elements, std::int64_t count, std::int64_t tile) {
-    return elements <= kCached ? 1 : (count + tile - 1) / tile;
-  };
-  const double outside =
-      static_cast<double>(planes) * static_cast<double>(times(planes, plan.filters, kFilters)) +
-      static_cast<double>(weights);
-  const double inside =
-      static_cast<double>(weights) * static_cast<double>(times(weights, positions, kPositions)) +
-      static_cast<double>(planes);
-  return outside == inside ? weights > planes : outside < inside;
-}
-
-/// Lines of a whole band.
-template <class T>
-std::int64_t count_lines(const PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  std::int64_t count = g.spatial == 1 ? 1 : plan.band_size;
-  for (std::size_t axis = 1; axis + 1 < static_cast<std::size_t>(g.spatial); ++axis)
-    count *= g.out[axis];
-  return count;
-}
-
-/// Offsets of taps in the planes.
-template <class T>
-void lay_out_taps(PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  const auto axes = static_cast<std::size_t>(g.spatial);
-  const std::size_t last = plan.grid.last();
-  for (std::int64_t channel = 0; channel < g.channels; ++channel)
-    for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
-      const auto outer = std::ranges::find(plan.grid.outer_phases, outer_phase_of(g, tap));
-      std::int64_t at = (channel * plan.grid.phases() +
-                         (outer - plan.grid.outer_phases.begin()) * plan.grid.last_phases +
-                         phase_along(g, last, tap)) *
-                        plan.grid.plane;
-      for (std::size_t axis = 0; axis < axes; ++axis)
-        at += tap[axis] * g.dilation[axis] / g.stride[axis] * plan.grid.pitch[axis];
-      plan.taps.push_back(at);
-    });
-}
-
-/// Offsets of taps in x.
-template <class T>
-void lay_out_taps_in_place(PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  for (std::int64_t channel = 0; channel < g.channels; ++channel)
-    for_each_position(g.spatial, g.kernel, [&](const AxisSizes& tap) {
-      std::int64_t at = channel * plan.x_channel;
-      for (std::size_t axis = 0; axis <= plan.grid.last(); ++axis)
-        at += tap[axis] * g.dilation[axis] * plan.x_axis[axis];
-      plan.taps.push_back(at);
-    });
-}
-
-template <class T>
-void lay_out_planes(PlanesSchedule<T>& plan) {
-  const ConvGeometry& g = plan.geometry;
-  const auto axes = static_cast<std::size_t>(g.spatial);
-  for (std::size_t axis = 0; axis < axes; ++axis)
-    plan.grid.size[axis] = (axis == 0 ? plan.band_size : g.out[axis]) + reach_of(g, axis);
-  plan.grid.lay_out();
-  if (plan.in_place)
-    lay_out_taps_in_place(plan);
-  else
-    lay_out_taps(plan);
-  AxisSizes at{};
-  const std::int64_t count = count_lines(plan);
-  for (std::int64_t line = 0; line < count; ++line) {
-    std::int64_t rest = line, start = 0;
-    for (std::size_t axis = axes - 1; axis-- > 0;) {
-      const std::int64_t size = axis == 0 ? plan.band_size : g.out[axis];
-      at[axis] = rest % size;
-      rest /= size;
-      start +=
-          at[axis] * (plan.in_place ? g.stride[axis] * plan.x_axis[axis] : plan.grid.pitch[axis]);
-    }
-    plan.lines.push_back({start, line * g.out[axes - 1]});
-  }
-}
-
-template <class T>
-Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometry,
-                              bool only_panels) {
-  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometry, PlanesUse use) {
   auto plan = std::make_shared<PlanesSchedule<T>>();
-  plan->fns = conv_fns<T>(ctx.isa);
-  plan->geometry = geometry;
-  plan->k = geometry.channels * geometry.kernel_positions();
-  plan->positions = geometry.out_positions();
-  plan->x_image = x.strides[0];
-  plan->x_channel = x.strides[1];
-  AxisSizes x_axis{};
-  std::copy_n(x.strides + 2, geometry.spatial, x_axis.begin());
-  plan->w_filter = ctx.inputs[1].strides[0];
-  plan->y_image = y.strides[0];
-  plan->y_filter = y.strides[1];
-  if (plan->k == 0 || plan->positions == 0 || plan->geometry.batch == 0 ||
-      plan->geometry.filters == 0)
-    return Prepared::no("nothing to sum");
-  merge_axes(plan->geometry, x_axis);
-  plan->x_axis = x_axis;
-  plan->grid = {.spatial = plan->geometry.spatial,
-                .in = plan->geometry.in,
-                .x_axis = x_axis,
-                .stride = plan->geometry.stride,
-                .pad = plan->geometry.pad};
-  if (!find_phases(*plan)) return Prepared::no("windows that are far apart");
-  const std::int64_t unfolded = plan->k * plan->positions;
-  const auto per_position = elements_per_position(*plan, unfolded);
-  if (!per_position ||
-      plan->geometry.out[0] + reach_of(plan->geometry, 0) > 2 * unfolded / *per_position)
-    return Prepared::no("planes larger than the unfolded windows");
-  if (plan->geometry.filters >= kMinPanelFilters && plan->positions >= kMinPanelPositions) {
-    plan->panels = &conv_panel_fns<T>(ctx.isa);
-    plan->panel_taps = panel_taps(*plan->panels, plan->k);
-    plan->in_place = is_planes(*plan);
-    plan->tap_step = tap_step_in_place(*plan);
-  }
-  if (plan->panels == nullptr && only_panels) return Prepared::no("few filters or positions");
-  if (auto why = plan->epilogue.prepare(ctx)) return Prepared::no(*std::move(why));
-  choose_tasks(*plan, *per_position);
-  if (plan->k > kMaxConvTaps || count_lines(*plan) > kMaxConvLines)
-    return Prepared::no("too many taps or lines");
-  lay_out_planes(*plan);
-  if (plan->groups > 1) plan->runs = plane_runs(plan->grid);
-  plan->filters_outside = puts_filters_outside(*plan);
+  if (auto why = schedule_planes(*plan, ctx, geometry, use)) return Prepared::no(*std::move(why));
   const std::int64_t bytes = plan->slots * plan->slot_bytes();
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>};
 }
 
 }  // namespace
 
-Prepared prepare_conv_planes(const PrepareCtx& ctx, const ConvGeometry& geometry,
-                             bool only_panels) {
-  return ctx.outputs[0].dtype == DType::f32
-             ? prepare_planes_typed<float>(ctx, geometry, only_panels)
-             : prepare_planes_typed<double>(ctx, geometry, only_panels);
+Prepared prepare_conv_planes(const PrepareCtx& ctx, const ConvGeometry& geometry, PlanesUse use) {
+  return ctx.outputs[0].dtype == DType::f32 ? prepare_planes_typed<float>(ctx, geometry, use)
+                                            : prepare_planes_typed<double>(ctx, geometry, use);
 }
 
 }  // namespace scanloom::kernels

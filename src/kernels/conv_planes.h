@@ -2,15 +2,24 @@
 // x is copied once, rather than once per kernel position. Used by kernel conv.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/kernel.h"
 #include "opmath/conv_geometry.h"
 
 namespace scanloom::kernels {
 
-/// Declines if the planes would be larger than the unfolded windows, and those of few filters
-/// or positions if `only_panels`. Preconditions: operands of one type, f32 or f64; contiguous
-/// weights; a result whose spatial axes are contiguous.
+/// Which of the ways to read planes may be taken.
+enum class PlanesUse : std::uint8_t {
+  blocks,  ///< blocks of filters (conv_blocks.h)
+  panels,  ///< panels of windows (conv_panel.h)
+  any,     ///< panels, or tiles that read the planes (conv_band.h)
+};
+
+/// Declines if the planes would be larger than the unfolded windows, and where the way to read them
+/// does not pay. Preconditions: operands of one type, f32 or f64; contiguous weights; a result
+/// whose spatial axes are contiguous.
 Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry,
-                             bool only_panels);
+                             PlanesUse use);
 
 }  // namespace scanloom::kernels

@@ -8,9 +8,9 @@
 
 namespace scanloom::kernels {
 
-/// Calls run(task, slot) for all tasks, in parallel if there are several slots. A slot has one task
-/// at a time. Ends early if the run is to stop. Tasks of little work, in multiply-adds, do not poll
-/// each: a poll takes as long as a small task.
+/// Calls run(task, slot) for all tasks, in parallel if there are several slots. A slot has
+/// adjacent tasks, one at a time. Ends early if the run is to stop. Tasks of little work, in
+/// multiply-adds, do not poll each: a poll takes as long as a small task.
 template <class F>
 tensor::Status share_tasks(const tensor::Call& call, std::int64_t tasks, std::int64_t slots,
                            double task_work, F&& run) {
@@ -18,7 +18,8 @@ tensor::Status share_tasks(const tensor::Call& call, std::int64_t tasks, std::in
   if (call.max_threads <= 1) slots = 1;
   const auto work_of = [&](std::int64_t slot) {
     double work = kWorkBetweenPolls;
-    for (std::int64_t task = slot; task < tasks; task += slots) {
+    const std::int64_t end = (slot + 1) * tasks / slots;
+    for (std::int64_t task = slot * tasks / slots; task < end; ++task) {
       const bool polls = work >= kWorkBetweenPolls;
       if (polls && call.stop_requested()) return;
       work = (polls ? 0 : work) + task_work;

@@ -167,6 +167,12 @@ const std::vector<Case>& cases() {
        .group = 2,
        .stride = {2, 2},
        .pads = {1, 0, 1, 1}},
+      // Blocks of filters: blocks of taps, parts of a vector, pieces of a line and of a band.
+      {.x = {1, 260, 6, 5}, .w = {48, 260, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {2, 12, 9, 31}, .w = {72, 12, 3, 3}, .stride = {1, 2}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 40, 1100}, .w = {32, 40, 3}, .dilation = {2}, .pads = {0, 3}, .bias = false},
+      {.x = {1, 24, 50, 12}, .w = {96, 12, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
+      {.x = {2, 100, 17, 9}, .w = {40, 100, 1, 1}},
       // Windows far outside the input.
       {.x = {1, 2, 3, 4}, .w = {3, 2, 2, 2}, .stride = Ints(2, 1 << 30), .pads = Ints(4, 1 << 30)},
       {.x = {1, 2, 3, 4},
@@ -286,7 +292,8 @@ TEST(Conv, ThreadsDoNotChangeBits) {
   const Case single{.x = {1, 2, 90, 90}, .w = {2, 1, 5, 5}, .group = 2, .pads = {2, 2, 2, 2}};
   const Case small{.x = {1, 99, 20, 20}, .w = {99, 1, 3, 3}, .group = 99, .stride = {2, 2}};
   const Case few{.x = {1, 64, 14, 14}, .w = {64, 64, 3, 3}, .pads = {1, 1, 1, 1}};
-  for (const Case& c : {large, one, many, pointwise, single, small, few})
+  const Case parts{.x = {1, 64, 14, 14}, .w = {176, 64, 3, 3}, .pads = {1, 1, 1, 1}};
+  for (const Case& c : {large, one, many, pointwise, single, small, few, parts})
     for (const int threads : {1, 2, 7}) {
       expect_conv(c, active_isa(), true, threads, Layout::contiguous);
       expect_conv<double>(c, active_isa(), true, threads, Layout::contiguous);

@@ -1,0 +1,58 @@
+// The vector functions of convolutions in blocks of filters (conv_planes.cpp): vectors lie along
+// filters, whose weights are packed once, and meet elements of the planes, which are broadcast. No
+// window is packed, and sums stay in registers for a block of taps.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "base/cpu.h"
+#include "kernels/conv_band.h"
+
+namespace scanloom::kernels {
+
+/// Products of one block of filters with the windows of some lines. Every sum takes its taps in
+/// order of multiply-adds (base/dot.h) from 0, or from what `sums` holds; the bias is added last.
+template <class T>
+struct ConvBlock {
+  const T* planes = nullptr;
+  const std::int64_t* taps = nullptr;  ///< offsets in the planes
+  std::int64_t k = 0;
+  const T* weights = nullptr;  ///< of k taps, each with the elements of all filters
+  std::int64_t vectors = 0;    ///< of filters, at most ConvBlockFns::vectors
+  const ConvLine* lines = nullptr;
+  std::int64_t line_count = 0, width = 0;
+  T* sums = nullptr;  ///< of the positions of all lines, each with the elements of all filters
+  bool resume = false;
+  const T* bias = nullptr;  ///< of all filters, or null
+  const T* y = nullptr;     ///< where the sums go next, by filter and position, or null
+  std::int64_t y_filter = 0;
+};
+
+template <class T>
+struct ConvBlockFns {
+  std::int64_t lanes = 0, vectors = 0;  ///< filters of a vector; vectors of a block at most
+  bool tall = false;                    ///< tiles have many positions: there are 32 registers
+  bool broadcasts = false;              ///< an element is broadcast as fast as it is loaded
+  void (*multiply)(const ConvBlock<T>&) = nullptr;
+};
+
+/// The functions of one instruction set.
+struct ConvBlockTables {
+  ConvBlockFns<float> f32;
+  ConvBlockFns<double> f64;
+};
+
+/// The table that `isa` permits.
+const ConvBlockTables& conv_block_tables(Isa isa);
+
+/// The functions for elements of type T.
+template <class T>
+const ConvBlockFns<T>& conv_block_fns(Isa isa) {
+  if constexpr (std::same_as<T, float>)
+    return conv_block_tables(isa).f32;
+  else
+    return conv_block_tables(isa).f64;
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,143 @@
+// The part of a convolution over padded planes that multiplies in blocks of filters
+// (conv_blocks.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/conv_band.h"
+#include "kernels/conv_blocks.h"
+#include "kernels/transpose.h"
+
+namespace scanloom::kernels {
+
+/// Vectors of a block. The last block of a group takes one more where their number is odd.
+inline constexpr std::int64_t kBlockVectors = 2;
+
+/// A block of the filters of a group, or of a part of it.
+struct FilterBlock {
+  std::int64_t first = 0, filters = 0, vectors = 0;
+};
+
+/// Calls f(block) for the blocks of so many filters.
+template <class F>
+void for_each_filter_block(std::int64_t filters, std::int64_t lanes, F&& f) {
+  const std::int64_t vectors = (filters + lanes - 1) / lanes;
+  for (std::int64_t at = 0; at < vectors;) {
+    const std::int64_t left = vectors - at;
+    const std::int64_t taken = left <= kBlockVectors + 1 ? left : kBlockVectors;
+    f(FilterBlock{at * lanes, std::min(taken * lanes, filters - at * lanes), taken});
+    at += taken;
+  }
+}
+
+/// Elements of the packed weights of a group.
+inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int64_t lanes) {
+  return (filters + lanes - 1) / lanes * lanes * k;
+}
+
+/// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero.
+template <class T>
+void pack_filter_blocks(const T* weights, std::int64_t w_filter, std::int64_t filters,
+                        std::int64_t k, std::int64_t lanes, T* to) {
+  for_each_filter_block(filters, lanes, [&](const FilterBlock& block) {
+    const std::int64_t width = block.vectors * lanes;
+    T* const first = to + block.first * k;
+    for (std::int64_t f = 0; f < block.filters; ++f) {
+      const T* const from = weights + (block.first + f) * w_filter;
+      for (std::int64_t i = 0; i < k; ++i) first[i * width + f] = from[i];
+    }
+  });
+}
+
+/// Positions whose sums are kept between blocks of taps: few enough for the L2 cache.
+inline constexpr std::int64_t kBlockPositions = 512;
+
+/// Elements of the sums and biases of a block.
+template <class T>
+std::int64_t block_sums(const ConvBlockFns<T>& fns) {
+  return (kBlockPositions + 1) * fns.vectors * fns.lanes;
+}
+
+/// Taps of a block of taps, whose weights take a part of the cache: all taps are split evenly.
+template <class T>
+std::int64_t block_taps(const ConvBlockFns<T>& fns, std::int64_t k) {
+  // Short tiles read the weights more often, so these should stay in the L1 cache.
+  const std::int64_t bytes = fns.tall ? 64 * 1024 : 16 * 1024;
+  const std::int64_t most =
+      bytes / (kBlockVectors * fns.lanes * static_cast<std::int64_t>(sizeof(T)));
+  const std::int64_t blocks = std::max<std::int64_t>((k + most - 1) / most, 1);
+  return (k + blocks - 1) / blocks;
+}
+
+/// Calls f(piece, first) for pieces of the band of at most kBlockPositions positions: whole lines,
+/// or parts of one. `piece` has lines, width and planes of s; `first` is its first position.
+template <class T, class F>
+void for_each_piece(const ConvBand<T>& s, F&& f) {
+  ConvBlock<T> piece;
+  piece.taps = s.taps;
+  piece.lines = s.lines;
+  if (s.width <= kBlockPositions) {
+    const std::int64_t lines = kBlockPositions / s.width;
+    for (std::int64_t line = 0; line < s.line_count; line += lines) {
+      piece.planes = s.planes;
+      piece.lines = s.lines + line;
+      piece.line_count = std::min(lines, s.line_count - line);
+      piece.width = s.width;
+      f(piece, line * s.width);
+    }
+    return;
+  }
+  const std::int64_t pieces = (s.width + kBlockPositions - 1) / kBlockPositions;
+  for (std::int64_t line = 0; line < s.line_count; ++line)
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      const std::int64_t first = i * s.width / pieces;
+      piece.planes = s.planes + first;
+      piece.lines = s.lines + line;
+      piece.line_count = 1;
+      piece.width = (i + 1) * s.width / pieces - first;
+      f(piece, line * s.width + first);
+    }
+}
+
+/// Computes a band whose lines are adjacent in y with weights that pack_filter_blocks packed, and
+/// memory for block_sums. Calls finished(block, first, count) for parts that are complete.
+template <class T, class Finished>
+void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const ConvBand<T>& s,
+                     const T* packed, T* memory, Finished&& finished) {
+  const std::int64_t taps = block_taps(fns, s.k);
+  for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+    const std::int64_t width = block.vectors * fns.lanes;
+    T* const bias = memory + kBlockPositions * fns.vectors * fns.lanes;
+    if (s.bias != nullptr)
+      for (std::int64_t f = 0; f < width; ++f)
+        bias[f] = f < block.filters ? s.bias[(block.first + f) * s.bias_step] : T{0};
+    for_each_piece(s, [&](ConvBlock<T> piece, std::int64_t first) {
+      piece.vectors = block.vectors;
+      piece.sums = memory;
+      for (std::int64_t tap = 0; tap < s.k; tap += taps) {
+        const bool last = tap + taps >= s.k;
+        piece.taps = s.taps + tap;
+        piece.k = std::min(taps, s.k - tap);
+        piece.weights = packed + block.first * s.k + tap * width;
+        piece.resume = tap > 0;
+        piece.bias = last && s.bias != nullptr ? bias : nullptr;
+        piece.y = last ? s.y + block.first * s.y_filter + first : nullptr;
+        piece.y_filter = s.y_filter;
+        fns.multiply(piece);
+      }
+      constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+      const std::int64_t count = piece.line_count * piece.width;
+      transpose({.from = reinterpret_cast<const std::byte*>(memory),
+                 .to = reinterpret_cast<std::byte*>(s.y + block.first * s.y_filter + first),
+                 .rows = count,
+                 .columns = block.filters,
+                 .from_step = width * kSize,
+                 .to_step = s.y_filter * kSize});
+      finished(block, first, count);
+    });
+  });
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,144 @@
+// Moves transposes below element-wise nodes and concatenations, towards transposes that undo them.
+// Models whose layers keep channels last transpose before and after each convolution; without these
+// pairs, a convolution and what follows it become one call. It runs after canonicalise, which
+// removes the pairs that have met.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ops/ops.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+using Order = std::vector<std::int64_t>;
+
+/// The nodes that read each value, by ValueId.
+using Readers = std::vector<std::vector<NodeId>>;
+
+Readers readers_of(const ir::Module& module) {
+  Readers readers(module.value_count());
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const NodeId node : module.region(region).nodes)
+      for (const ValueId input : module.node(node).inputs)
+        if (input.valid()) readers[input.index].push_back(node);
+  return readers;
+}
+
+Order inverse_of(const Order& order) {
+  Order inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return inverse;
+}
+
+bool has_single_element(const ir::Type& type) {
+  return type.ranked && std::ranges::all_of(type.dims, [](const tensor::Dim& size) {
+           return size == tensor::Dim(1);
+         });
+}
+
+/// Whether a transpose of all operands may as well be one of the result.
+bool passes_transposes(const ir::Module& module, const Node& node) {
+  if (node.outputs.size() != 1 || !module.value(node.outputs[0]).type.ranked) return false;
+  if (node.op == &ops::concat_op) return true;
+  return node.op->access == ir::Access::pointwise && node.op->scalar != nullptr &&
+         node.op->effects == ir::Effects::pure;
+}
+
+/// Whether a transpose by `order` that replaces `value` would meet one that undoes it, after a few
+/// more nodes.
+bool meets_inverse(const ir::Module& module, const Readers& readers, ValueId value,
+                   const Order& order) {
+  constexpr std::size_t kMaxValues = 32, kMaxReaders = 64;
+  const Order inverse = inverse_of(order);
+  std::vector<ValueId> reached{value};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i].index >= readers.size() || readers[reached[i].index].size() > kMaxReaders)
+      continue;
+    for (const NodeId id : readers[reached[i].index]) {
+      const Node& reader = module.node(id);
+      if (reader.op == &ops::transpose_op && order_of(module, reader) == inverse) return true;
+      if (reached.size() < kMaxValues && passes_transposes(module, reader))
+        reached.push_back(reader.outputs[0]);
+    }
+  }
+  return false;
+}
+
+/// The order in which operands of the node are transposed; nullopt if these are several, or none.
+std::optional<Order> common_order(const ir::Module& module, const Node& node) {
+  const int rank = module.value(node.outputs[0]).type.rank();
+  std::optional<Order> common;
+  for (const ValueId input : node.inputs) {
+    if (!input.valid()) continue;
+    const Node* const transpose = made_by(module, input, ops::transpose_op);
+    if (transpose == nullptr) {
+      const bool keeps =
+          node.op != &ops::concat_op &&
+          (constant_of(module, input) != nullptr || has_single_element(module.value(input).type));
+      if (!keeps) return std::nullopt;
+      continue;
+    }
+    std::optional<Order> order = order_of(module, *transpose);
+    if (!order || order->size() != static_cast<std::size_t>(rank)) return std::nullopt;
+    if (common && common != order) return std::nullopt;
+    common = std::move(order);
+  }
+  return common;
+}
+
+/// Returns what the node reads instead of an operand once its result is transposed.
+Expected<ValueId> untransposed(Rewriter& rewriter, ValueId input, const Order& order) {
+  if (!input.valid()) return input;
+  if (const Node* const transpose = made_by(rewriter.module(), input, ops::transpose_op))
+    return transpose->inputs[0];
+  if (has_single_element(rewriter.type(input))) return input;
+  const auto missing = order.size() - rewriter.type(input).dims.size();
+  if (missing > 0) {
+    Order axes(missing);
+    for (std::size_t i = 0; i < missing; ++i) axes[i] = static_cast<std::int64_t>(i);
+    SCANLOOM_TRY(input,
+                 rewriter.build().op(ops::unsqueeze_op, {input}, {{"axes", std::move(axes)}}));
+  }
+  return rewriter.build().op(ops::transpose_op, {input}, {{"perm", inverse_of(order)}});
+}
+
+Expected<bool> sink(Rewriter& rewriter, const Readers& readers, NodeId id) {
+  const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+  if (!passes_transposes(rewriter.module(), node)) return false;
+  const auto order = common_order(rewriter.module(), node);
+  if (!order || !meets_inverse(rewriter.module(), readers, node.outputs[0], *order)) return false;
+  std::vector<ValueId> inputs;
+  for (const ValueId input : node.inputs) {
+    SCANLOOM_TRY(const ValueId source, untransposed(rewriter, input, *order));
+    inputs.push_back(source);
+  }
+  std::vector<ir::NamedAttr> attrs = attrs_of(node);
+  if (node.op == &ops::concat_op) {
+    std::int64_t axis = attr_of(node, "axis").integer();
+    if (axis < 0) axis += static_cast<std::int64_t>(order->size());
+    attrs = {{"axis", (*order)[static_cast<std::size_t>(axis)]}};
+  }
+  SCANLOOM_TRY(const ValueId result, rewriter.build().op(*node.op, std::move(inputs), attrs));
+  SCANLOOM_TRY(const ValueId transposed,
+               rewriter.build().op(ops::transpose_op, {result}, {{"perm", *order}}));
+  rewriter.replace(node.outputs[0], transposed);
+  return true;
+}
+
+}  // namespace
+
+Expected<Change> sink_transposes(ir::Module& module) {
+  const Readers readers = readers_of(module);
+  return Rewriter(module).sweep(
+      [&](Rewriter& rewriter, NodeId id) { return sink(rewriter, readers, id); });
+}
+
+}  // namespace scanloom::passes
