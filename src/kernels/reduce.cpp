@@ -308,11 +308,17 @@ void single(const ReduceSchedule& plan, const T* x, T* y) {
 /// Rows of adjacent elements.
 template <class T>
 void adjacent_rows(const ReduceSchedule& plan, const T* x, T* y, std::int64_t rows) {
-  std::array<T, kLanes> folds;
+  std::array<T, kLanes> folds{};
   plan.rows.rows(reinterpret_cast<const std::byte*>(x), plan.lane.x, plan.reduced.list[0].size,
                  rows, reinterpret_cast<std::byte*>(folds.data()));
-  for (std::int64_t j = 0; j < rows; ++j)
-    y[j * plan.lane.y] = finish(plan, folds[static_cast<std::size_t>(j)]);
+  if (plan.finish == Finish::mean)  // a loop of its own, which becomes vectors
+    for (T& each : folds) each /= static_cast<T>(plan.reduced_count);
+  else if (plan.finish != Finish::none)
+    for (std::int64_t j = 0; j < rows; ++j) {
+      T& each = folds[static_cast<std::size_t>(j)];
+      each = finish(plan, each);
+    }
+  for (std::int64_t j = 0; j < rows; ++j) y[j * plan.lane.y] = folds[static_cast<std::size_t>(j)];
 }
 
 template <class T, Fold kFold>
