@@ -80,7 +80,8 @@ W add(W a, W b) {
   if constexpr (std::floating_point<W>)
     return a + b;
   else
-    return static_cast<W>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    return static_cast<W>(static_cast<std::make_unsigned_t<W>>(a) +
+                          static_cast<std::make_unsigned_t<W>>(b));
 }
 template <class W>
 W multiply(W a, W b) {
@@ -266,10 +267,12 @@ float min_max_of_rows(const ReduceSchedule& plan, const float* x) {
 template <class T, Fold kFold>
 constexpr bool kAnyOrder = kFold == Fold::max || kFold == Fold::min || std::integral<T>;
 
-/// One result, of lanes of adjacent elements.
-template <class T, Fold kFold>
+/// One result, of lanes of adjacent elements that are added in W.
+template <class T, Fold kFold, class W = Wide<T>>
 T in_any_order(const ReduceSchedule& plan, const T* x) {
-  using W = Wide<T>;
+  // The low bits of a sum do not depend on the others.
+  if constexpr (kFold == Fold::sum && std::same_as<T, std::int32_t> && !std::same_as<W, T>)
+    if (plan.finish == Finish::none) return in_any_order<T, kFold, T>(plan, x);
   constexpr Fold kOfParts = kFold == Fold::sum_square || kFold == Fold::l1 ? Fold::sum : kFold;
   const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   std::array<W, kLanes> sums;
