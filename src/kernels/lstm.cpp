@@ -71,7 +71,7 @@ class Task {
       pipeline_projection(first + count);
       for (std::int64_t k = 0; k < count; ++k) {
         step_.pipelined.round = k;
-        step(first + k, xw_ + k * rows_ * 4 * plan_.units);
+        step(first + k, xw_ + (ascending_ ? count - 1 - k : k) * rows_ * 4 * plan_.units);
       }
       if (step_.pipelined.a != nullptr) std::swap(xw_, next_xw_);
     }
@@ -137,7 +137,8 @@ class Task {
       for (std::int64_t j = 0; j < plan_.hidden; ++j) to[j * stride] = from[j];
   }
 
-  /// Computes xw for `count` steps: one product if the rows of all of them are evenly spaced.
+  /// Computes xw for `count` steps: one product if the rows of all of them are evenly spaced. Those
+  /// of a batch are in ascending order of time, also where steps go backwards.
   void project(std::int64_t first, std::int64_t count) {
     const Operand& x = call_.in(kX);
     const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
@@ -148,10 +149,15 @@ class Task {
     p.packed = weights_.w;
     p.c_row = 4 * plan_.units;
     const float* data = x.data<const float>() + first_ * row_stride;
-    if (rows_ == 1) {
-      p.m = count;
-      p.a = data + time(first) * step_stride;
-      p.a_row = count == 1 ? 0 : (time(first + 1) - time(first)) * step_stride;
+    const bool evenly = rows_ > 1 && step_stride == rows_ * row_stride;
+    ascending_ = evenly && count > 1 && time(first + 1) < time(first);
+    if (rows_ == 1 || evenly) {
+      const std::int64_t begin = time(ascending_ ? first + count - 1 : first);
+      p.m = rows_ * count;
+      p.a = data + begin * step_stride;
+      p.a_row = evenly       ? row_stride
+                : count == 1 ? 0
+                             : (time(first + 1) - time(first)) * step_stride;
       p.c = xw_;
       return multiply(plan_.simd->f32, p, threads_);
     }
@@ -247,6 +253,7 @@ class Task {
   std::array<std::int64_t, kLstmTaskRows> ends_;  ///< by row, if there are lengths
   std::int64_t work_ = 0;                         ///< multiply-adds since the last poll
   bool pipelined_ = false;
+  bool ascending_ = false;  ///< whether xw_ begins with the last step
   std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
   float* kept_c_;  ///< of rows whose sequence is over

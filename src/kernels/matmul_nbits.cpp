@@ -1,6 +1,7 @@
-// matmul_nbits: products with weights that stay quantized in blocks. Some columns are dequantized
-// at a time, a stretch of rows that the L1 cache holds, and multiplied as contract does: sums run
-// over k in order. Nothing is packed or copied, so the weights stay where they were read.
+// matmul_nbits: products with weights that stay quantized in blocks. For a few rows, columns are
+// dequantized in registers. Otherwise some are dequantized at a time, a stretch of rows that the L1
+// cache holds, and multiplied as contract does. Sums run over k in order. Nothing is packed or
+// copied, so the weights stay where they were read.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -24,11 +25,11 @@ using tensor::block_quantization::zero_at;
 
 enum NbitsInput : int { kX, kWeights, kWeightScales, kWeightZeros };
 
-/// Dequantized numbers that stay in the L1 cache. Rows past the last one may be written.
-constexpr std::int64_t kStretch = 8192, kMaxPanel = 32, kMaxPanels = 4;
-constexpr std::int64_t kStretchSlack = kBlockSlackRows * kMaxPanel * kMaxPanels;
+/// Dequantized numbers that stay in the L1 cache.
+constexpr std::int64_t kStretch = 8192;
 /// Rows of one stretch. For few rows of x, several panels at once give more chains of sums.
 constexpr std::int64_t kFewRowsDepth = 64, kManyRowsDepth = 256;
+static_assert(kFewRowsDepth % kBlockRows == 0 && kManyRowsDepth % kBlockRows == 0);
 constexpr std::int64_t kCacheLine = 64;
 constexpr std::int64_t kMaxStretchBlocks = kManyRowsDepth / kMinBlock;
 
@@ -37,7 +38,9 @@ struct NbitsSchedule {
   std::int64_t m = 0, n = 0, x_row = 0, y_row = 0;
   std::int64_t width = 0, depth = 0;  ///< columns and rows of a stretch
   const ProductFns<float>* fns = nullptr;
+  int group = 0;  ///< columns that are dequantized together
   void (*dequantize)(const BlockColumns&) = nullptr;
+  void (*multiply)(const BlockProduct&) = nullptr;  ///< of all rows; null: by stretches
 };
 
 /// Where the operands are.
@@ -49,41 +52,6 @@ struct NbitsOperands {
   float* y;
 };
 
-/// Dequantizes the rows [k, k + rows) of some columns, which begin with a panel. The columns after
-/// the last one of the matrix repeat it.
-void fill_stretch(const NbitsSchedule& plan, const NbitsOperands& at, std::int64_t column,
-                  std::int64_t columns, std::int64_t k, std::int64_t rows, float* to) {
-  const BlockFormat& format = plan.format;
-  const std::int64_t panel = plan.fns->panel, blocks = format.blocks(), bytes = format.bytes();
-  const std::int64_t first = k / format.block, last = (k + rows - 1) / format.block;
-  float scales[kMaxStretchBlocks * kBlockColumns], zeros[kMaxStretchBlocks * kBlockColumns];
-  BlockColumns c{.bytes = bytes - k * format.bits / 8,
-                 .rows = rows,
-                 .block = format.block,
-                 .scales = scales,
-                 .zeros = zeros,
-                 .step = panel};
-  const float middle = format.middle();
-  const std::int64_t ahead = plan.depth * format.bits / 8;  // bytes of the next stretch
-  const std::int64_t all = (columns + panel - 1) / panel * panel;
-  for (std::int64_t j = 0; j < all; j += kBlockColumns) {
-    for (int i = 0; i < kBlockColumns; ++i) {
-      const std::int64_t own = std::min(column + j + i, plan.n - 1);
-      c.columns[i] = at.weights + own * bytes + k * format.bits / 8;
-      // The processor follows too few of that many columns by itself.
-      for (std::int64_t line = 0; line < ahead; line += kCacheLine)
-        __builtin_prefetch(c.columns[i] + ahead + line);
-      for (std::int64_t b = first; b <= last; ++b) {
-        const std::int64_t from = own * blocks + b, there = (b - first) * kBlockColumns + i;
-        scales[there] = at.scales[from];
-        zeros[there] = at.zeros == nullptr ? middle : zero_at(*at.zeros, from);
-      }
-    }
-    c.to = to + j / panel * panel * plan.depth + j % panel;
-    plan.dequantize(c);
-  }
-}
-
 /// The rows of the stretch that begins with row k: whole blocks, or part of one.
 std::int64_t rows_of_stretch(const NbitsSchedule& plan, std::int64_t k) {
   const std::int64_t block = plan.format.block, left = plan.format.size - k;
@@ -92,30 +60,115 @@ std::int64_t rows_of_stretch(const NbitsSchedule& plan, std::int64_t k) {
   return std::min(rows, left);
 }
 
-void multiply_columns(const NbitsSchedule& plan, const NbitsOperands& at, std::int64_t column,
-                      std::int64_t columns) {
-  const ProductFns<float>& fns = *plan.fns;
-  alignas(64) float stretch[kStretch + kStretchSlack];
-  Strip<float> s;
-  s.columns = columns;
-  s.a_row = plan.x_row;
-  s.a_step = 1;
-  s.b = stretch;
-  s.b_step = fns.panel;
-  s.b_panel = fns.panel * plan.depth;
-  s.padded = true;
-  s.c_row = plan.y_row;
-  for (std::int64_t k = 0; k < plan.format.size; k += s.k) {
-    s.k = rows_of_stretch(plan, k);
-    fill_stretch(plan, at, column, columns, k, s.k, stretch);
-    s.resume = k > 0;
-    for (std::int64_t row = 0; row < plan.m; row += fns.rows) {
-      s.a = at.x + row * plan.x_row + k;
-      s.c = at.y + row * plan.y_row + column;
-      fns.strip[std::min<std::int64_t>(fns.rows, plan.m - row) - 1](s);
+/// Multiplies some columns, which begin with a panel.
+class ColumnsRun {
+ public:
+  ColumnsRun(const NbitsSchedule& plan, const NbitsOperands& at, std::int64_t column,
+             std::int64_t columns)
+      : plan_(plan), at_(at), column_(column), columns_(columns) {}
+
+  void run() {
+    for (std::int64_t k = 0, rows = 0; k < plan_.format.size; k += rows) {
+      rows = rows_of_stretch(plan_, k);
+      find_columns(k, rows);
+      if (can_multiply_in_registers(rows))
+        plan_.multiply({.groups = groups_,
+                        .x = at_.x + k,
+                        .x_row = plan_.x_row,
+                        .y = at_.y + column_,
+                        .y_row = plan_.y_row,
+                        .resume = k > 0});
+      else
+        multiply_stretch(k, rows);
     }
   }
-}
+
+ private:
+  [[nodiscard]] bool can_multiply_in_registers(std::int64_t rows) const {
+    const std::int64_t tile = kBlockBytes * 8 / plan_.format.bits;
+    return plan_.multiply != nullptr && columns_ == kBlockFewColumns && rows % tile == 0 &&
+           plan_.format.block % tile == 0;
+  }
+
+  void multiply_stretch(std::int64_t k, std::int64_t rows) {
+    const ProductFns<float>& fns = *plan_.fns;
+    for (std::int64_t j = 0; j < padded_columns(); j += plan_.group) {
+      BlockColumns& c = groups_[j / plan_.group];
+      c.to = stretch_ + j / fns.panel * fns.panel * plan_.depth + j % fns.panel;
+      plan_.dequantize(c);
+    }
+    Strip<float> s;
+    s.columns = columns_;
+    s.a_row = plan_.x_row;
+    s.a_step = 1;
+    s.b = stretch_;
+    s.b_step = fns.panel;
+    s.b_panel = fns.panel * plan_.depth;
+    s.padded = true;
+    s.c_row = plan_.y_row;
+    s.k = rows;
+    s.resume = k > 0;
+    for (std::int64_t row = 0; row < plan_.m; row += fns.rows) {
+      s.a = at_.x + row * plan_.x_row + k;
+      s.c = at_.y + row * plan_.y_row + column_;
+      fns.strip[std::min<std::int64_t>(fns.rows, plan_.m - row) - 1](s);
+    }
+  }
+
+  [[nodiscard]] std::int64_t padded_columns() const {
+    const std::int64_t panel = plan_.fns->panel;
+    return (columns_ + panel - 1) / panel * panel;
+  }
+  /// The columns after the last one of the matrix repeat it.
+  [[nodiscard]] std::int64_t own(std::int64_t j) const {
+    return std::min(column_ + j, plan_.n - 1);
+  }
+
+  /// Copies the scales and zero points of the blocks [first, last] of a group of columns.
+  void gather_scales(std::int64_t j, std::int64_t first, std::int64_t last) {
+    const std::int64_t blocks = plan_.format.blocks();
+    const float middle = plan_.format.middle();
+    float *scale = scales_ + j * kMaxStretchBlocks, *zero = zeros_ + j * kMaxStretchBlocks;
+    for (std::int64_t b = first; b <= last; ++b)
+      for (std::int64_t i = 0; i < plan_.group; ++i) {
+        const std::int64_t from = own(j + i) * blocks + b;
+        *scale++ = at_.scales[from];
+        *zero++ = at_.zeros == nullptr ? middle : zero_at(*at_.zeros, from);
+      }
+  }
+
+  /// Points to the rows [k, k + rows) of all groups.
+  void find_columns(std::int64_t k, std::int64_t rows) {
+    const BlockFormat& format = plan_.format;
+    const std::int64_t bytes = format.bytes(), done = k * format.bits / 8;
+    const std::int64_t first = k / format.block, last = (k + rows - 1) / format.block;
+    const std::int64_t ahead = plan_.depth * format.bits / 8;  // bytes of the next stretch
+    for (std::int64_t j = 0; j < padded_columns(); j += plan_.group) {
+      BlockColumns& c = groups_[j / plan_.group];
+      c.bytes = bytes - done;
+      c.rows = rows;
+      c.block = format.block;
+      c.step = plan_.fns->panel;
+      for (int i = 0; i < plan_.group; ++i) {
+        c.columns[i] = at_.weights + own(j + i) * bytes + done;
+        // The processor follows too few of that many columns by itself.
+        for (std::int64_t line = 0; line < ahead; line += kCacheLine)
+          __builtin_prefetch(c.columns[i] + ahead + line);
+      }
+      if (k == 0 || format.blocks() > 1) gather_scales(j, first, last);
+      c.scales = scales_ + j * kMaxStretchBlocks;
+      c.zeros = zeros_ + j * kMaxStretchBlocks;
+    }
+  }
+
+  const NbitsSchedule& plan_;
+  const NbitsOperands& at_;
+  const std::int64_t column_, columns_;
+  alignas(64) float stretch_[kStretch];
+  BlockColumns groups_[kBlockFewColumns / kMinBlockColumns];
+  /// Group by group, each with the blocks of a stretch.
+  float scales_[kMaxStretchBlocks * kBlockFewColumns], zeros_[kMaxStretchBlocks * kBlockFewColumns];
+};
 
 Status run_nbits(const Call& call) noexcept {
   const auto& plan = *static_cast<const NbitsSchedule*>(call.prepared);
@@ -127,7 +180,7 @@ Status run_nbits(const Call& call) noexcept {
   const auto work = [&](std::int64_t task) {
     if (call.stop != nullptr && call.stop->stop_requested()) return;
     const std::int64_t column = task * plan.width;
-    multiply_columns(plan, at, column, std::min(plan.width, plan.n - column));
+    ColumnsRun(plan, at, column, std::min(plan.width, plan.n - column)).run();
   };
   const bool threads =
       call.max_threads > 1 && plan.m * plan.n * plan.format.size > kMinThreadWorkOfRow;
@@ -147,13 +200,18 @@ Prepared prepare_nbits(const PrepareCtx& ctx) {
   auto plan = std::make_shared<NbitsSchedule>();
   plan->format = BlockFormat::of(ctx.attrs);
   plan->fns = &simd_tables(ctx.isa).f32;
-  plan->dequantize = block_fns(ctx.isa).columns[block_fn(plan->format.bits)];
+  const BlockFns& blocks = block_fns(ctx.isa);
+  plan->group = blocks.width;
+  plan->dequantize = blocks.columns[block_fn(plan->format.bits)];
   plan->n = y.dims[y.rank - 1];
   plan->m = y.elements() / plan->n;
   plan->x_row = plan->format.size;
   plan->y_row = plan->n;
   const bool few = plan->m <= plan->fns->rows;
-  plan->width = few ? kMaxPanels * plan->fns->panel : plan->fns->panel;
+  if (plan->m <= kMaxBlockProductRows)
+    plan->multiply =
+        blocks.multiply[block_fn(plan->format.bits)][static_cast<std::size_t>(plan->m - 1)];
+  plan->width = few ? kBlockFewColumns : plan->fns->panel;
   plan->depth = few ? kFewRowsDepth : kManyRowsDepth;
   return {.state = std::move(plan)};
 }

@@ -57,8 +57,7 @@ class InstructionSelector final : public StepEmitter {
   std::optional<Refusal> run() {
     const tensor::ScalarProgram& program = *ctx_.program;
     std::vector<Value> values;  // by register
-    for (std::size_t i = 0; i < program.inputs.size(); ++i)
-      values.push_back({Value::Kind::input, static_cast<int>(i), program.inputs[i]});
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) values.push_back(input(i));
     const QuantizedSteps quantized = find_quantized_steps(program, [&](std::int32_t reg) {
       return reg < static_cast<std::int32_t>(values.size()) &&
              is_single(values[static_cast<std::size_t>(reg)]);
@@ -77,6 +76,18 @@ class InstructionSelector final : public StepEmitter {
   }
 
  private:
+  /// A single number that never changes is a constant of the program: a zero point of 0, say, takes
+  /// no instructions.
+  Value input(std::size_t i) {
+    const DType dtype = ctx_.program->inputs[i];
+    const Value given{Value::Kind::input, static_cast<int>(i), dtype};
+    const void* const data = i < ctx_.constants.size() ? ctx_.constants[i] : nullptr;
+    std::uint64_t bits = 0;
+    if (data == nullptr || !is_single(given) || dtype_bytes(dtype) > sizeof(bits)) return given;
+    std::memcpy(&bits, data, dtype_bytes(dtype));
+    return constant(bits, dtype);
+  }
+
   [[nodiscard]] bool is_single(const Value& v) const override {
     if (v.kind == Value::Kind::constant) return true;
     return v.kind == Value::Kind::input &&

@@ -80,7 +80,8 @@ W add(W a, W b) {
   if constexpr (std::floating_point<W>)
     return a + b;
   else
-    return static_cast<W>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    return static_cast<W>(static_cast<std::make_unsigned_t<W>>(a) +
+                          static_cast<std::make_unsigned_t<W>>(b));
 }
 template <class W>
 W multiply(W a, W b) {
@@ -266,10 +267,12 @@ float min_max_of_rows(const ReduceSchedule& plan, const float* x) {
 template <class T, Fold kFold>
 constexpr bool kAnyOrder = kFold == Fold::max || kFold == Fold::min || std::integral<T>;
 
-/// One result, of lanes of adjacent elements.
-template <class T, Fold kFold>
+/// One result, of lanes of adjacent elements that are added in W.
+template <class T, Fold kFold, class W = Wide<T>>
 T in_any_order(const ReduceSchedule& plan, const T* x) {
-  using W = Wide<T>;
+  // The low bits of a sum do not depend on the others.
+  if constexpr (kFold == Fold::sum && std::same_as<T, std::int32_t> && !std::same_as<W, T>)
+    if (plan.finish == Finish::none) return in_any_order<T, kFold, T>(plan, x);
   constexpr Fold kOfParts = kFold == Fold::sum_square || kFold == Fold::l1 ? Fold::sum : kFold;
   const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
   std::array<W, kLanes> sums;
@@ -308,11 +311,17 @@ void single(const ReduceSchedule& plan, const T* x, T* y) {
 /// Rows of adjacent elements.
 template <class T>
 void adjacent_rows(const ReduceSchedule& plan, const T* x, T* y, std::int64_t rows) {
-  std::array<T, kLanes> folds;
+  std::array<T, kLanes> folds{};
   plan.rows.rows(reinterpret_cast<const std::byte*>(x), plan.lane.x, plan.reduced.list[0].size,
                  rows, reinterpret_cast<std::byte*>(folds.data()));
-  for (std::int64_t j = 0; j < rows; ++j)
-    y[j * plan.lane.y] = finish(plan, folds[static_cast<std::size_t>(j)]);
+  if (plan.finish == Finish::mean)  // a loop of its own, which becomes vectors
+    for (T& each : folds) each /= static_cast<T>(plan.reduced_count);
+  else if (plan.finish != Finish::none)
+    for (std::int64_t j = 0; j < rows; ++j) {
+      T& each = folds[static_cast<std::size_t>(j)];
+      each = finish(plan, each);
+    }
+  for (std::int64_t j = 0; j < rows; ++j) y[j * plan.lane.y] = folds[static_cast<std::size_t>(j)];
 }
 
 template <class T, Fold kFold>

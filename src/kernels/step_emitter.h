@@ -51,11 +51,11 @@ class StepEmitter {
   virtual StepValue spread(const StepValue& value) = 0;
   /// Adds a step; returns the column that it computes.
   virtual StepValue add_step(ElementFn fn, DType dtype, const StepArgs& args) = 0;
+  StepValue constant(std::uint64_t bits, DType dtype);
 
   [[nodiscard]] const SimdTables& simd() const { return simd_; }
 
  private:
-  StepValue constant(std::uint64_t bits, DType dtype);
   StepValue emit(ElementFn fn, DType dtype, const StepArgs& args);
   StepValue emit_columns(ElementFn fn, DType dtype, StepArgs args);
   StepValue fold(ElementFn fn, DType dtype, const StepArgs& args);

@@ -76,7 +76,7 @@ std::vector<BlockCase> block_cases() {
   std::vector<BlockCase> cases;
   for (const std::int64_t bits : {2, 4, 8})
     for (const std::int64_t block : {16, 32, 48, 128})
-      for (const std::int64_t size : {1, 16, 63, 64, 65, 257})
+      for (const std::int64_t size : {1, 16, 63, 64, 65, 128, 257})
         for (const auto zeros : {BlockCase::none, BlockCase::bytes, BlockCase::floats})
           cases.push_back({bits, block, size, zeros});
   return cases;
@@ -84,7 +84,8 @@ std::vector<BlockCase> block_cases() {
 
 TEST(BlockWeights, ProductsHaveTheBitsOfTheReference) {
   for (const BlockCase& one : block_cases())
-    for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 70}, {5, 33}, {9, 17}, {13, 8}}) {
+    for (const auto& [rows, columns] :
+         {std::pair{1, 1}, {1, 70}, {2, 64}, {3, 65}, {4, 130}, {5, 33}, {9, 17}, {13, 8}}) {
       BlockOperands weights(one, columns);
       Buffer x(DType::f32, {rows, one.size}), y(DType::f32, {rows, columns});
       x.fill_random(3);

@@ -155,7 +155,7 @@ void expect_lstm(const Case& k, Isa isa, bool constant, int threads, Layout layo
 TEST(Lstm, GivesTheBitsOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
     for (const std::int64_t hidden : {1, 3, 4, 8, 15, 16, 17, 33, 64})
-      for (const std::int64_t batch : {1, 2, 5, 17})
+      for (const std::int64_t batch : {1, 2, 3, 5, 6, 7, 17})
         for (const bool constant : {false, true})
           expect_lstm({.steps = 3, .batch = batch, .input = 5, .hidden = hidden}, isa, constant, 1,
                       Layout::contiguous);

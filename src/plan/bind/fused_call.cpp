@@ -207,11 +207,12 @@ bool emit_fused(BindContext& ctx, const FusedGroup& group, const GroupProgram& m
   const kernels::KernelId kernel = reduces ? kernels::KernelId::rows : kernels::KernelId::pointwise;
   const std::vector<Spot> spots = spots_of(inputs);
   const std::vector<tensor::Operand> in = operands_of(ctx.builder.binding(), spots);
-  const std::vector<const void*> no_constants(inputs.size());
+  bool of_plan = true;
+  const std::vector<const void*> constants = constants_of(ctx.builder.binding(), spots, of_plan);
   kernels::RowProgram program = made.program();
   program.dims = group.dims;
   program.first_reduced = group.first_reduced;
-  kernels::PrepareCtx asked{in, out, no_constants, {}, &program.elements, nullptr};
+  kernels::PrepareCtx asked{in, out, constants, {}, &program.elements, nullptr};
   asked.rows = &program;
   kernels::Prepared prepared = kernels::kernel(kernel).prepare(asked);
   if (prepared.refusal) return false;
