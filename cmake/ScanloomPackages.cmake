@@ -25,7 +25,6 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/python-package/ DESTINATION lib/python3/
 
 set(CPACK_PACKAGE_NAME scanloom)
 set(CPACK_PACKAGE_VENDOR "The Scanloom developers")
-set(CPACK_PACKAGE_CONTACT "The Scanloom developers <scanloom@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGE_CHECKSUM SHA256)

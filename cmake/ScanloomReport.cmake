@@ -1,7 +1,8 @@
 # The page of reports (src/report/page): our sources and two libraries that draw, as one file that
 # becomes a part of libscanloom.so. Without these libraries only the data of reports are there.
+# They are the building machine's, also for another machine.
 find_file(SCANLOOM_D3 d3.min.js PATHS /usr/share/nodejs/d3/dist NO_DEFAULT_PATH
-          DOC "d3, from Debian's node-d3")
+          NO_CMAKE_FIND_ROOT_PATH DOC "d3, from Debian's node-d3")
 if(NOT SCANLOOM_DAGRE)
   file(GLOB netron_folders
        ${PROJECT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/netron)
@@ -13,7 +14,7 @@ if(NOT SCANLOOM_DAGRE)
     list(APPEND netron_folders ${folder})
   endforeach()
   find_file(SCANLOOM_DAGRE dagre.js PATHS ${netron_folders} NO_DEFAULT_PATH
-            DOC "netron's layout of graphs, from the Python package index")
+            NO_CMAKE_FIND_ROOT_PATH DOC "netron's layout of graphs, from the Python package index")
 endif()
 
 # Sets `message` to what keeps the two files from drawing the page; empty: nothing.

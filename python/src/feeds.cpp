@@ -71,8 +71,10 @@ DType element_type(std::string_view type) {
   return dtype_of_name(rest.substr(0, rest.find(')'))).value_or(DType::f32);
 }
 
-/// Whether every element is aligned, so that kernels may read it in place.
+/// Whether every element is aligned, so that kernels may read it in place. Where there is none,
+/// numpy makes no copy that would be.
 bool is_aligned(const Py_buffer& buffer, DType dtype) {
+  if (buffer.len == 0) return true;
   const auto size = static_cast<Py_ssize_t>(dtype_bytes(dtype));
   const Py_ssize_t part = dtype_kind(dtype) == DTypeKind::complex ? size / 2 : size;
   if (reinterpret_cast<std::uintptr_t>(buffer.buf) % static_cast<std::size_t>(part) != 0)

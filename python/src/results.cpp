@@ -198,7 +198,7 @@ nb::dict Converter::to_dict(const Value& map) {
   charge(kObjectBytes + 3 * kReferences * static_cast<std::size_t>(values.elements()));
   nb::dict made;
   for (std::int64_t i = 0; i < values.elements(); ++i)
-    if (PyDict_SetItem(made.ptr(), PyList_GET_ITEM(keys_.ptr(), static_cast<Py_ssize_t>(i)),
+    if (PyDict_SetItem(made.ptr(), PyList_GetItem(keys_.ptr(), static_cast<Py_ssize_t>(i)),
                        to_number(values, i).ptr()) != 0)
       nb::raise_python_error();
   return made;

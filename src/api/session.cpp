@@ -106,8 +106,6 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
 
 }  // namespace
 
-std::string_view version() noexcept { return "0.1.0"; }
-
 void Results::add(std::string name, Value value) {
   value.name_ = std::move(name);
   values_.push_back(std::move(value));

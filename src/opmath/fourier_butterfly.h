@@ -9,6 +9,11 @@ namespace scanloom::tensor {
 
 template <class F>
 struct ComplexLanes {
+  // An implicit constructor would not be compiled for the instruction set of these lanes, as GCC
+  // wants for NEON's, whose own constructor is inlined.
+  ComplexLanes() {}  // NOLINT(modernize-use-equals-default)
+  ComplexLanes(F real, F imaginary) : re(real), im(imaginary) {}
+
   F re, im;
 };
 

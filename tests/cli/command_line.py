@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -13,6 +14,9 @@ BUILD = pathlib.Path(os.environ.get("SCANLOOM_BUILD", PROJECT / "build" / "relea
 PROGRAM = BUILD / "bin" / "scanloom"
 MODELS = PROJECT / "build" / "cache" / "silero-vad"
 RECORDINGS = PROJECT / "build" / "cache" / "recordings"
+
+# The one place where a version is written.
+VERSION = re.search(r"project\(scanloom VERSION (\S+)", (PROJECT / "CMakeLists.txt").read_text())[1]
 
 FINE, DIFFERS, BAD, LIMIT, INTERRUPTED = 0, 1, 2, 3, 130
 

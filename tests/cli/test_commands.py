@@ -5,6 +5,7 @@ import pytest
 from command_line import (
     BAD,
     DIFFERS,
+    VERSION,
     broken_model,
     save_tensor,
     scanloom,
@@ -25,7 +26,7 @@ def test_help_and_version():
     answer = scanloom("--help").stdout
     assert all(f"  {command} " in answer for command in COMMANDS)
     assert "Exit status" in answer
-    assert scanloom("--version").stdout.strip() == "0.1.0"
+    assert scanloom("--version").stdout.strip() == VERSION
 
 
 @pytest.mark.parametrize("command", COMMANDS)

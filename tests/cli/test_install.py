@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from command_line import BUILD, MODELS, PROJECT, RECORDINGS
+from command_line import BUILD, MODELS, PROJECT, RECORDINGS, VERSION
 
 
 def run(*command, **options):
@@ -25,7 +25,7 @@ def prefix(tmp_path_factory):
 
 
 def test_the_installed_program_runs(prefix):
-    assert run(prefix / "bin" / "scanloom", "--version").strip() == "0.1.0"
+    assert run(prefix / "bin" / "scanloom", "--version").strip() == VERSION
 
 
 def test_a_project_outside_the_tree_builds_with_it(prefix, tmp_path):
@@ -55,8 +55,8 @@ int main() {
 }
 """
 PROGRAMS = {
-    "c": ("main.c", MAIN_C, ["cc", "-std=c99", "-pedantic"], "0.1.0"),
-    "c++": ("main.cpp", MAIN_CPP, ["c++", "-std=c++20"], "0.1.0 not_found"),
+    "c": ("main.c", MAIN_C, ["cc", "-std=c99", "-pedantic"], VERSION),
+    "c++": ("main.cpp", MAIN_CPP, ["c++", "-std=c++20"], f"{VERSION} not_found"),
 }
 
 
@@ -82,7 +82,7 @@ def build_with_pkg_config(language, pc_folder, folder):
 def test_pkg_config_finds_the_build_tree(language, tmp_path):
     flags = build_with_pkg_config(language, BUILD, tmp_path)
     assert f"-I{PROJECT / 'include'}" in flags
-    assert pkg_config(BUILD, "--modversion") == ["0.1.0"]
+    assert pkg_config(BUILD, "--modversion") == [VERSION]
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
@@ -94,7 +94,7 @@ def test_pkg_config_finds_an_installation_that_was_moved(language, prefix, tmp_p
     assert str(prefix) not in pc.read_text() and str(PROJECT) not in pc.read_text()
     flags = build_with_pkg_config(language, pc.parent, tmp_path)
     assert all(str(prefix) not in flag and str(PROJECT) not in flag for flag in flags)
-    assert pkg_config(pc.parent, "--modversion") == ["0.1.0"]
+    assert pkg_config(pc.parent, "--modversion") == [VERSION]
 
 
 def blocks(page, language):
@@ -157,7 +157,7 @@ def test_cmake_finds_the_build_tree(variable, tmp_path):
     build = tmp_path / "build"
     run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-D{variable}={BUILD}")
     run("cmake", "--build", build)
-    assert run(build / "c_only") == "0.1.0"
+    assert run(build / "c_only") == VERSION
 
 
 def test_licence_and_documents_are_installed(prefix):
@@ -171,9 +171,9 @@ def test_licence_and_documents_are_installed(prefix):
             assert "://" in target or (document.parent / target).exists(), (document, target)
 
 
-C_PROJECT = """cmake_minimum_required(VERSION 3.25)
+C_PROJECT = f"""cmake_minimum_required(VERSION 3.25)
 project(c_only LANGUAGES C)
-find_package(scanloom 0.1 REQUIRED)
+find_package(scanloom {VERSION} REQUIRED)
 add_executable(c_only main.c)
 set_target_properties(c_only PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
 target_link_libraries(c_only PRIVATE scanloom::scanloom)
@@ -200,7 +200,7 @@ def test_a_project_of_c_alone_finds_every_function(prefix, tmp_path):
     configure = ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build"]
     run(*configure, f"-DCMAKE_PREFIX_PATH={prefix}", env=environment)
     run("cmake", "--build", tmp_path / "build")
-    assert run(tmp_path / "build" / "c_only") == f"0.1.0 {len(functions)}"
+    assert run(tmp_path / "build" / "c_only") == f"{VERSION} {len(functions)}"
 
 
 def test_headers_name_no_folder_of_the_tree(prefix):

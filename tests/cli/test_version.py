@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import BAD, BUILD, FINE, PROGRAM, PROJECT, scanloom
+from command_line import BAD, BUILD, FINE, PROGRAM, PROJECT, VERSION, scanloom
 
 
 def with_variables(*arguments, **variables):
@@ -23,7 +23,7 @@ def about(**variables):
 
 
 def test_the_version_alone():
-    assert scanloom("version").stdout == scanloom("--version").stdout == "0.1.0\n"
+    assert scanloom("version").stdout == scanloom("--version").stdout == f"{VERSION}\n"
 
 
 def test_verbose_lines_are_those_of_the_document():
@@ -39,7 +39,7 @@ def test_verbose_lines_are_those_of_the_document():
 
 def test_json():
     found = about(SCANLOOM_THREADS="2", SCANLOOM_ISA="baseline", SCANLOOM_MACHINE="/nowhere/machine.txt")
-    assert found["version"] == "0.1.0"
+    assert found["version"] == VERSION
     assert os.path.basename(found["library"]).startswith("libscanloom.so")
     assert (found["isa"], found["threads"], found["warnings"]) == ("baseline", 2, [])
     assert found["isas"][0] == "baseline" and found["cores"] >= 1
@@ -108,7 +108,7 @@ def test_the_module_runs_the_program():
     path = {**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
     command = [sys.executable, "-m", "scanloom"]
     answer = subprocess.run([*command, "version"], capture_output=True, text=True, env=path)
-    assert (answer.returncode, answer.stdout) == (FINE, "0.1.0\n")
+    assert (answer.returncode, answer.stdout) == (FINE, f"{VERSION}\n")
     answer = subprocess.run([*command, "run", "absent.onnx"], capture_output=True, text=True, env=path)
     assert answer.returncode == BAD and "absent.onnx" in answer.stderr
 

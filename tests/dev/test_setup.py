@@ -20,7 +20,8 @@ def run(*arguments, **environment):
 def test_help_names_the_parts():
     answer = run("--help")
     assert answer.returncode == 0
-    parts = ("build", "python", "test", "long", "sanitizers", "bench", "peers", "packages", "browser", "demo")
+    parts = ("build", "python", "test", "long", "sanitizers", "bench", "peers", "packages", "aarch64",
+             "browser", "demo")  # fmt: skip
     for part in parts:
         assert f"\n  {part} " in answer.stdout
 

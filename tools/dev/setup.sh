@@ -15,6 +15,7 @@ parts:
   peers       the peers that the benchmarks can do without: JAX, Numba, oneDNN, OpenVINO, PyTensor,
               SciPy
   packages    what wheels and Debian packages are made and tested with
+  aarch64     what wheels for AArch64 are built and tested with on another machine
   docs        MkDocs and its theme, for the site of documents
   browser     Chromium, in which the tests open the page of reports
   demo        recordings and the Python packages of the demo
@@ -34,6 +35,7 @@ declare -A packages=(
   [bench]="$python_packages libbenchmark-dev"
   [peers]="$python_packages libdnnl2"
   [packages]="$python_packages dpkg-dev unzip debootstrap libzstd-dev"
+  [aarch64]="$python_packages g++-aarch64-linux-gnu qemu-user-static binutils"
   [docs]="$python_packages"
   [browser]="chromium fonts-dejavu-core"
   [demo]="$python_packages pocketsphinx-testdata"
@@ -122,7 +124,7 @@ main() {
   for part in "$@"; do
     case "$part" in
       -h | --help) printf '%s\n' "$usage"; exit 0 ;;
-      build | python | test | long | sanitizers | bench | peers | packages | docs | browser | demo) ;;
+      build | python | test | long | sanitizers | bench | peers | packages | aarch64 | docs | browser | demo) ;;
       *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
     esac
     # The lists hold only package names, so word splitting is intended.

@@ -6,9 +6,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly usage="usage: tools/packages/fetch.sh PART...
 parts:
-  re2         the source of Debian 12's RE2, in build/packages/re2
-  python      the headers of Debian 13's Python, for the stable ABI, in build/packages/python
-  aarch64     Debian 12's libraries for AArch64, in build/packages/aarch64
+  re2             the source of Debian 12's RE2, in build/packages/re2
+  python          the headers of Debian 13's Python, for the stable ABI, in build/packages/python
+  aarch64         Debian 12's libraries for AArch64, in build/packages/aarch64
+  python-aarch64  the headers of Debian 12's and 13's Python for AArch64, in
+                  build/packages/python-aarch64/bookworm and /trixie
 environment:
   SCANLOOM_DEBIAN_MIRROR   where Debian's packages are (default: that of the system)"
 
@@ -67,16 +69,24 @@ unpack() {
   for archive in "$1"/*.deb; do dpkg-deb --extract "$archive" "$2"; done
 }
 
-fetch_python() {
-  [[ -e "$folder/python/usr/include/python3.13/Python.h" ]] && return
-  local downloads="$folder/python-archives" architecture site
+# fetch_headers SUITE VERSION ARCHITECTURE FOLDER: the headers of a suite's Python.
+fetch_headers() {
+  local suite="$1" version="$2" architecture="$3" target="$4" site
+  [[ -e "$target/usr/include/python$version/Python.h" ]] && return
+  local downloads="$folder/python-archives/$suite-$architecture"
   mirror site
-  architecture="$(dpkg --print-architecture)"
   mkdir -p "$downloads"
   (cd "$downloads" &&
-    with_sources trixie "deb [signed-by=$keyring] $site trixie main" "$architecture" \
-      download libpython3.13-dev)
-  unpack "$downloads" "$folder/python"
+    with_sources "$suite-$architecture" "deb [signed-by=$keyring] $site $suite main" "$architecture" \
+      download "libpython$version-dev")
+  unpack "$downloads" "$target"
+}
+
+fetch_python() { fetch_headers trixie 3.13 "$(dpkg --print-architecture)" "$folder/python"; }
+
+fetch_python_aarch64() {
+  fetch_headers bookworm 3.11 arm64 "$folder/python-aarch64/bookworm"
+  fetch_headers trixie 3.13 arm64 "$folder/python-aarch64/trixie"
 }
 
 readonly aarch64_packages="libfmt-dev libhwy-dev libhwy1 libpugixml-dev libpugixml1v5 libre2-dev
@@ -90,7 +100,7 @@ fetch_aarch64() {
   mkdir -p "$downloads"
   # shellcheck disable=SC2086  # the list holds only names of packages
   (cd "$downloads" &&
-    with_sources aarch64 "deb [signed-by=$keyring] $site bookworm main" arm64 \
+    with_sources bookworm-arm64 "deb [signed-by=$keyring] $site bookworm main" arm64 \
       download $aarch64_packages)
   unpack "$downloads" "$folder/aarch64"
 }
@@ -99,7 +109,7 @@ fetch_aarch64() {
 for part in "$@"; do
   case "$part" in
     -h | --help) printf '%s\n' "$usage" ;;
-    re2 | python | aarch64) "fetch_$part" ;;
+    re2 | python | aarch64 | python-aarch64) "fetch_${part//-/_}" ;;
     *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
   esac
 done

@@ -1,6 +1,7 @@
 """The interface of sessions, streams and options, element types, strides, threads and limits."""
 
 import gc
+import importlib.metadata
 import os
 import signal
 import subprocess
@@ -262,7 +263,7 @@ def test_texts_for_people(sums):
     with pytest.raises(scanloom.InvalidArgument, match="not fed"):
         sums.llvm({})
     assert sums.operators()["loop"] == 1
-    assert scanloom.__version__ == "0.1.0"
+    assert scanloom.__version__ == importlib.metadata.version("scanloom")
 
 
 @pytest.mark.parametrize("execution", ["automatic", "interpreted"])
@@ -305,6 +306,12 @@ def test_every_layout_is_read_right(sums, name):
     np.testing.assert_allclose(y, np.cumsum(x, axis=0, dtype=np.float32))
     np.testing.assert_allclose(h, y[-1])
     assert x.tobytes() == before
+
+
+def test_empty_arrays_need_no_alignment(sums):
+    nothing = np.frombuffer(b"\0" * 16, np.float32, 0, offset=1).reshape(0, 3)
+    h, y = sums.run(None, {"x": nothing, "h0": np.ones(3, np.float32)})
+    assert h.tolist() == [1, 1, 1] and y.shape == (0, 3)
 
 
 def test_high_bits_of_narrow_integers_may_be_anything():
