@@ -305,11 +305,11 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
 /// worth storing sums twice and transposing them in between.
 template <class T>
 bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan) {
-  constexpr std::int64_t kFewestTaps = 96, kFewestInLine = 4;
+  constexpr std::int64_t kMinTaps = 96, kMinInLine = 4;
   const ConvBlockFns<T>& fns = conv_block_fns<T>(ctx.isa);
   const ConvGeometry& g = plan.geometry;
   if (ctx.constants[1] == nullptr || ctx.packs == nullptr) return false;
-  if (plan.k < kFewestTaps || g.out[plan.grid.last()] < kFewestInLine) return false;
+  if (plan.k < kMinTaps || g.out[plan.grid.last()] < kMinInLine) return false;
   // Short tiles meet an element of x again only where windows overlap.
   const bool panels_are_faster = plan.positions >= kMinPanelPositions &&
                                  !(fns.broadcasts && (fns.tall || g.kernel_positions() > 1));
