@@ -290,7 +290,8 @@ def test_the_page_opens_from_any_folder(
 @needs_page
 def test_the_page_asks_for_nothing(session: scanloom.InferenceSession) -> None:
     html = session.report().html
-    assert "default-src 'none'" in html
+    for rule in ("default-src 'none'", "base-uri 'none'", "form-action 'none'"):
+        assert rule in html
     assert not re.search(r"<(link|img|iframe|script)[^>]*(src|href)=", html)
 
 

@@ -97,6 +97,18 @@ def test_a_stream(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     assert page.problems == []
 
 
+def test_the_page_says_how_to_get_the_roof(
+    chromium: browser.Browser, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCANLOOM_MACHINE", str(tmp_path / "machine.txt"))
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    text = page.run("document.getElementById('loops').textContent")
+    assert "this machine has not been measured. scanloom bench --calibrate measures it" in text
+    (tmp_path / "machine.txt").write_text("cpu another\nisa avx2\noperations 1e9\nread 1024 1e10\n")
+    assert session.report(feeds()).data["machine"] is None
+
+
 def test_hostile_names_run_nothing(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx", HOSTILE))
     page = shown(chromium, session.report({"start": np.zeros(2, np.float32),
