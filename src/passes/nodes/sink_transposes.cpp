@@ -1,10 +1,11 @@
-// Moves transposes below element-wise nodes and concatenations, towards transposes that undo them.
-// Models whose layers keep channels last transpose before and after each convolution; without these
-// pairs, a convolution and what follows it become one call. It runs after canonicalise, which
+// Moves transposes below element-wise nodes, concatenations and pads, towards transposes that undo
+// them. Models whose layers keep channels last transpose before and after each convolution; without
+// these pairs, a convolution and what follows it become one call. It runs after canonicalise, which
 // removes the pairs that have met.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,10 +45,20 @@ bool has_single_element(const ir::Type& type) {
          });
 }
 
+/// The begins, then the ends of a pad of all axes; nullopt if they are not constant.
+std::optional<Order> pads_of(const ir::Module& module, const Node& node) {
+  constexpr std::size_t kPads = 1, kAxes = 3;
+  if (node.op != &ops::pad_op || (node.inputs.size() > kAxes && node.inputs[kAxes].valid()))
+    return std::nullopt;
+  auto pads = ops::integers_of(module, node, kPads);
+  const auto rank = static_cast<std::size_t>(module.value(node.outputs[0]).type.rank());
+  return pads && pads->size() == 2 * rank ? pads : std::nullopt;
+}
+
 /// Whether a transpose of all operands may as well be one of the result.
 bool passes_transposes(const ir::Module& module, const Node& node) {
   if (node.outputs.size() != 1 || !module.value(node.outputs[0]).type.ranked) return false;
-  if (node.op == &ops::concat_op) return true;
+  if (node.op == &ops::concat_op || pads_of(module, node)) return true;
   return node.op->access == ir::Access::pointwise && node.op->scalar != nullptr &&
          node.op->effects == ir::Effects::pure;
 }
@@ -76,7 +87,10 @@ bool meets_inverse(const ir::Module& module, const Readers& readers, ValueId val
 std::optional<Order> common_order(const ir::Module& module, const Node& node) {
   const int rank = module.value(node.outputs[0]).type.rank();
   std::optional<Order> common;
-  for (const ValueId input : node.inputs) {
+  // The other operands of a pad have no axes of x.
+  const auto operands =
+      std::span(node.inputs).first(node.op == &ops::pad_op ? 1 : node.inputs.size());
+  for (const ValueId input : operands) {
     if (!input.valid()) continue;
     const Node* const transpose = made_by(module, input, ops::transpose_op);
     if (transpose == nullptr) {
@@ -110,16 +124,38 @@ Expected<ValueId> untransposed(Rewriter& rewriter, ValueId input, const Order& o
   return rewriter.build().op(ops::transpose_op, {input}, {{"perm", inverse_of(order)}});
 }
 
+/// The operands of a pad of the untransposed input.
+std::vector<ValueId> untransposed_pad(Rewriter& rewriter, const Node& node, const Order& order) {
+  const Order pads = *pads_of(rewriter.module(), node);
+  Order moved(pads.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto source = static_cast<std::size_t>(order[i]);
+    moved[source] = pads[i];
+    moved[order.size() + source] = pads[order.size() + i];
+  }
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = made_by(rewriter.module(), node.inputs[0], ops::transpose_op)->inputs[0];
+  inputs[1] = ops::list_of(rewriter.build(), moved);
+  return inputs;
+}
+
+Expected<std::vector<ValueId>> untransposed_inputs(Rewriter& rewriter, const Node& node,
+                                                   const Order& order) {
+  if (node.op == &ops::pad_op) return untransposed_pad(rewriter, node, order);
+  std::vector<ValueId> inputs;
+  for (const ValueId input : node.inputs) {
+    SCANLOOM_TRY(const ValueId source, untransposed(rewriter, input, order));
+    inputs.push_back(source);
+  }
+  return inputs;
+}
+
 Expected<bool> sink(Rewriter& rewriter, const Readers& readers, NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (!passes_transposes(rewriter.module(), node)) return false;
   const auto order = common_order(rewriter.module(), node);
   if (!order || !meets_inverse(rewriter.module(), readers, node.outputs[0], *order)) return false;
-  std::vector<ValueId> inputs;
-  for (const ValueId input : node.inputs) {
-    SCANLOOM_TRY(const ValueId source, untransposed(rewriter, input, *order));
-    inputs.push_back(source);
-  }
+  SCANLOOM_TRY(std::vector<ValueId> inputs, untransposed_inputs(rewriter, node, *order));
   std::vector<ir::NamedAttr> attrs = attrs_of(node);
   if (node.op == &ops::concat_op) {
     std::int64_t axis = attr_of(node, "axis").integer();
