@@ -15,8 +15,12 @@ std::optional<Refusal> ConvEpilogue::prepare(const PrepareCtx& ctx) {
   inputs.insert(inputs.end(), ctx.inputs.begin() + kConvOperands, ctx.inputs.end());
   if (inputs.size() > kMaxEpilogueOperands) return "an epilogue of many operands";
   if (!y.contiguous) return "an epilogue of a result that is not contiguous";
+  std::vector<const void*> constants(ctx.constants.begin() + kConvOperands - 1,
+                                     ctx.constants.end());
+  constants[0] = nullptr;  // the convolution's result
   PrepareCtx asked = ctx;
   asked.inputs = inputs;
+  asked.constants = constants;
   if (auto why = lower(asked, plan_)) return why;
   filters_ = y.dims[1];
   for (int axis = 2; axis < y.rank; ++axis) positions_ *= y.dims[axis];

@@ -83,7 +83,9 @@ class InstructionSelector final : public StepEmitter {
     const Value given{Value::Kind::input, static_cast<int>(i), dtype};
     const void* const data = i < ctx_.constants.size() ? ctx_.constants[i] : nullptr;
     std::uint64_t bits = 0;
-    if (data == nullptr || !is_single(given) || dtype_bytes(dtype) > sizeof(bits)) return given;
+    // One element per window is single, too, but not the same in all of them.
+    const bool is_number = is_single(given) && ctx_.inputs[i].elements() == 1;
+    if (data == nullptr || !is_number || dtype_bytes(dtype) > sizeof(bits)) return given;
     std::memcpy(&bits, data, dtype_bytes(dtype));
     return constant(bits, dtype);
   }

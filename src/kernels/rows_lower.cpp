@@ -1,5 +1,6 @@
 // Lowers a row program over a call's operands: the steps, their phases, and the places of columns.
 #include <algorithm>
+#include <iterator>
 
 #include "kernels/join_steps.h"
 #include "kernels/rows_plan.h"
@@ -35,10 +36,59 @@ struct EmittedRowStep {
   std::size_t phase = 0;
 };
 
+/// How often the program reads its registers.
+class RowUses {
+ public:
+  explicit RowUses(const PrepareCtx& ctx)
+      : rows_(*ctx.rows),
+        counts_(rows_.elements.inputs.size() + rows_.elements.instrs.size()),
+        joinable_(counts_.size()),
+        is_summed_(counts_.size()) {
+    for (std::size_t i = 0; i < rows_.elements.instrs.size(); ++i) {
+      const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
+      for (std::size_t a = 0; a < std::size(instr.args); ++a) {
+        if (instr.args[a] < 0) continue;
+        const auto arg = static_cast<std::size_t>(instr.args[a]);
+        ++counts_[arg];
+        const bool joins = instr.op == tensor::ScalarOp::exp || instr.op == tensor::ScalarOp::sub;
+        if (joins && a == 0 && !rows_.folds[i]) ++joinable_[arg];
+        if (rows_.folds[i] == RowFold::sum) is_summed_[arg] = true;
+      }
+    }
+    for (const std::int32_t result : rows_.elements.results)
+      ++counts_[static_cast<std::size_t>(result)];
+  }
+
+  /// Whether the instruction subtracts the maximum of x from x, and only an exponential and a
+  /// difference read it. They are joined with it, which is faster than storing it.
+  [[nodiscard]] bool is_shift(std::size_t i) const {
+    const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
+    const auto inputs = static_cast<std::int32_t>(rows_.elements.inputs.size());
+    const std::size_t reg = rows_.elements.inputs.size() + i;
+    return instr.op == tensor::ScalarOp::sub && instr.args[0] < inputs && instr.args[1] >= inputs &&
+           rows_.folds[static_cast<std::size_t>(instr.args[1] - inputs)] == RowFold::max &&
+           counts_[reg] == 2 && joinable_[reg] == 2;
+  }
+
+  /// Whether the instruction is x x, and only a sum reads it, which is then one of squares.
+  [[nodiscard]] bool is_summed_square(std::size_t i) const {
+    const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
+    const std::size_t reg = rows_.elements.inputs.size() + i;
+    return instr.op == tensor::ScalarOp::mul && instr.args[0] == instr.args[1] &&
+           (instr.dtype == DType::f32 || instr.dtype == DType::f64) && !rows_.folds[i] &&
+           counts_[reg] == 1 && is_summed_[reg];
+  }
+
+ private:
+  const RowProgram& rows_;
+  std::vector<int> counts_, joinable_;
+  std::vector<bool> is_summed_;
+};
+
 class RowSelector final : public StepEmitter {
  public:
   RowSelector(const PrepareCtx& ctx, RowsPlan& plan)
-      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan) {}
+      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan), uses_(ctx) {}
 
   std::optional<Refusal> run() {
     const RowProgram& rows = *ctx_.rows;
@@ -46,15 +96,11 @@ class RowSelector final : public StepEmitter {
     for (std::size_t i = 0; i < rows.elements.inputs.size(); ++i)
       values.push_back({Value::Kind::input, static_cast<int>(i), rows.elements.inputs[i]});
     for (std::size_t i = 0; i < rows.elements.instrs.size(); ++i) {
-      const tensor::ScalarInstr& instr = rows.elements.instrs[i];
-      level_ = Level::row;
-      for (const std::int32_t arg : instr.args)
-        if (arg >= 0) level_ = std::max(level_, level_of(values[static_cast<std::size_t>(arg)]));
-      std::optional<Value> value;
-      if (rows.folds[i])
-        value = fold(*rows.folds[i], values[static_cast<std::size_t>(instr.args[0])]);
-      else
-        value = emit_instr(is_exp_of_difference(i) ? nonpositive(instr) : instr, values);
+      if (uses_.is_summed_square(i) || uses_.is_shift(i)) {
+        values.emplace_back();  // computed where it is read
+        continue;
+      }
+      const std::optional<Value> value = emit(i, values);
       if (!value) return "an instruction is not defined for its element types";
       values.push_back(*value);
     }
@@ -88,6 +134,41 @@ class RowSelector final : public StepEmitter {
   [[nodiscard]] static tensor::ScalarInstr nonpositive(tensor::ScalarInstr instr) {
     instr.op = tensor::ScalarOp::exp_nonpositive;
     return instr;
+  }
+
+  std::optional<Value> emit(std::size_t i, const std::vector<Value>& values) {
+    const RowProgram& rows = *ctx_.rows;
+    const tensor::ScalarInstr& instr = rows.elements.instrs[i];
+    const auto at = [&](std::int32_t reg) { return values[static_cast<std::size_t>(reg)]; };
+    if (rows.folds[i]) {
+      const Value& from = at(instr.args[0]);
+      if (from.kind != Value::Kind::none) return fold(*rows.folds[i], from);
+      return fold(RowFold::sum_square, at(instr_at(instr.args[0]).args[0]));
+    }
+    if (instr.args[0] >= 0 && at(instr.args[0]).kind == Value::Kind::none)
+      return emit_shifted(i, values);
+    level_ = Level::row;
+    for (const std::int32_t arg : instr.args)
+      if (arg >= 0) level_ = std::max(level_, level_of(at(arg)));
+    return emit_instr(is_exp_of_difference(i) ? nonpositive(instr) : instr, values);
+  }
+
+  /// An instruction whose first argument is a shift, which is computed in the same phase.
+  std::optional<Value> emit_shifted(std::size_t i, std::vector<Value> values) {
+    const tensor::ScalarInstr& instr = ctx_.rows->elements.instrs[i];
+    if (instr.args[1] >= 0)
+      first_phase_ = available(values[static_cast<std::size_t>(instr.args[1])]);
+    const auto shift = static_cast<std::size_t>(instr.args[0]);
+    const std::optional<Value> shifted = emit(shift - ctx_.rows->elements.inputs.size(), values);
+    first_phase_ = 0;
+    if (!shifted) return std::nullopt;
+    values[shift] = *shifted;
+    return emit(i, values);
+  }
+
+  /// The first phase that may read the value.
+  [[nodiscard]] std::size_t available(const Value& v) const {
+    return v.kind == Value::Kind::column ? columns[at(v)].available : 0;
   }
 
   [[nodiscard]] Level level_of(const Value& v) const {
@@ -181,9 +262,8 @@ class RowSelector final : public StepEmitter {
   }
 
   Value append(RowStep step, DType dtype, Level level, const StepArgs& args) {
-    std::size_t phase = 0;
-    for (const Value& arg : args)
-      if (arg.kind == Value::Kind::column) phase = std::max(phase, columns[at(arg)].available);
+    std::size_t phase = first_phase_;
+    for (const Value& arg : args) phase = std::max(phase, available(arg));
     const Value out = new_column(dtype, level);
     RowColumn& column = columns[at(out)];
     column.phase = column.last_phase = phase;
@@ -215,6 +295,8 @@ class RowSelector final : public StepEmitter {
 
   const PrepareCtx& ctx_;
   RowsPlan& plan_;
+  RowUses uses_;
+  std::size_t first_phase_ = 0;  ///< of the steps that are appended
   Level level_ = Level::element;
 };
 

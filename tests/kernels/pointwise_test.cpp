@@ -67,13 +67,17 @@ std::vector<ScalarReg> evaluate(const ScalarProgram& program, const std::vector<
 }
 
 std::string check(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
-                  const std::vector<Buffer*>& outputs, Isa isa, int threads = 1) {
+                  const std::vector<Buffer*>& outputs, Isa isa, int threads = 1,
+                  std::vector<bool> constant = {}) {
   const Masked masked(isa);
   std::vector<std::vector<ScalarReg>> expected;
   for (std::size_t r = 0; r < outputs.size(); ++r)
     expected.push_back(evaluate(program, inputs, outputs[0]->dims(), r));
-  const Use use{
-      .id = KernelId::pointwise, .inputs = inputs, .outputs = outputs, .program = &program};
+  const Use use{.id = KernelId::pointwise,
+                .inputs = inputs,
+                .outputs = outputs,
+                .program = &program,
+                .constant = std::move(constant)};
   if (std::string why = run(use, isa, threads); !why.empty()) return why;
   for (std::size_t r = 0; r < outputs.size(); ++r) {
     Buffer& out = *outputs[r];
@@ -300,6 +304,26 @@ TEST(Pointwise, ChainsOverBroadcastAndStridedOperands) {
           EXPECT_EQ(check(program, {&a, &b}, {&out}, isa), "") << shapes.out.to_string();
           Buffer sum(DType::f32, shapes.out, to);
           EXPECT_EQ(check(add, {&a, &b}, {&sum}, isa), "") << shapes.out.to_string();
+        }
+}
+
+// Also numbers of which there is one per row, which are not the same for all rows.
+TEST(Pointwise, ConstantOperands) {
+  const ScalarProgram program = chain(), add = one(ScalarOp::add, DType::f32);
+  const std::vector<std::pair<Shape, Shape>> cases = {
+      {{}, {}}, {{300}, {}}, {{1, 1}, {5, 70}}, {{5, 600}, {5, 1}}, {{3, 1, 1}, {2, 3, 40, 9}}};
+  for (const Isa isa : available_isas())
+    for (const auto& [first, second] : cases)
+      for (const bool is_first_constant : {false, true})
+        for (const bool is_second_constant : {false, true}) {
+          Buffer a(DType::f32, first), b(DType::f32, second);
+          a.fill_random(1);
+          b.fill_random(2);
+          Buffer out(DType::f32, first.elements() > second.elements() ? first : second);
+          for (const ScalarProgram* const each : {&program, &add})
+            EXPECT_EQ(
+                check(*each, {&a, &b}, {&out}, isa, 1, {is_first_constant, is_second_constant}), "")
+                << first.to_string() << second.to_string();
         }
 }
 

@@ -175,6 +175,23 @@ RowProgram softmax() {
   return w.done({w.op(ScalarOp::div, exponentials, w.fold(RowFold::sum, exponentials))});
 }
 
+RowProgram log_softmax() {
+  RowWriter w({DType::f32});
+  const auto shifted = w.op(ScalarOp::sub, 0, w.fold(RowFold::max, 0));
+  const auto sum = w.fold(RowFold::sum, w.op(ScalarOp::exp, shifted));
+  return w.done({w.op(ScalarOp::sub, shifted, w.op(ScalarOp::log, sum))});
+}
+
+/// The sum of products of numbers with themselves; `is_result`: they are results, too.
+RowProgram variance(bool is_result) {
+  RowWriter w({DType::f32, DType::f32});
+  const auto centred = w.op(ScalarOp::sub, 0, w.op(ScalarOp::mul, w.fold(RowFold::sum, 0), 1));
+  const auto squares = w.op(ScalarOp::mul, centred, centred);
+  const auto sum = w.fold(RowFold::sum, squares);
+  return w.done(
+      {w.op(ScalarOp::div, centred, w.op(ScalarOp::sqrt, sum)), is_result ? squares : centred});
+}
+
 /// Of a sum, with its mean and a scale and shift for each element of a row.
 RowProgram layer_normalization() {
   RowWriter w({DType::f32, DType::f32, DType::f32, DType::f32, DType::f32});
@@ -214,6 +231,16 @@ void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Sha
 
 TEST(Rows, softmax) {
   check_all(softmax(), [](const Shape& dims) { return std::vector<Shape>{dims}; });
+}
+
+TEST(Rows, log_softmax) {
+  check_all(log_softmax(), [](const Shape& dims) { return std::vector<Shape>{dims}; });
+}
+
+TEST(Rows, squares_that_are_summed) {
+  for (const bool is_result : {false, true})
+    check_all(variance(is_result),
+              [](const Shape& dims) { return std::vector<Shape>{dims, {1, 1}}; });
 }
 
 TEST(Rows, layer_normalization) {
