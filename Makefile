@@ -17,7 +17,7 @@ CHECK := python3 tools/dev
 help:
 	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
-	@echo 'make test-long  the tests alongside libraries that the others do without: JAX, Numba, Arrow'
+	@echo 'make test-long  tests alongside JAX, Numba, Arrow; wheels and packages in clean installations, as root'
 	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
@@ -28,7 +28,8 @@ help:
 	@echo 'make wheel   wheels that need nothing but numpy, in build/wheels'
 	@echo 'make package  Debian packages and an archive, in build/portable/packages'
 	@echo 'make check-packages  tests wheels and packages in clean installations of Debian, as root'
-	@echo 'make sdist   the source distribution, in build/wheels'
+	@echo 'make wheel-aarch64, make check-aarch64  the same for AArch64: cross-compiled, tested by qemu'
+	@echo 'make sdist   the source distribution, in build/wheels; make check-sdist installs it'
 	@echo 'make setup   installs what the targets above need'
 	@echo 'make clean   removes build/'
 
@@ -87,10 +88,33 @@ check-packages:
 	@tools/dev/setup.sh packages
 	tools/packages/check_roots.sh build/portable
 
+# Cross-compiled on x86-64, with the compiler of loops.
+.PHONY: wheel-aarch64
+wheel-aarch64:
+	@tools/dev/setup.sh build python packages aarch64
+	@tools/packages/fetch.sh re2 aarch64 python-aarch64
+	cmake --preset portable-aarch64
+	cmake --build --preset portable-aarch64
+	tools/packages/wheels.sh build/portable-aarch64
+
+# In unpacked installations for AArch64, emulated; as root.
+.PHONY: check-aarch64
+check-aarch64:
+	@tools/dev/setup.sh build python test packages aarch64
+	@$(MAKE) --no-print-directory python
+	tools/packages/check_aarch64.sh
+
 .PHONY: sdist
 sdist:
 	@tools/dev/setup.sh python packages
+	rm -f build/wheels/scanloom-*.tar.gz
 	$(VENV) -m build --sdist --no-isolation --outdir build/wheels .
+
+# pip compiles all of it in an environment of its own.
+.PHONY: check-sdist
+check-sdist: sdist
+	@tools/dev/setup.sh build
+	tools/packages/check_sdist.sh
 
 .PHONY: demo
 demo:
@@ -110,12 +134,14 @@ test:
 	$(VENV) -m pytest -q -n "$$(nproc)" --dist worksteal -o cache_dir=build/pytest \
 	    python/tests tests/dev tests/cli tests/docs
 
-# Tests that are skipped without packages which `make test` does not install.
+# Tests that are skipped without packages which `make test` does not install, then wheels and packages
+# in clean installations, for which it needs root.
 .PHONY: test-long
 test-long:
 	@tools/dev/setup.sh build python test long
 	@$(MAKE) --no-print-directory python
 	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py
+	@$(MAKE) --no-print-directory package check-packages
 
 .PHONY: bench
 bench:

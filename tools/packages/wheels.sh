@@ -12,10 +12,8 @@ readonly stable_since=cp312
 [[ "${1:-}" != -h && "${1:-}" != --help ]] || { printf '%s\n' "$usage"; exit 0; }
 readonly tree="${1:-build/portable}"
 readonly library="$tree/lib/libscanloom.so.0"
-[[ -e "$library" ]] || {
-  printf 'wheels: %s holds no lib/libscanloom.so.0: make wheel builds it\n' "$tree" >&2
-  exit 1
-}
+fail() { printf 'wheels: %s\n' "$*" >&2; exit 1; }
+[[ -e "$library" ]] || fail "$tree holds no lib/libscanloom.so.0: make wheel builds it"
 PATH="$PWD/build/venv/bin:$PATH"
 
 # The machine that the wheels are for, and what compiles the extension for it.
@@ -30,7 +28,7 @@ case "$(readelf --file-header "$library")" in
     readonly machine headers=build/packages/python/usr cross=() this=()
     ;;
 esac
-readonly policy="manylinux_2_34_$machine" made="build/packages/wheels-$machine"
+readonly policy=manylinux_2_34 made="build/packages/wheels-$machine"
 
 # make_wheel NAME SETTING...: a wheel as pip builds it, in a folder of its own.
 make_wheel() {
@@ -46,9 +44,12 @@ make_wheel() {
   wheel tags --remove --platform-tag "linux_$machine" "$made/$name"/*.whl >/dev/null
 }
 
-# finish NAME: checks what the libraries need of the platform, and names the wheel after it.
+# finish NAME: checks what the libraries need of the platform, and names the wheel after it. auditwheel
+# can be told the policy only for the machine that it runs on; it finds that of another one itself.
 finish() {
-  auditwheel repair -z 9 --plat "$policy" --only-plat -w build/wheels "$made/$1"/*.whl
+  local platform="${policy}_$machine"
+  [[ "$machine" == "$(uname -m)" ]] || platform=auto
+  auditwheel repair -z 9 --plat "$platform" --only-plat -w build/wheels "$made/$1"/*.whl
 }
 
 make_wheel this "${this[@]}"
@@ -61,7 +62,8 @@ rm -f build/wheels/*"_$machine.whl"
 finish this
 finish stable
 for wheel in build/wheels/*"_$machine.whl"; do
+  [[ "$wheel" == *"-${policy}_$machine.whl" ]] || fail "$wheel is not for $policy"
   bytes="$(stat -c %s "$wheel")"
   printf '%s  %s bytes\n' "$wheel" "$bytes"
-  ((bytes <= max_bytes)) || { printf 'wheels: larger than %d bytes\n' "$max_bytes" >&2; exit 1; }
+  ((bytes <= max_bytes)) || fail "larger than $max_bytes bytes"
 done
