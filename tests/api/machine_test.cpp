@@ -39,7 +39,7 @@ TEST_F(Machine, FiguresAreKept) {
   EXPECT_FALSE(known_figures());
   const auto measured = calibrate();
   ASSERT_TRUE(measured) << measured.error().text();
-  EXPECT_GT(measured->operations_per_second, 1e8);
+  EXPECT_GT(measured->operations_per_second, 1e6);  // of any machine, even with sanitizers
   const auto known = known_figures();
   ASSERT_TRUE(known);
   EXPECT_EQ(known->cpu, measured->cpu);
