@@ -10,8 +10,8 @@ set(ZLIB_USE_STATIC_LIBS ON)
 
 # Debian has fmt only as a shared library or as headers. Its headers contain all of it.
 add_library(scanloom_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/portable/fmt.cpp)
-# As with the shared library, so that the same sources compile to the same objects (and ccache has
-# them). The version scripts hide the symbols that this makes visible.
+# As with the shared library, so that the same sources compile to the same objects. The version
+# scripts hide the symbols that this makes visible.
 target_compile_definitions(scanloom_fmt PUBLIC FMT_SHARED)
 add_library(fmt::fmt ALIAS scanloom_fmt)
 

@@ -6,7 +6,6 @@
 // unfolded matrix. What follows the convolution in the same call is computed range by range too
 // (conv_epilogue.h).
 #include <algorithm>
-#include <concepts>
 #include <memory>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "kernels/conv_planes.h"
 #include "kernels/conv_trim.h"
 #include "kernels/conv_unfold.h"
+#include "kernels/isa_tables.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
 
@@ -286,10 +286,7 @@ template <class T>
 ConvSchedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   ConvSchedule<T> plan;
-  if constexpr (std::same_as<T, float>)
-    plan.fns = &simd_tables(ctx.isa).f32;
-  else
-    plan.fns = &simd_tables(ctx.isa).f64;
+  plan.fns = &functions_for<T>(simd_tables(ctx.isa));
   plan.geometry = geometry;
   plan.k = geometry.channels * geometry.kernel_positions();
   plan.positions = geometry.out_positions();

@@ -1,10 +1,10 @@
 // The vector functions of convolutions that read padded planes (conv_planes.cpp).
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "base/cpu.h"
+#include "kernels/isa_tables.h"
 
 namespace scanloom::kernels {
 
@@ -82,10 +82,7 @@ const ConvTables& conv_tables(Isa isa);
 /// The functions for elements of type T.
 template <class T>
 const ConvFns<T>& conv_fns(Isa isa) {
-  if constexpr (std::same_as<T, float>)
-    return conv_tables(isa).f32;
-  else
-    return conv_tables(isa).f64;
+  return functions_for<T>(conv_tables(isa));
 }
 
 }  // namespace scanloom::kernels

@@ -3,11 +3,11 @@
 // window is packed, and sums stay in registers for a block of taps.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "base/cpu.h"
 #include "kernels/conv_band.h"
+#include "kernels/isa_tables.h"
 
 namespace scanloom::kernels {
 
@@ -49,10 +49,7 @@ const ConvBlockTables& conv_block_tables(Isa isa);
 /// The functions for elements of type T.
 template <class T>
 const ConvBlockFns<T>& conv_block_fns(Isa isa) {
-  if constexpr (std::same_as<T, float>)
-    return conv_block_tables(isa).f32;
-  else
-    return conv_block_tables(isa).f64;
+  return functions_for<T>(conv_block_tables(isa));
 }
 
 }  // namespace scanloom::kernels

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <memory>
 
 #include "kernels/conv_epilogue.h"
+#include "kernels/isa_tables.h"
 #include "kernels/product.h"
 #include "kernels/share_tasks.h"
 
@@ -53,10 +53,7 @@ using DepthwiseFn = void (*)(const Depthwise<T>&);
 
 template <class T>
 DepthwiseFn<T> depthwise_fn(Isa isa) {
-  if constexpr (std::same_as<T, float>)
-    return depthwise_tables(isa).f32;
-  else
-    return depthwise_tables(isa).f64;
+  return functions_for<T>(depthwise_tables(isa));
 }
 
 template <class T>

@@ -3,20 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstdint>
 
 #include "kernels/conv_band.h"
 #include "kernels/conv_panel.h"
+#include "kernels/isa_tables.h"
 
 namespace scanloom::kernels {
 
 template <class T>
 const ConvPanelFns<T>& conv_panel_fns(Isa isa) {
-  if constexpr (std::same_as<T, float>)
-    return conv_panel_tables(isa).f32;
-  else
-    return conv_panel_tables(isa).f64;
+  return functions_for<T>(conv_panel_tables(isa));
 }
 
 /// Taps of a panel at most, so that a group of several takes a part of a small L2 cache: all taps

@@ -1,6 +1,8 @@
 // Tables of functions that are compiled once per instruction set.
 #pragma once
 
+#include <concepts>
+
 #include "base/cpu.h"
 
 namespace scanloom::kernels {
@@ -22,5 +24,14 @@ constexpr const Table& table_for(Isa isa, const Table& sse4, const Table& avx2,
   return sse4;
 }
 #endif
+
+/// Returns the functions of a table for elements of type T, float or double.
+template <class T, class Table>
+constexpr const auto& functions_for(const Table& table) {
+  if constexpr (std::same_as<T, float>)
+    return table.f32;
+  else
+    return table.f64;
+}
 
 }  // namespace scanloom::kernels
