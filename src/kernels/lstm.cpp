@@ -31,30 +31,32 @@ constexpr std::int64_t kLargeFloats = 16 * 1024;
 constexpr std::int64_t kMinPipelinedFloats = 8 * 1024;
 /// Multiply-adds between two polls: about 10 microseconds.
 constexpr std::int64_t kWorkBetweenQuestions = 200'000;
-/// Weights of one step from which threads share its units.
-constexpr std::int64_t kSharedFloats = 100'000;
 
 /// All steps of some rows in one direction.
 class Task {
  public:
-  Task(const Schedule& plan, const Call& call, const Weights& weights, std::int64_t direction,
-       std::int64_t first_row, float* scratch, int threads)
+  /// The rows of one direction that a task computes.
+  struct Rows {
+    std::int64_t direction, first, count;
+  };
+  Task(const Schedule& plan, const Call& call, const Weights& weights, Rows rows, float* scratch,
+       int threads)
       : plan_(plan),
         call_(call),
         weights_(weights),
-        d_(direction),
-        first_(first_row),
+        d_(rows.direction),
+        first_(rows.first),
         threads_(threads),
-        rows_(std::min(kLstmTaskRows, plan.batch - first_row)),
+        rows_(rows.count),
         steps_(plan.steps) {
-    const std::int64_t state = kLstmTaskRows * plan.units;
+    const std::int64_t state = rows_ * plan.units;
     h_ = scratch;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
-    pipelined_ = plan.pipelined && (threads == 1 || shares_units());
-    chunk_ = pipelined_ ? kRowsAhead : plan.chunk;
+    pipelined_ = plan.pipelined && rows_ == 1 && (threads == 1 || shares_units());
+    chunk_ = pipelined_ ? kRowsAhead : plan.chunk(rows_);
     next_xw_ = xw_ + kRowsAhead * 4 * plan.units;
-    kept_c_ = scratch + plan.task_floats - state;
+    kept_c_ = scratch + plan.task_floats(rows_) - state;
     if (plan.has_lengths) read_lengths();
     step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
              weights.bias, h_,          c_,         scratch + state};
@@ -190,9 +192,7 @@ class Task {
 
   /// Whether threads share the units of a step. The products with x are shared by all threads
   /// anyway.
-  [[nodiscard]] bool shares_units() const {
-    return threads_ > 1 && 4 * plan_.units * plan_.hidden >= kSharedFloats;
-  }
+  [[nodiscard]] bool shares_units() const { return threads_ > 1 && plan_.shares_units(); }
   /// Splits the units so that each thread keeps the weights of its units in its own cache.
   void take_step() const {
     if (!shares_units()) return plan_.simd->lstm_step(step_);
@@ -250,8 +250,8 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_, steps_;
-  std::array<std::int64_t, kLstmTaskRows> ends_;  ///< by row, if there are lengths
-  std::int64_t work_ = 0;                         ///< multiply-adds since the last poll
+  std::array<std::int64_t, kMaxLstmTaskRows> ends_;  ///< by row, if there are lengths
+  std::int64_t work_ = 0;                            ///< multiply-adds since the last poll
   bool pipelined_ = false;
   bool ascending_ = false;  ///< whether xw_ begins with the last step
   std::int64_t chunk_ = 1;
@@ -274,6 +274,7 @@ Status run(const Call& call) noexcept {
   const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   if (plan.has_lengths)
     if (const Status checked = check_lengths(plan, call); checked != Status::ok) return checked;
+  if (plan.batch == 0) return Status::ok;
   float* scratch = reinterpret_cast<float*>(*call.scratch);
   const float* all = static_cast<const float*>(plan.packed.get());
   if (all == nullptr) {
@@ -284,16 +285,20 @@ Status run(const Call& call) noexcept {
     all = scratch;
     scratch += plan.directions * plan.weights_floats;
   }
-  const std::int64_t each = plan.tasks_per_direction(), tasks = plan.directions * each;
+  const bool is_large = plan.steps * plan.batch * plan.weights_floats > kMinThreadWork;
+  // prepare() counted on no more threads than the pool has.
+  const int sharing = is_large ? std::min<int>(call.max_threads, pool_threads()) : 1;
+  const std::int64_t each = plan.tasks_per_direction(sharing);
+  const std::int64_t tasks = plan.directions * each;
+  const std::int64_t task_floats = plan.task_floats((plan.batch + each - 1) / each);
   const auto work = [&](std::int64_t task, int threads) {
-    const std::int64_t d = task / each;
-    Task(plan, call, plan.weights(all, d), d, task % each * kLstmTaskRows,
-         scratch + task * plan.task_floats, threads)
+    const std::int64_t d = task / each, first = task % each * plan.batch / each;
+    const std::int64_t end = (task % each + 1) * plan.batch / each;
+    Task(plan, call, plan.weights(all, d), {d, first, end - first}, scratch + task * task_floats,
+         threads)
         .run();
   };
-  const bool threads = call.max_threads > 1 && tasks > 1 &&
-                       plan.steps * plan.batch * plan.weights_floats > kMinThreadWork;
-  if (threads) {
+  if (call.max_threads > 1 && tasks > 1 && is_large) {
     parallel_for(tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); });
   } else {
     for (std::int64_t task = 0; task < tasks; ++task) work(task, call.max_threads);
@@ -320,10 +325,6 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   return std::nullopt;
 }
 
-std::int64_t rounded_up(std::int64_t count, std::int64_t unit) {
-  return (count + unit - 1) / unit * unit;
-}
-
 Schedule plan_of(const PrepareCtx& ctx) {
   Schedule plan;
   plan.simd = &simd_tables(ctx.isa);
@@ -337,28 +338,30 @@ Schedule plan_of(const PrepareCtx& ctx) {
   plan.directions = ctx.inputs[kW].dims[0];
   plan.has_lengths = ctx.inputs.size() > kLens && ctx.inputs[kLens].present();
   const std::int64_t lanes = plan.simd->f32.panel / 2;
-  plan.units = rounded_up(plan.hidden, lanes);
-  const std::int64_t rows = std::min(plan.batch, kLstmTaskRows);
-  plan.weights_floats = rounded_up(4 * plan.units * (plan.input + plan.hidden + 1), 16);
-  const std::int64_t product_rows =
-      plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
-  plan.chunk = std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
-                                        std::max<std::int64_t>(plan.steps, 1));
+  plan.units = round_up(plan.hidden, lanes);
+  plan.weights_floats = round_up(4 * plan.units * (plan.input + plan.hidden + 1), 16);
+  plan.product_rows = plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
   // Two chunks of rows replace one.
   static_assert(kProductRows >= 2 * kRowsAhead);
-  plan.pipelined = plan.simd->pipelined_strip != nullptr && plan.batch == 1 &&
-                   plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
-                   4 * plan.units * plan.hidden >= kMinPipelinedFloats;
-  const std::int64_t states = plan.has_lengths ? 4 : 3;
-  plan.task_floats =
-      rounded_up(states * kLstmTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
+  plan.pipelined = plan.simd->pipelined_strip != nullptr && plan.steps >= 2 * kRowsAhead &&
+                   x.strides[2] == 1 && 4 * plan.units * plan.hidden >= kMinPipelinedFloats;
   return plan;
+}
+
+/// Returns the scratch of all tasks, for as many threads as a call may have.
+std::int64_t task_floats(const Schedule& plan) {
+  std::int64_t most = 0;
+  for (int threads = 1; threads <= pool_threads(); ++threads) {
+    const std::int64_t each = plan.tasks_per_direction(threads);
+    most = std::max(most, each * plan.task_floats((plan.batch + each - 1) / each));
+  }
+  return plan.directions * most;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
   if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   auto plan = std::make_shared<Schedule>(plan_of(ctx));
-  std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
+  std::int64_t floats = task_floats(*plan);
   plan->packed = constant_lstm_weights(ctx, *plan);
   if (!plan->packed) floats += plan->directions * plan->weights_floats;
   return {.state = std::move(plan),

@@ -1,5 +1,6 @@
 #include "kernels/lstm_weights.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace scanloom::kernels {
@@ -72,6 +73,26 @@ std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const LstmSchedule& p
 }
 
 }  // namespace
+
+std::int64_t LstmSchedule::tasks_per_direction(int threads) const {
+  const std::int64_t least = directions * round_up(batch, kMaxLstmTaskRows) / kMaxLstmTaskRows;
+  const std::int64_t each = round_up(least, threads) / directions;
+  // Threads that share the units of single rows read large weights from their own caches.
+  const std::int64_t most = shares_units() ? batch / 2 : batch;
+  return std::clamp<std::int64_t>(each, 1, std::max<std::int64_t>(most, 1));
+}
+
+std::int64_t LstmSchedule::chunk(std::int64_t rows) const {
+  return std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
+                                  std::max<std::int64_t>(steps, 1));
+}
+
+std::int64_t LstmSchedule::task_floats(std::int64_t rows) const {
+  const std::int64_t states = has_lengths ? 4 : 3;
+  // At least the rows of a chunk; unlike them, it never falls as `rows` grows.
+  const std::int64_t ahead = std::min(std::max(product_rows, rows), rows * steps);
+  return round_up((states * rows + 4 * ahead) * units, 16);
+}
 
 void pack_lstm_weights(const LstmSchedule& plan, const LstmSource& w, const LstmSource& r,
                        const LstmSource& b, float* to) {

@@ -19,8 +19,10 @@ enum LstmAttribute : std::size_t {
   kActivations
 };
 
-/// Rows of the batch that one task takes through all steps.
-inline constexpr std::int64_t kLstmTaskRows = 16;
+/// Weights of one step from which threads share its units.
+inline constexpr std::int64_t kSharedFloats = 100'000;
+/// The most rows of the batch that one task takes through all steps.
+inline constexpr std::int64_t kMaxLstmTaskRows = 16;
 
 /// One direction's weights as a step reads them: W and R in panels, Wb + Rb.
 struct LstmWeights {
@@ -32,20 +34,29 @@ struct LstmSchedule {
   bool batch_first = false, reverse = false, has_lengths = false;
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
-  std::int64_t chunk = 1;           ///< steps whose products with x are computed together
+  std::int64_t product_rows = 1;    ///< rows of x whose products are computed together
   bool pipelined = false;           ///< whether these products are pipelined with the steps before
   std::int64_t weights_floats = 0;  ///< of one direction
-  std::int64_t task_floats = 0;     ///< scratch of one task
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
 
-  [[nodiscard]] std::int64_t tasks_per_direction() const {
-    return (batch + kLstmTaskRows - 1) / kLstmTaskRows;
-  }
+  /// Whether several threads that compute one task share its units.
+  [[nodiscard]] bool shares_units() const { return 4 * units * hidden >= kSharedFloats; }
+  /// How many tasks share the rows of one direction: enough to occupy that many threads equally.
+  [[nodiscard]] std::int64_t tasks_per_direction(int threads) const;
+  /// The scratch of one task with that many rows.
+  [[nodiscard]] std::int64_t task_floats(std::int64_t rows) const;
+  /// Steps whose products with x a task with that many rows computes together.
+  [[nodiscard]] std::int64_t chunk(std::int64_t rows) const;
   [[nodiscard]] LstmWeights weights(const float* all, std::int64_t direction) const {
     const float* w = all + direction * weights_floats;
     return {w, w + 4 * units * input, w + 4 * units * (input + hidden)};
   }
 };
+
+/// Returns the smallest multiple of `unit` that is at least `count`.
+constexpr std::int64_t round_up(std::int64_t count, std::int64_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
 
 /// An operand and its data; null if absent.
 struct LstmSource {

@@ -223,6 +223,23 @@ TEST(Lstm, ThreadsDoNotChangeBits) {
                 active_isa(), true, threads, Layout::contiguous);
 }
 
+// Tasks of equal or different numbers of rows, and single rows of a batch, whose products are
+// pipelined.
+TEST(Lstm, ThreadsThatShareTheRowsOfABatch) {
+  for (const int threads : {2, 3, 7})
+    for (const std::int64_t batch : {2, 3, 4, 15, 33})
+      for (const bool lengths : {false, true})
+        expect_lstm({.steps = 40, .batch = batch, .input = 20, .hidden = 50, .lengths = lengths},
+                    active_isa(), true, threads, Layout::contiguous);
+}
+
+// With weights that one core's cache cannot hold, a task keeps at least two rows.
+TEST(Lstm, ThreadsThatShareTheRowsOfALargeLayer) {
+  for (const std::int64_t batch : {2, 5})
+    expect_lstm({.steps = 34, .batch = batch, .input = 20, .hidden = 160}, active_isa(), true, 2,
+                Layout::contiguous);
+}
+
 TEST(Lstm, RowsOfDifferentLengths) {
   for (const Isa isa : available_isas())
     for (const std::string direction : {"forward", "reverse", "bidirectional"})
