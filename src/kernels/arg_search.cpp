@@ -137,7 +137,7 @@ Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
 Status run_arg_search(const Call& call) noexcept {
   const ArgSearchSchedule& plan = *static_cast<const ArgSearchSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.searched.size;
-  const bool shared = call.max_threads > 1 && elements > kMinThreadedElements;
+  const bool shared = call.max_threads > 1 && elements >= kMinThreadedElements;
   const std::int64_t chunks = shared ? std::min(plan.kept_count, kMaxChunks) : 1;
   const auto run = [&](std::int64_t chunk) {
     const std::int64_t end = plan.kept_count * (chunk + 1) / chunks;

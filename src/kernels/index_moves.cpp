@@ -16,7 +16,7 @@ using tensor::Shape;
 using tensor::Status;
 
 /// Total bytes above which several threads gather.
-constexpr std::int64_t kMinThreadedGather = std::int64_t{1} << 19;
+constexpr std::int64_t kMinThreadedGather = std::int64_t{1} << 17;
 
 /// What a row is moved between: the first elements of the operands.
 struct MoveContext {

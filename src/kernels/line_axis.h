@@ -11,6 +11,6 @@ struct LineAxis {
 };
 
 /// The number of elements above which several threads pay.
-inline constexpr std::int64_t kMinThreadedElements = 256 * 1024;
+inline constexpr std::int64_t kMinThreadedElements = 64 * 1024;
 
 }  // namespace scanloom::kernels

@@ -405,7 +405,7 @@ Status run(const Call& call) noexcept {
   const ReduceSchedule& plan = *static_cast<const ReduceSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
   const std::int64_t tasks = plan.kept_count * plan.blocks();
-  if (call.max_threads > 1 && tasks > 1 && elements > kMinThreadedElements) {
+  if (call.max_threads > 1 && tasks > 1 && elements >= kMinThreadedElements) {
     parallel_for(tasks, call.max_threads, [&](std::int64_t task) { run_block(plan, call, task); });
     return Status::ok;
   }
