@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any, Union
 
 from .._errors import InvalidArgument
@@ -24,10 +25,12 @@ def check(engine: str, address: Union[str, None]) -> None:
         raise InvalidArgument(f"address is {address!r}, but the local engine has none")
 
 
-def make(engine: str, sealed: Sealed, workers: int, threads: int, address: Union[str, None]) -> Engine:
+def make(
+    engine: str, sealed: Sealed, workers: Union[int, None], threads: int, address: Union[str, None]
+) -> Engine:
     """Starts or connects to workers. Raises ImportError if the engine's package is not installed."""
     if engine == "local":
-        return LocalEngine(sealed, workers)
+        return LocalEngine(sealed, workers or len(os.sched_getaffinity(0)))
     try:
         # Ray and Dask are optional, and only jobs on them need their packages.
         module: Any = importlib.import_module(f"{__package__}.{engine}_engine")

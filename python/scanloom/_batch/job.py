@@ -96,7 +96,7 @@ def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema]:
     first = None
     for index, path in enumerate(paths):
         try:
-            file = InputFile.now(os.path.abspath(path))
+            file = InputFile.now(path, os.path.abspath(path))
             schema, groups = format_of(path).inspect(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise InvalidArgument(f"the input '{path}' cannot be read: {error}") from None
@@ -120,7 +120,7 @@ def _check_names(schema: pa.Schema, key: Sequence[str], outputs: Sequence[str]) 
 def _identity(session: Any, shards: Sequence[Shard], paths: Sequence[str], work: Work) -> dict[str, Any]:
     """What decides the bytes of the output. Memory, batches and workers do not."""
     scoring = work.scoring
-    files = {shard.file.path: shard.file for shard in shards}
+    files = {shard.file.name: shard.file for shard in shards}
     return {
         **versions(),
         "model": _model_hash(session),
@@ -130,12 +130,12 @@ def _identity(session: Any, shards: Sequence[Shard], paths: Sequence[str], work:
         "shared": {name: _array_hash(value) for name, value in sorted(scoring.shared.items())},
         "key": list(work.keys),
         "outputs": [output.name for output in scoring.outputs],
-        "inputs": [[path, *_file_identity(files, path)] for path in map(os.path.abspath, paths)],
+        "inputs": [[path, *_file_identity(files, path)] for path in paths],
     }
 
 
 def _file_identity(files: Mapping[str, InputFile], path: str) -> tuple[int, int]:
-    file = files.get(path) or InputFile.now(path)  # the second is a file without rows
+    file = files.get(path) or InputFile.now(path, path)  # the second is a file without rows
     return file.size, file.changed_ns
 
 

@@ -25,13 +25,9 @@ class LocalEngine:
 
     def __init__(self, sealed: Sealed, workers: int) -> None:
         self._work = pickle.dumps(sealed)
-        self._count = workers
+        self.slots = workers
         self._idle: deque[_Worker] = deque()
         self._busy: dict[Connection, _Worker] = {}
-
-    @property
-    def slots(self) -> int:
-        return self._count
 
     def submit(self, task: Task) -> None:
         worker = self._idle.popleft() if self._idle else _Worker(self._work)

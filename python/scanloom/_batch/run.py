@@ -106,7 +106,7 @@ def run(
     session = open_session(model, options, integer("threads", threads, 1, 4096))
     folder = pathlib.Path(os.path.abspath(outputs))
     job = plan(session, expand(inputs), folder, given)
-    count = (os.cpu_count() or 1) if workers is None else integer("workers", workers, 1, 100_000)
+    count = None if workers is None else integer("workers", workers, 1, 100_000)
     chosen = _Chosen(engine, address, count, threads, retries)
     return _run(job, folder, chosen, listener, begun)
 
@@ -116,7 +116,7 @@ class _Chosen(NamedTuple):
 
     engine: str
     address: Union[str, None]
-    workers: int
+    workers: Union[int, None]
     threads: int
     retries: int
 
@@ -163,8 +163,8 @@ def _continue(
             manifest.add(shard, record)
             meter.add(record.rows, record.quarantined, is_new=True)
 
-        count = min(chosen.workers, len(missing))
-        engine = engines.make(chosen.engine, seal(job.work), count, chosen.threads, chosen.address)
+        sealed = seal(job.work)
+        engine = engines.make(chosen.engine, sealed, chosen.workers, chosen.threads, chosen.address)
         scheduler = Scheduler(engine, done, chosen.retries, job.work.quarantine)
         try:
             scheduler.run(missing)

@@ -20,9 +20,7 @@ class Died(NamedTuple):
 class Engine(Protocol):
     """Maps work.attempt over tasks on some processes."""
 
-    @property
-    def slots(self) -> int:
-        """How many tasks it takes at a time."""
+    slots: int  # how many tasks it takes at a time
 
     def submit(self, task: Task) -> None:
         """Hands over a task. The work was passed when the engine was made."""

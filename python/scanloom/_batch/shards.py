@@ -11,21 +11,22 @@ from .problems import JobChanged
 class InputFile(NamedTuple):
     """A file of the inputs. A file with another size or another time counts as changed."""
 
-    path: str
+    name: str  # as it was given: the key of rows
+    path: str  # absolute, for workers in other folders
     size: int
     changed_ns: int
 
     @classmethod
-    def now(cls, path: str) -> "InputFile":
+    def now(cls, name: str, path: str) -> "InputFile":
         found = os.stat(path)
-        return cls(path, found.st_size, found.st_mtime_ns)
+        return cls(name, path, found.st_size, found.st_mtime_ns)
 
     def check(self) -> None:
         """Raises JobChanged if the file is another one now, and FileNotFoundError."""
-        found = InputFile.now(self.path)
+        found = InputFile.now(self.name, self.path)
         if found != self:
             raise JobChanged(
-                f"the input '{self.path}' has changed since the job began: it had {self.size} bytes, "
+                f"the input '{self.name}' has changed since the job began: it had {self.size} bytes, "
                 f"last modified at {self.changed_ns} ns, and has {found.size} bytes, modified at "
                 f"{found.changed_ns} ns",
                 ("restore the file, or write to another folder to begin a new job",),
@@ -58,7 +59,7 @@ class Shard(NamedTuple):
     @property
     def where(self) -> str:
         first = self.group.first_row
-        return f"'{self.file.path}', rows {first} to {first + self.group.rows - 1}"
+        return f"'{self.file.name}', rows {first} to {first + self.group.rows - 1}"
 
 
 class Task(NamedTuple):

@@ -98,7 +98,7 @@ def _score(work: Work, session: Any, task: Task) -> Record:
     quarantine = Quarantine()
     with written_part(folder, shard.name, keys, work.scoring.outputs) as part:
         for first, batch in _batches(work, shard):
-            named = key_columns(keys, bool(work.keys), batch, shard.file.path, shard.group.first_row + first)
+            named = key_columns(keys, bool(work.keys), batch, shard.file.name, shard.group.first_row + first)
             skipped = {row - first: text for row, text in task.banned}
             for scored in score_batch(session, work.scoring, batch, skipped):
                 _sort_out(work, part, quarantine, batch, named, scored)
@@ -156,4 +156,4 @@ def _batches(work: Work, shard: Shard) -> Iterator[tuple[int, pa.RecordBatch]]:
         yield first, batch
         first += batch.num_rows
     if first != shard.group.rows:
-        raise InvalidArgument(f"'{shard.file.path}' gives {first} rows, but lists {shard.group.rows}")
+        raise InvalidArgument(f"'{shard.file.name}' gives {first} rows, but lists {shard.group.rows}")
