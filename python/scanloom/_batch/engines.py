@@ -9,6 +9,7 @@ from typing import Any, Union
 from .._errors import InvalidArgument
 from .._suggest import did_you_mean
 from .local_engine import LocalEngine
+from .problems import JobFailed
 from .scheduler import Engine
 from .work import Sealed
 
@@ -28,7 +29,7 @@ def check(engine: str, address: Union[str, None]) -> None:
 def make(
     engine: str, sealed: Sealed, workers: Union[int, None], threads: int, address: Union[str, None]
 ) -> Engine:
-    """Starts or connects to workers. Raises ImportError if the engine's package is not installed."""
+    """Starts or connects to workers. Raises ImportError if the engine's package is not installed, JobFailed."""
     if engine == "local":
         return LocalEngine(sealed, workers or len(os.sched_getaffinity(0)))
     try:
@@ -36,5 +37,9 @@ def make(
         module: Any = importlib.import_module(f"{__package__}.{engine}_engine")
     except ImportError as error:
         raise ImportError(f"engine={engine!r} needs a package: pip install 'scanloom[{engine}]' ({error})") from None
-    made: Engine = module.start(sealed, workers, threads, address)
-    return made
+    try:
+        made: Engine = module.start(sealed, workers, threads, address)
+        return made
+    except Exception as error:
+        where = "on this machine" if address is None else f"at '{address}'"
+        raise JobFailed(f"{engine.capitalize()} cannot be started or reached {where}: {error}") from error

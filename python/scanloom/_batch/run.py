@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from .._errors import FileNotWritten, InvalidArgument
@@ -124,23 +125,29 @@ class _Chosen(NamedTuple):
 def _run(
     job: Job, folder: pathlib.Path, chosen: _Chosen, listener: Union[Listener, None], begun: float
 ) -> Report:
-    try:
+    with _writing(folder):
         prepare(folder)
         lock = Lock(folder)
-    except OSError as error:
-        raise FileNotWritten(f"'{folder}' cannot be written: {error.strerror or error}") from None
     try:
-        manifest = Manifest(folder, job.identity)
-        remove_leftovers(folder)
+        with _writing(folder):
+            manifest = Manifest(folder, job.identity)
+            remove_leftovers(folder)
         try:
             return _continue(job, folder, chosen, manifest, listener, begun)
         finally:
             manifest.close()
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _writing(folder: pathlib.Path) -> Iterator[None]:
+    """Names the folder in errors of the system. Raises FileNotWritten."""
+    try:
+        yield
     except OSError as error:
         notes = ("free some space or restore access, then start the job again: it continues",)
         raise FileNotWritten(f"'{folder}' cannot be written: {error.strerror or error}", notes) from None
-    finally:
-        lock.release()
 
 
 def _continue(
@@ -160,7 +167,8 @@ def _continue(
     retried = 0
     if missing:
         def done(shard: Shard, record: Record) -> None:
-            manifest.add(shard, record)
+            with _writing(folder):
+                manifest.add(shard, record)
             meter.add(record.rows, record.quarantined, is_new=True)
 
         sealed = seal(job.work)
@@ -171,7 +179,8 @@ def _continue(
         finally:
             engine.close()
         retried = scheduler.retried
-    manifest.complete()
+    with _writing(folder):
+        manifest.complete()
     rows = meter.rows - meter.quarantined
     seconds = time.monotonic() - begun
     return Report(str(folder), meter.shards, resumed, rows, meter.quarantined, retried, seconds)

@@ -43,10 +43,12 @@ def table(count: int, seed: int, longest: int = 60) -> pa.Table:
     return pa.table({"name": names, "x": pa.array(x, pa.list_(pa.float32())), "k": pa.array(k)})
 
 
-def write_inputs(folder: pathlib.Path, files: int = 2, count: int = 50, group: int = 20) -> str:
+def write_inputs(
+    folder: pathlib.Path, files: int = 2, count: int = 50, group: int = 20, longest: int = 60
+) -> str:
     folder.mkdir(exist_ok=True)
     for i in range(files):
-        pq.write_table(table(count, i), folder / f"{i}.parquet", row_group_size=group)
+        pq.write_table(table(count, i, longest), folder / f"{i}.parquet", row_group_size=group)
     return f"{folder}/*.parquet"
 
 
