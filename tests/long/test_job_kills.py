@@ -19,6 +19,7 @@ import job_files  # noqa: E402
 
 DRIVER = pathlib.Path(__file__).parent / "job_driver.py"
 KILLS = int(os.environ.get("SCANLOOM_KILLS", "25"))
+SHARDS = 12
 
 
 @pytest.fixture(scope="module")
@@ -52,22 +53,25 @@ def driver(cluster, model, inputs):
 
 @pytest.fixture(scope="module")
 def undisturbed(driver, tmp_path_factory):
-    """The files of a job that nobody disturbs, and how long its shards take."""
+    """The files of a job that nobody disturbs."""
     folder = tmp_path_factory.mktemp("undisturbed") / "out"
-    process = driver(folder)
-    begun = wait_for_job(process, folder)
-    finish(process)
-    seconds = time.monotonic() - begun
+    finish(driver(folder))
     files = job_files.digests(folder)
-    assert len(files) == 12
-    return files, seconds
+    assert len(files) == SHARDS
+    return files
 
 
-def wait_for_job(process, folder):
-    """Returns when the driver has begun the job, with the time."""
-    while process.poll() is None and not (folder / "_scanloom" / "manifest.jsonl").exists():
-        time.sleep(0.002)
-    return time.monotonic()
+def wait_for_a_moment(process, folder, chance):
+    """Returns some milliseconds after a random number of shards was written."""
+    shards = chance.randrange(SHARDS)
+    manifest = folder / "_scanloom" / "manifest.jsonl"
+    while process.poll() is None and not (manifest.exists() and written(folder) >= shards):
+        time.sleep(0.001)
+    time.sleep(chance.uniform(0, 0.05))
+
+
+def written(folder):
+    return len(list(folder.glob("*.parquet")))
 
 
 def finish(process):
@@ -77,13 +81,12 @@ def finish(process):
 
 
 def test_a_worker_is_killed(driver, cluster, undisturbed, tmp_path, report):
-    files, seconds = undisturbed
     chance = random.Random(1)
     killed = 0
     for kill in range(KILLS):
-        process = driver(tmp_path / str(kill))
-        wait_for_job(process, tmp_path / str(kill))
-        time.sleep(chance.uniform(0, 0.7) * seconds)
+        outputs = tmp_path / str(kill)
+        process = driver(outputs)
+        wait_for_a_moment(process, outputs, chance)
         while process.poll() is None:
             pids = cluster.workers(process.pid)
             if pids:
@@ -92,24 +95,21 @@ def test_a_worker_is_killed(driver, cluster, undisturbed, tmp_path, report):
                 break
             time.sleep(0.005)
         finish(process)
-        assert job_files.digests(tmp_path / str(kill)) == files, kill
+        assert job_files.digests(outputs) == undisturbed, kill
     report(f"{cluster.engine}: {killed} workers killed in {KILLS} jobs")
     assert killed > KILLS // 2
 
 
 def test_the_driver_is_killed(driver, cluster, undisturbed, tmp_path, report):
-    files, seconds = undisturbed
     chance = random.Random(2)
     kept = []
     for kill in range(KILLS):
         outputs = tmp_path / str(kill)
         process = driver(outputs)
-        wait_for_job(process, outputs)
-        time.sleep(chance.uniform(0, 0.9) * seconds)
+        wait_for_a_moment(process, outputs, chance)
         process.kill()
         process.communicate(timeout=60)
-        kept.append(len(list(outputs.glob("*.parquet"))))
+        kept.append(written(outputs))
         finish(driver(outputs))
-        assert job_files.digests(outputs) == files, kill
-        assert not list((outputs / "_scanloom" / "tmp").iterdir())
-    report(f"{cluster.engine}: driver killed {KILLS} times, with {kept} of 12 shards written")
+        assert job_files.digests(outputs) == undisturbed, kill
+    report(f"{cluster.engine}: driver killed {KILLS} times, with {sorted(kept)} of {SHARDS} shards written")

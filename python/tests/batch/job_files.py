@@ -10,19 +10,18 @@ import pyarrow.parquet as pq
 
 from loop_models import parse
 
-# y[t] = tanh(y[t-1] / 2 + x[t]); a row whose `k` is above 2 fails.
+# y[t] = tanh(y[t-1] / 2 + x[t]), from the k-th of three numbers; a row whose k is above 2 fails.
 FILTER = """
 g (float[T] x, int64 k) => (float[T] y, float last) {
-  zero = Constant <value = float {0}> ()
-  two = Constant <value = float[3] {1, 2, 3}> ()
-  checked = Gather (two, k)
+  starts = Constant <value = float[3] {0, 1, 2}> ()
+  start = Gather (starts, k)
   last, y = Scan <num_scan_inputs = 1, body = step (float h, float row) => (float after, float out) {
     half = Constant <value = float {0.5}> ()
     less = Mul (h, half)
     sum = Add (less, row)
     after = Tanh (sum)
     out = Identity (after)
-  }> (zero, x)
+  }> (start, x)
 }"""
 
 
