@@ -106,11 +106,11 @@ def _column(file: Any, name: str) -> pa.Array:
         if lengths.sum() != len(values):
             raise ValueError(f"'{name}.lengths' adds up to {lengths.sum()}, but '{name}' has {len(values)} rows")
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return pa.LargeListArray.from_arrays(offsets, _nested(values))
-    return _nested(values)
+        return pa.LargeListArray.from_arrays(offsets, nested_column(values))
+    return nested_column(values)
 
 
-def _nested(values: np.ndarray) -> pa.Array:
+def nested_column(values: np.ndarray) -> pa.Array:
     """An array as a column: axes after the first become lists of fixed sizes."""
     made = pa.array(np.ascontiguousarray(values).reshape(-1))
     for size in reversed(values.shape[1:]):

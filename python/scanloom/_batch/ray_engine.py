@@ -20,6 +20,7 @@ def start(
     if is_own:
         options: dict[str, Any] = {}
         if address is None and "RAY_ADDRESS" not in os.environ:
+            address = "local"  # not one that somebody else has started on this machine
             options = {"num_cpus": workers and workers * threads, "include_dashboard": False}
         ray.init(address, log_to_driver=False, logging_level="error", **options)
     return RayEngine(sealed, _slots(workers, threads), threads, is_own)

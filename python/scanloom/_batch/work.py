@@ -53,6 +53,16 @@ def versions() -> dict[str, str]:
     return {"scanloom": scanloom.__version__, "pyarrow": pa.__version__}
 
 
+def check_versions(wanted: dict[str, str]) -> None:
+    """Raises VersionMismatch unless this process has the versions of the driver."""
+    for name, here in versions().items():
+        if here != wanted[name]:
+            raise VersionMismatch(
+                f"a worker has {name} {here}, but the driver has {name} {wanted[name]}",
+                (f"install {name} {wanted[name]} on every machine of the job",),
+            )
+
+
 def seal(work: Work) -> Sealed:
     return Sealed(versions(), pickle.dumps(work))
 
@@ -62,13 +72,7 @@ _opened: dict[str, tuple[Work, Any]] = {}  # the last one of this process
 
 def _open(sealed: Sealed) -> tuple[Work, Any]:
     """The work and its session, loaded once per process."""
-    for name, wanted in sealed.versions.items():
-        here = versions()[name]
-        if here != wanted:
-            raise VersionMismatch(
-                f"a worker has {name} {here}, but the driver has {name} {wanted}",
-                (f"install {name} {wanted} on every machine of the job",),
-            )
+    check_versions(sealed.versions)
     key = hashlib.sha256(sealed.content).hexdigest()
     if key not in _opened:
         _opened.clear()
