@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -206,6 +207,29 @@ def test_workers_end_with_a_driver_that_is_killed(model, tmp_path):
     driver.wait(10)
     assert driver.stdout.read() in ("", *("shard\n" * n for n in range(6)))  # ends when no worker has the pipe
     assert batch.run(model, inputs, tmp_path / "out", workers=1).resumed >= 1
+
+
+def command(*arguments, folder):
+    return subprocess.run([sys.executable, "-m", "scanloom", "batch", *map(str, arguments)], cwd=folder,
+                          capture_output=True, text=True)  # fmt: skip
+
+
+def test_the_command(model, tmp_path):
+    job_files.write_inputs(tmp_path / "in")
+    answer = command(model, "in/0.parquet", "in/1.parquet", "out", "--key", "name", "--workers", 1, folder=tmp_path)
+    assert answer.returncode == 0 and answer.stderr == "", answer.stderr
+    assert answer.stdout.startswith("100 rows in 6 shards, in '")
+    assert pq.read_table(tmp_path / "out").column_names == ["name", "y", "last"]
+    for arguments, message in [
+        ([model, "in/0.parquet"], "error: the folder of the outputs is missing after 'in/0.parquet'\n"),
+        ([model, "in/0.parquet", "o", "--columns", "x"], "error: --columns is 'x', but must be INPUT=VALUE\n"),
+        ([model, "in/0.parquet", "o", "--shape", "x=a"], "error: --shape gives 'a' for 'x'"),
+        ([model, "no.parquet", "o"], "error: the input 'no.parquet' does not exist\n"),
+        ([model, "in/0.parquet", "out"], "error: '.*/out' belongs to another job: key was"),
+        (["--wrong"], "error: the following arguments are required"),
+    ]:
+        answer = command(*arguments, folder=tmp_path)
+        assert answer.returncode == 2 and re.match(message, answer.stderr), answer.stderr
 
 
 def test_the_package_does_not_load_jobs():
