@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -28,8 +26,6 @@ def local() -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def ray() -> Iterator[Cluster]:
-    # Drivers prove with a token that they may connect; they inherit this one.
-    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     program = str(pathlib.Path(sys.executable).parent / "ray")
     start = [program, "start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--block"]
     head = subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Union
 
 import dask
 import distributed
 from distributed.scheduler import KilledWorker
 
+from .problems import engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
@@ -24,8 +26,8 @@ def start(
             client, is_own = distributed.get_client(), False
         except ValueError:
             client, is_own = _local_client(workers), True
-    # Twice as many as there is room for, so that no worker waits for the driver.
-    slots = workers or 2 * max(sum(client.nthreads().values()), 1)
+    # No more than there is room for: tasks that wait in a worker would end with it.
+    slots = workers or max(sum(client.nthreads().values()), 1)
     return DaskEngine(client, sealed, slots, is_own)
 
 
@@ -44,7 +46,7 @@ class DaskEngine:
         self.slots = slots
         self._client = client
         self._is_own = is_own
-        self._work = client.scatter(sealed, broadcast=True, hash=False)
+        self._work = sealed
         self._ended = distributed.as_completed(with_results=False)
         self._tasks: dict[str, tuple[Any, Task]] = {}
 
@@ -56,13 +58,13 @@ class DaskEngine:
     def wait(self) -> tuple[Task, Union[Outcome, Died]]:
         future = next(self._ended)
         _, task = self._tasks.pop(future.key)
-        if future.status == "finished":
+        try:
             outcome: Outcome = future.result()
             return task, outcome
-        error = future.exception() if future.status == "error" else None
-        if isinstance(error, KilledWorker) or error is None:
-            return task, Died(f"as Dask reports: {_first_line(error)}")
-        raise error
+        except KilledWorker as error:
+            return task, Died(f"as Dask reports: {first_line(error)}")
+        except (Exception, asyncio.CancelledError) as error:  # a result that was lost with a worker, among others
+            return task, engine_failure("Dask", task.shard.where, error)
 
     def close(self) -> None:
         for future, _ in self._tasks.values():
@@ -73,7 +75,3 @@ class DaskEngine:
             self._client.close()
             if cluster is not None:
                 cluster.close()
-
-
-def _first_line(error: Union[BaseException, None]) -> str:
-    return next(iter(str(error or "the task was lost").strip().splitlines()), "the worker was killed")

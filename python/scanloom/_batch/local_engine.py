@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Union
 
 from .guard import EXIT_MEMORY
+from .problems import Failure
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed
@@ -24,7 +25,7 @@ class LocalEngine:
     """`workers` processes. One that ends is replaced when its task has been reported."""
 
     def __init__(self, sealed: Sealed, workers: int) -> None:
-        self._work = pickle.dumps(sealed)
+        self._work = sealed
         self.slots = workers
         self._idle: deque[_Worker] = deque()
         self._busy: dict[Connection, _Worker] = {}
@@ -39,7 +40,7 @@ class LocalEngine:
         worker = self._busy.pop(pipe)
         task = worker.task
         outcome = worker.take()
-        if not isinstance(outcome, Died):
+        if worker.is_alive:
             self._idle.append(worker)
         return task, outcome
 
@@ -55,7 +56,7 @@ class _Worker:
 
     task: Task
 
-    def __init__(self, work: bytes) -> None:
+    def __init__(self, work: Sealed) -> None:
         ours, theirs = socket.socketpair()
         handle = theirs.fileno()
         program = _PROGRAM.format(path=sys.path, handle=handle)
@@ -65,25 +66,32 @@ class _Worker:
         )  # fmt: skip
         theirs.close()
         self.pipe = Connection(ours.detach())
-        self._work: Union[bytes, None] = work
+        self.is_alive = True
+        self._has_begun = False
+        self._send(work)
 
     def give(self, task: Task) -> None:
         self.task = task
-        try:
-            if self._work is not None:
-                self.pipe.send_bytes(self._work)
-                self._work = None
-            self.pipe.send(task)
-        except OSError:
-            pass  # it has ended, which take() reports
+        self._send(task)
+
+    def _send(self, value: object) -> None:
+        with contextlib.suppress(OSError):  # it has ended, which take() reports
+            self.pipe.send(value)
 
     def take(self) -> Union[Outcome, Died]:
         try:
+            if not self._has_begun:
+                self._has_begun = self.pipe.recv()
             outcome: Outcome = self.pipe.recv()
             return outcome
         except (EOFError, OSError):
+            self.is_alive = False
             self.pipe.close()
-            return Died(_reason(self._process.wait()))
+            reason = _reason(self._process.wait())
+            if self._has_begun:
+                return Died(reason)
+            text = f"{self.task.shard.where}: a worker ended at its start, {reason}"
+            return Failure("job_failed", text, ("see its messages above",), is_transient=True)
 
     def end(self) -> None:
         self._process.kill()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 import time
@@ -20,7 +19,8 @@ def serve(handle: int) -> None:
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     pipe = Connection(handle)
     try:
-        sealed = pickle.loads(pipe.recv_bytes())
+        pipe.send(True)  # it could be started
+        sealed = pipe.recv()
         while True:
             task = pipe.recv()
             pipe.send(attempt(sealed, task))

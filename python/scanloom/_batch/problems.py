@@ -71,3 +71,13 @@ def error_of(failure: Failure) -> Error:
     """Makes the exception that the driver raises."""
     kind: Union[type[Error], None] = _CLASSES.get(failure.code) or _errors._CLASSES.get(failure.code)
     return (kind or JobFailed)(failure.text, failure.notes)
+
+
+def engine_failure(engine: str, where: str, error: BaseException) -> Failure:
+    """Describes an error of an engine, as when it loses a result. It is worth a retry."""
+    text = f"{where}: {engine} reports {type(error).__name__}: {first_line(error)}"
+    return Failure("job_failed", text, (_AGAIN,), is_transient=True)
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

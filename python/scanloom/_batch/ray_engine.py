@@ -7,6 +7,7 @@ from typing import Any, Union
 
 import ray
 
+from .problems import engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
@@ -40,7 +41,7 @@ class RayEngine:
     def __init__(self, sealed: Sealed, slots: int, threads: int, is_own: bool) -> None:
         self.slots = slots
         self._is_own = is_own
-        self._work = ray.put(sealed)
+        self._work = sealed
         # The scheduler of jobs counts retries, and knows what to do when they are used up.
         self._attempt = ray.remote(max_retries=0, num_cpus=threads, scheduling_strategy="SPREAD")(attempt)
         self._tasks: dict[Any, Task] = {}
@@ -55,11 +56,11 @@ class RayEngine:
             outcome: Outcome = ray.get(ended)
             return task, outcome
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
-            return task, Died(f"as Ray reports: {_first_line(error)}")
+            return task, Died(f"as Ray reports: {first_line(error)}")
         except ray.exceptions.OutOfMemoryError as error:
-            return task, Died(f"because Ray's monitor found too little memory: {_first_line(error)}")
-        except ray.exceptions.ObjectLostError as error:
-            return task, Died(f"with its machine: {_first_line(error)}")
+            return task, Died(f"because Ray's monitor found too little memory: {first_line(error)}")
+        except ray.exceptions.RayError as error:
+            return task, engine_failure("Ray", task.shard.where, error)
 
     def close(self) -> None:
         for task in self._tasks:
@@ -67,7 +68,3 @@ class RayEngine:
         self._tasks.clear()
         if self._is_own:
             ray.shutdown()
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

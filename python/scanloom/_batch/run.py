@@ -171,7 +171,8 @@ def _continue(
                 manifest.add(shard, record)
             meter.add(record.rows, record.quarantined, is_new=True)
 
-        sealed = seal(job.work)
+        with _writing(folder):
+            sealed = seal(job.work)
         engine = engines.make(chosen.engine, sealed, chosen.workers, chosen.threads, chosen.address)
         scheduler = Scheduler(engine, done, chosen.retries, job.work.quarantine)
         try:

@@ -11,6 +11,10 @@ from .shards import Record, Shard, Task
 from .work import Outcome
 
 
+# More rows of one shard that end workers are not set aside: something else is wrong.
+_MAX_FOUND = 16
+
+
 class Died(NamedTuple):
     """The worker of a task ended before it answered."""
 
@@ -95,8 +99,7 @@ class Scheduler:
             self._queue.appendleft(task)
             self.retried += 1
         elif task.probe:
-            self._searches[task.shard.name].died(task, reason)
-            self._continue_search(task.shard)
+            self._search(task, reason)
         elif self._quarantine and task.shard.name not in self._searches:
             self._searches[task.shard.name] = _Search(task.shard)
             self._continue_search(task.shard)
@@ -107,6 +110,15 @@ class Scheduler:
                 f"{task.shard.where}: the worker ended {times} times (retries={self._retries}), at last {reason}",
                 (hint,) if not self._quarantine else ("its rows run one by one, but not together: give more memory",),
             )
+
+    def _search(self, task: Task, reason: str) -> None:
+        search = self._searches[task.shard.name]
+        search.died(task, reason)
+        if search.found <= _MAX_FOUND:
+            self._continue_search(task.shard)
+        elif self._failure is None:
+            text = f"{task.shard.where}: more than {_MAX_FOUND} rows end workers, at last {reason}"
+            self._failure = Failure("job_failed", text, ("give more memory, or see what ends the workers",))
 
     def _continue_search(self, shard: Shard) -> None:
         task = self._searches[shard.name].next()
@@ -122,6 +134,10 @@ class _Search:
         self._shard = shard
         self._ranges = [(0, shard.group.rows)]
         self._banned: list[tuple[int, str]] = []
+
+    @property
+    def found(self) -> int:
+        return len(self._banned)
 
     def died(self, task: Task, reason: str) -> None:
         if task.end - task.begin == 1:

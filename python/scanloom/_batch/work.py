@@ -12,9 +12,11 @@ from typing import Any, NamedTuple, Union
 import pyarrow as pa
 
 from .._errors import Error, InvalidArgument
+from .durable import write_durably
 from .feeding import check_column
 from .formats import format_of
 from .guard import MemoryGuard
+from .manifest import OWN
 from .parts import Part, Quarantine, key_columns, key_schema, written_part
 from .problems import Failure, JobFailed, VersionMismatch, failure_of
 from .scoring import Scoring, score_batch
@@ -40,10 +42,12 @@ class Work(NamedTuple):
 
 
 class Sealed(NamedTuple):
-    """Work for workers that may have other versions, which are compared before it is opened."""
+    """Where workers find the work: in the folder of the outputs, which they all see, so that no engine
+    has to keep and pass on a model. Workers may have other versions, which are compared first."""
 
     versions: dict[str, str]
-    content: bytes
+    path: str
+    sha256: str
 
 
 def versions() -> dict[str, str]:
@@ -64,7 +68,11 @@ def check_versions(wanted: dict[str, str]) -> None:
 
 
 def seal(work: Work) -> Sealed:
-    return Sealed(versions(), pickle.dumps(work))
+    """Writes the work for the workers. Raises OSError."""
+    content = pickle.dumps(work)
+    path = pathlib.Path(work.folder, OWN, "work")
+    write_durably(path, content)
+    return Sealed(versions(), str(path), hashlib.sha256(content).hexdigest())
 
 
 _opened: dict[str, tuple[Work, Any]] = {}  # the last one of this process
@@ -73,12 +81,14 @@ _opened: dict[str, tuple[Work, Any]] = {}  # the last one of this process
 def _open(sealed: Sealed) -> tuple[Work, Any]:
     """The work and its session, loaded once per process."""
     check_versions(sealed.versions)
-    key = hashlib.sha256(sealed.content).hexdigest()
-    if key not in _opened:
+    if sealed.sha256 not in _opened:
+        content = pathlib.Path(sealed.path).read_bytes()
+        if hashlib.sha256(content).hexdigest() != sealed.sha256:
+            raise JobFailed(f"'{sealed.path}' belongs to a later start of the job")
         _opened.clear()
-        work: Work = pickle.loads(sealed.content)
-        _opened[key] = (work, pickle.loads(work.session))
-    return _opened[key]
+        work: Work = pickle.loads(content)
+        _opened[sealed.sha256] = (work, pickle.loads(work.session))
+    return _opened[sealed.sha256]
 
 
 Outcome = Union[Record, Failure, None]
