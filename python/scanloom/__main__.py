@@ -14,7 +14,9 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 
 def main() -> int:
     """Replaces this process by the program `scanloom`, with the same arguments. Returns 2 if the program
-    is not installed."""
+    is not installed. `batch` runs in Python."""
+    if sys.argv[1:2] == ["batch"]:
+        return _batch(sys.argv[2:])
     for program in _candidates():
         if _is_program(program):
             os.execv(program, [str(program), *sys.argv[1:]])
@@ -22,6 +24,16 @@ def main() -> int:
           "  note: 'make build' builds it as build/release/bin/scanloom; that folder must be on the path",
           file=sys.stderr)  # fmt: skip
     return 2
+
+
+def _batch(arguments: list[str]) -> int:
+    try:
+        import scanloom.batch  # noqa: F401 - says what is missing if pyarrow, which is optional, is absent
+        from scanloom._batch.command import main as run_job  # the other commands do not need pyarrow
+    except ImportError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return run_job(arguments)
 
 
 def _candidates() -> Iterator[pathlib.Path]:

@@ -1,0 +1,1 @@
+"""Jobs over files: the parts of scanloom.batch."""

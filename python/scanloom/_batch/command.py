@@ -1,0 +1,88 @@
+"""scanloom batch: jobs on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from .._errors import Error, InvalidArgument, LimitReached
+from .run import run
+
+_EXAMPLE = "Example: scanloom batch model.onnx in/*.parquet out/ --columns x=samples --on-error quarantine"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidArgument(message, ("'scanloom batch --help' shows the possibilities",))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs a job; returns the exit status."""
+    try:
+        args = _parser().parse_args(arguments)
+        if len(args.paths) < 2:
+            raise InvalidArgument(f"the folder of the outputs is missing after '{args.paths[0]}'")
+        *inputs, outputs = args.paths
+        report = run(args.model, inputs, outputs, **_options(args))
+    except (Error, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3 if isinstance(error, LimitReached) else 2
+    except KeyboardInterrupt:
+        print("error: interrupted\n  note: start the job again to continue it", file=sys.stderr)
+        return 130
+    print(report)
+    return 0
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    shapes = {name: _sizes(name, text) for name, text in _pairs("--shape", args.shape)}
+    return {
+        "columns": dict(_pairs("--columns", args.columns)), "shapes": shapes,
+        "key": args.key, "output_names": args.output, "engine": args.engine, "address": args.address,
+        "workers": args.workers, "threads": args.threads, "batch": args.batch, "by_length": args.by_length,
+        "memory": args.memory, "retries": args.retries, "on_error": args.on_error, "progress": not args.quiet,
+    }  # fmt: skip
+
+
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    for text in texts:
+        if "=" not in text:
+            raise InvalidArgument(f"{option} is '{text}', but must be INPUT=VALUE")
+    return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
+
+
+def _sizes(name: str, text: str) -> list[int]:
+    try:
+        return [int(size) for size in text.split(",")]
+    except ValueError:
+        raise InvalidArgument(f"--shape gives '{text}' for '{name}', but must be sizes like -1,1,40") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="scanloom batch", epilog=_EXAMPLE,
+        description="Runs a model on every row of files, and continues a job that stopped.",
+    )  # fmt: skip
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="an ONNX model or an OpenVINO IR")
+    add("paths", metavar="INPUT... OUTPUTS", nargs="+",
+        help="files or patterns of Parquet, Arrow, CSV or NPZ, then the folder of the outputs")  # fmt: skip
+    add("--columns", metavar="INPUT=COLUMN", nargs="+", default=[],
+        help="columns of the model's inputs, where their names differ")  # fmt: skip
+    add("--shape", metavar="INPUT=SIZES", action="append", default=[],
+        help="the shape of a row, such as x=-1,1,40")  # fmt: skip
+    add("--key", metavar="COLUMN", nargs="+", help="columns to copy (default: file and row)")
+    add("--output", metavar="NAME", nargs="+", help="the outputs to keep (default: all)")
+    add("--engine", default="local", metavar="ENGINE", help="local, ray or dask (default: local)")
+    add("--address", help="of a running Ray or Dask")
+    add("--workers", type=int, metavar="N", help="shards at a time (default: as many as cores)")
+    add("--threads", type=int, default=1, metavar="N", help="of a worker (default: 1)")
+    add("--batch", type=int, default=64, metavar="N", help="sequences that run together (default: 64)")
+    add("--no-by-length", dest="by_length", action="store_false", help="keep the order of the rows in batches")
+    add("--memory", metavar="SIZE", help="the limit of a worker, such as 2GB")
+    add("--retries", type=int, default=3, metavar="N", help="for a shard whose worker dies (default: 3)")
+    add("--on-error", default="raise", metavar="WHAT", help="at a row that fails: raise (default) or quarantine")
+    add("--quiet", action="store_true", help="show no progress bar (there is none except on a terminal)")
+    return parser

@@ -1,0 +1,68 @@
+"""CSV in blocks of whole lines, which workers read independently of each other."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.csv as pc
+
+from .._errors import InvalidArgument
+from .shards import Group
+
+_BLOCK = 16 << 20
+
+
+class CsvFormat:
+    """A group is a block of lines. The first line has the names; a value contains no line breaks.
+
+    Types are those of the first block: a later value that does not fit is an error.
+    """
+
+    def __init__(self, separator: str, block: int = _BLOCK) -> None:
+        self._parse = pc.ParseOptions(delimiter=separator)
+        self._block = block
+
+    def inspect(self, path: str) -> tuple[pa.Schema, list[Group]]:
+        with open(path, "rb") as file:
+            begin = len(file.readline())
+            groups = []
+            first = 0
+            rows, position = 0, begin
+            for line in file:
+                position += len(line)
+                rows += bool(line.strip())
+                if position - begin >= self._block:
+                    groups.append(Group(len(groups), first, rows, position - begin, begin, position))
+                    first, rows, begin = first + rows, 0, position
+            if rows:
+                groups.append(Group(len(groups), first, rows, position - begin, begin, position))
+        return self._schema(path), groups
+
+    def _schema(self, path: str) -> pa.Schema:
+        options = pc.ReadOptions(block_size=self._block, use_threads=False)
+        with pc.open_csv(path, options, self._parse) as reader:
+            return reader.schema
+
+    def batches(
+        self, path: str, group: Group, columns: Sequence[str], rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        schema = self._schema(path)
+        with open(path, "rb") as file:
+            file.seek(group.begin)
+            content = file.read(group.end - group.begin)
+        types = {field.name: field.type for field in schema}
+        table = pc.read_csv(
+            io.BytesIO(content),
+            pc.ReadOptions(column_names=schema.names, use_threads=False, block_size=max(len(content), 1)),
+            self._parse,
+            pc.ConvertOptions(column_types=types, include_columns=list(columns)),
+        )
+        if table.num_rows != group.rows:
+            raise InvalidArgument(
+                f"'{path}' has {group.rows} lines at bytes {group.begin} to {group.end}, but they give "
+                f"{table.num_rows} rows",
+                ("values of a CSV file must not contain line breaks; write Parquet for such values",),
+            )
+        yield from table.to_batches(rows)

@@ -1,0 +1,160 @@
+"""A job before it runs: its model, its inputs cut into shards, and what identifies it."""
+
+from __future__ import annotations
+
+import copy
+import glob
+import hashlib
+import os
+import pathlib
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+import pyarrow as pa
+
+from .._errors import InvalidArgument, NotFound
+from .._ort.options import SessionOptions
+from .._ort.session import InferenceSession
+from .feeding import feed_plan
+from .formats import format_of
+from .parts import ERROR, key_schema
+from .results import output_fields, output_plan
+from .scoring import Scoring
+from .shards import InputFile, Shard
+from .work import Work, versions
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Job(NamedTuple):
+    """`work` is what workers get; `identity` says whether two starts are the same job."""
+
+    shards: list[Shard]
+    work: Work
+    identity: dict[str, Any]
+
+
+class Given(NamedTuple):
+    """The arguments of run() that decide what is computed."""
+
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    outputs: tuple[str, ...]
+    shared: Mapping[str, Any]
+    shapes: Mapping[str, Sequence[int]]
+    batch: int
+    by_length: bool
+    memory: Union[int, None]
+    quarantine: bool
+
+
+def open_session(model: Any, options: Union[SessionOptions, None], threads: int) -> InferenceSession:
+    """A session that is sent to workers, with `threads` threads unless the options have a number."""
+    if isinstance(model, InferenceSession):
+        options = options or model.get_session_options()
+        source = model._source
+        model = os.fsdecode(source.data) if source.is_path else source.data
+    made = copy.copy(options) if options is not None else SessionOptions()
+    made.threads = made.threads or threads
+    return InferenceSession(model, made)
+
+
+def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
+    """The files of the inputs, sorted. Raises NotFound for what matches no file."""
+    listed = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    found: dict[str, None] = {}
+    for each in listed:
+        pattern = os.fspath(each)
+        if os.path.isdir(pattern):
+            raise InvalidArgument(f"the input '{pattern}' is a folder", (f"write '{pattern.rstrip('/')}/*.parquet'",))
+        is_pattern = glob.has_magic(pattern) and not os.path.exists(pattern)
+        paths = sorted(glob.glob(pattern, recursive=True)) if is_pattern else [pattern]
+        if not paths or not all(os.path.exists(path) for path in paths):
+            raise NotFound(f"the input '{pattern}' {'matches no file' if is_pattern else 'does not exist'}")
+        found.update(dict.fromkeys(paths))
+    if not found:
+        raise InvalidArgument("inputs names no file")
+    return sorted(found)
+
+
+def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, given: Given) -> Job:
+    """Opens every input once. Raises InvalidArgument, and NotFound for a file that is missing."""
+    shards, schema = _shards(paths)
+    feeds = feed_plan(session.get_inputs(), schema, given.columns, given.shared, given.shapes)
+    outputs = output_plan(session.get_outputs(), given.outputs)
+    _check_names(schema, given.key, [field.name for field in output_fields(outputs)])
+    scoring = Scoring(tuple(feeds), tuple(outputs), given.shared, given.batch, given.by_length, given.memory)
+    keys = key_schema(given.key, schema) if given.key else pa.schema([])
+    work = Work(pickle.dumps(session), scoring, given.key, keys, str(folder), given.quarantine)
+    return Job(shards, work, _identity(session, shards, paths, work))
+
+
+def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema]:
+    shards: list[Shard] = []
+    first = None
+    for index, path in enumerate(paths):
+        try:
+            file = InputFile.now(path, os.path.abspath(path))
+            schema, groups = format_of(path).inspect(path)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InvalidArgument(f"the input '{path}' cannot be read: {error}") from None
+        first = schema if first is None else first
+        shards += [Shard(index, file, group) for group in groups if group.rows]
+    assert first is not None  # there is a path
+    return shards, first
+
+
+def _check_names(schema: pa.Schema, key: Sequence[str], outputs: Sequence[str]) -> None:
+    for name in key:
+        if schema.get_field_index(name) < 0:
+            raise InvalidArgument(f"key names the column '{name}', which the inputs lack",
+                                  (f"they have {', '.join(schema.names)}",))  # fmt: skip
+    names = [*(key or ("file", "row")), *outputs]
+    twice = sorted({name for name in names if names.count(name) > 1} | ({ERROR} & set(key)))
+    if twice:
+        raise InvalidArgument(f"'{twice[0]}' would be the name of two columns of the output")
+
+
+def _identity(session: Any, shards: Sequence[Shard], paths: Sequence[str], work: Work) -> dict[str, Any]:
+    """What decides the bytes of the output. Memory, batches and workers do not."""
+    scoring = work.scoring
+    files = {shard.file.name: shard.file for shard in shards}
+    return {
+        **versions(),
+        "model": _model_hash(session),
+        "options": {name: repr(value) for name, value in sorted(_own_options(session).items())},
+        "columns": {feed.name: feed.column for feed in scoring.feeds},
+        "shapes": {feed.name: feed.shape for feed in scoring.feeds},
+        "shared": {name: _array_hash(value) for name, value in sorted(scoring.shared.items())},
+        "key": list(work.keys),
+        "outputs": [output.name for output in scoring.outputs],
+        "inputs": [[path, *_file_identity(files, path)] for path in paths],
+    }
+
+
+def _file_identity(files: Mapping[str, InputFile], path: str) -> tuple[int, int]:
+    file = files.get(path) or InputFile.now(path, path)  # the second is a file without rows
+    return file.size, file.changed_ns
+
+
+def _own_options(session: Any) -> dict[str, Any]:
+    options = session.get_session_options()
+    names = ("optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency")
+    return {name: getattr(options, name) for name in names}
+
+
+def _model_hash(session: Any) -> str:
+    source = session._source
+    digest = hashlib.sha256(b"" if source.is_path else source.data)
+    for file in session._files:
+        digest.update(file.with_checksum().sha256.encode())
+    digest.update(source.weights or b"")
+    digest.update(session.get_session_options().weights or b"")
+    return digest.hexdigest()
+
+
+def _array_hash(value: Any) -> str:
+    array = np.ascontiguousarray(value)
+    return hashlib.sha256(f"{array.dtype} {array.shape}".encode() + array.tobytes()).hexdigest()

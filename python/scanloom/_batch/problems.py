@@ -1,0 +1,83 @@
+"""Errors of jobs, and failures on their way from a worker to the driver."""
+
+from __future__ import annotations
+
+import errno
+from typing import NamedTuple, Union
+
+from .. import _errors
+from .._errors import Error
+
+
+class JobFailed(Error):
+    """A job stopped. What it has finished is kept: starting it again continues."""
+
+    code = "job_failed"
+
+
+class JobLocked(JobFailed):
+    """Another driver works on the folder of the outputs."""
+
+    code = "job_locked"
+
+
+class JobChanged(JobFailed):
+    """The folder of the outputs belongs to another job, or an input has changed since it began."""
+
+    code = "job_changed"
+
+
+class VersionMismatch(JobFailed):
+    """A worker has other versions of the packages than the driver."""
+
+    code = "version_mismatch"
+
+
+class Failure(NamedTuple):
+    """An error of a shard as plain data, which any engine can transport."""
+
+    code: str
+    text: str
+    notes: tuple[str, ...] = ()
+    is_transient: bool = False  # worth a retry: an error of a disk or a network
+
+
+# What a retry cannot cure.
+_LASTING = frozenset(
+    [errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR]
+    + [errno.ENOTDIR, errno.ENAMETOOLONG, errno.EFBIG]
+)
+_CLASSES = {kind.code: kind for kind in (JobFailed, JobLocked, JobChanged, VersionMismatch)}
+_AGAIN = "start the job again when this is solved: it continues with what is missing"
+
+
+def failure_of(error: BaseException, where: str) -> Failure:
+    """Describes an exception that a worker met in a shard."""
+    if isinstance(error, Error):
+        return Failure(error.code, f"{where}: {error.text}", error.notes)
+    if isinstance(error, OSError):
+        text = f"{where}: {error.strerror or error}"
+        if error.filename and str(error.filename) not in text:
+            text += f": '{error.filename}'"
+        notes = (_AGAIN,)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            notes = ("free some space, then start the job again: it continues with what is missing",)
+        is_transient = error.errno is not None and error.errno not in _LASTING
+        return Failure("job_failed", text, notes, is_transient)
+    return Failure("job_failed", f"{where}: {type(error).__name__}: {error}", (_AGAIN,))
+
+
+def error_of(failure: Failure) -> Error:
+    """Makes the exception that the driver raises."""
+    kind: Union[type[Error], None] = _CLASSES.get(failure.code) or _errors._CLASSES.get(failure.code)
+    return (kind or JobFailed)(failure.text, failure.notes)
+
+
+def engine_failure(engine: str, where: str, error: BaseException) -> Failure:
+    """Describes an error of an engine, as when it loses a result. It is worth a retry."""
+    text = f"{where}: {engine} reports {type(error).__name__}: {first_line(error)}"
+    return Failure("job_failed", text, (_AGAIN,), is_transient=True)
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,142 @@
+"""A model as a function of tables: what Ray's map_batches and Dask's map_partitions call."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+import pyarrow as pa
+
+from .._errors import Error, InvalidArgument
+from .._ort.option_values import integer, texts
+from .._ort.options import SessionOptions
+from .._suggest import did_you_mean
+from .feeding import feed_plan
+from .formats import nested_column
+from .job import open_session
+from .parts import ERROR
+from .results import arrays, columns_of, output_fields, output_plan
+from .run import memory_size
+from .scoring import Scoring, score_batch
+from .work import check_versions, versions
+
+_sessions: dict[str, Any] = {}  # of this process, by the hash of their pickles
+
+
+class TableScorer:
+    """Adds the results of a model to tables. Cheap to copy to a worker, which loads the model once.
+
+    Tables are pyarrow.Table, pandas.DataFrame or {name: array}; the result is of the same kind.
+    """
+
+    def __init__(
+        self, model: Any, *, columns: Union[Mapping[str, str], None] = None,
+        output_names: Union[Sequence[str], None] = None, shared: Union[Mapping[str, Any], None] = None,
+        shapes: Union[Mapping[str, Sequence[int]], None] = None, threads: int = 1, batch: int = 64,
+        by_length: bool = True, memory: Union[int, str, None] = None, on_error: str = "raise",
+        options: Union[SessionOptions, None] = None,
+    ) -> None:  # fmt: skip
+        if on_error not in ("raise", "null"):
+            raise InvalidArgument(f"on_error is {on_error!r}, but must be 'raise' or 'null'")
+        session = open_session(model, options, integer("threads", threads, 1, 4096))
+        self._outputs = output_plan(session.get_outputs(), tuple(texts("output_names", output_names or ())))
+        self._columns, self._shared = dict(columns or {}), dict(shared or {})
+        self._shapes = dict(shapes or {})
+        self._runs = integer("batch", batch, 1), bool(by_length), memory_size(memory)
+        self._has_nulls = on_error == "null"
+        self._session = pickle.dumps(session)
+        self._key = hashlib.sha256(self._session).hexdigest()
+        self._versions = versions()
+
+    def __call__(self, table: Any) -> Any:
+        """Returns the table with a column per output, and `NAME.shape` for outputs of two and more
+        axes. Raises VersionMismatch, InvalidArgument and what a run raises."""
+        if isinstance(table, pa.Table):
+            return self._score(table)
+        if isinstance(table, Mapping):
+            return _arrays_of(self._score(_table_of(table)))
+        if hasattr(table, "columns") and hasattr(table, "index"):  # pandas, which need not be installed
+            made = self._score(pa.Table.from_pandas(table, preserve_index=False)).to_pandas()
+            made.index = table.index
+            return made
+        raise InvalidArgument(f"a {type(table)} is no table: give a pyarrow.Table, a pandas.DataFrame or arrays")
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raises InvalidArgument unless there is a column for every input of the model."""
+        for end in self._loaded().get_inputs():
+            column = self._columns.get(end.name, end.name)
+            if end.name not in self._shared and column not in names:
+                raise InvalidArgument(
+                    f"the tables have no column '{column}' for the input '{end.name}'"
+                    f"{did_you_mean(column, names)}", (f"the columns are {', '.join(names)}",)
+                )  # fmt: skip
+
+    def _loaded(self) -> Any:
+        """The session, loaded once per process."""
+        check_versions(self._versions)
+        if self._key not in _sessions:
+            _sessions.clear()
+            _sessions[self._key] = pickle.loads(self._session)
+        return _sessions[self._key]
+
+    def _score(self, table: pa.Table) -> pa.Table:
+        results: list[Union[list[np.ndarray], Error]] = []
+        for part in table.to_batches() if table.num_rows else []:
+            results += self._results(part)
+        errors = [str(each) if isinstance(each, Error) else None for each in results]
+        self._check(results)
+        for field, column in zip(output_fields(self._outputs), self._with_nulls(results)):
+            table = _with_column(table, field.name, column)
+        return _with_column(table, ERROR, pa.array(errors, pa.string())) if self._has_nulls else table
+
+    def _results(self, batch: pa.RecordBatch) -> list[Union[list[np.ndarray], Error]]:
+        session = self._loaded()
+        feeds = feed_plan(session.get_inputs(), batch.schema, self._columns, self._shared, self._shapes)
+        scoring = Scoring(tuple(feeds), tuple(self._outputs), self._shared, *self._runs)
+        return [each for scored in score_batch(session, scoring, batch) for each in scored.results]
+
+    def _check(self, results: Sequence[Any]) -> None:
+        bad = next((row for row, each in enumerate(results) if isinstance(each, Error)), None)
+        if bad is not None and not self._has_nulls:
+            error = results[bad]
+            raise type(error)(f"row {bad} of the table fails: {error.text}", error.notes)
+
+    def _with_nulls(self, results: Sequence[Any]) -> list[pa.Array]:
+        """The columns of the results; rows that failed are null."""
+        good = [row for row, each in enumerate(results) if not isinstance(each, Error)]
+        made = columns_of(self._outputs, [results[row] for row in good])
+        if len(good) == len(results):
+            return made
+        positions = np.full(len(results), -1)
+        positions[good] = np.arange(len(good))
+        picked = pa.array(positions, mask=positions < 0)
+        return [column.take(picked) for column in made]
+
+
+def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    if name in table.column_names:
+        raise InvalidArgument(f"the table has a column '{name}' already", ("drop or rename it first",))
+    return table.append_column(name, column)
+
+
+def _table_of(columns: Mapping[str, Any]) -> pa.Table:
+    made = {}
+    for name, values in columns.items():
+        values = np.asarray(values)
+        made[name] = pa.array(list(values)) if values.dtype == object else nested_column(values)
+    return pa.table(made)
+
+
+def _arrays_of(table: pa.Table) -> dict[str, np.ndarray]:
+    made = {}
+    for name in table.column_names:
+        rows = arrays(table, name) if pa.types.is_large_list(table[name].type) else None
+        if rows is None:
+            made[name] = table[name].to_numpy()
+        else:
+            made[name] = np.empty(len(rows), object)
+            made[name][:] = rows
+    return made

@@ -1,0 +1,1 @@
+"""Sums over processes: the parts of scanloom.distributed."""
