@@ -20,6 +20,8 @@ struct StreamForm {
   /// Computes the initial values of states that begin with neither a constant, an input nor zeros.
   std::optional<ir::Module> initial;
   std::vector<std::size_t> computed;  ///< by output of `initial`: the index of the state
+  std::vector<ir::StepFlow> arguments;  ///< where each argument of `module` has the steps
+  std::vector<ir::StepFlow> results;    ///< the same of the model's own outputs
 };
 
 /// Cuts the inputs into pieces along the size that the loops walk, or that products sum over. Every
