@@ -181,14 +181,23 @@ Expected<void> LaneGroup::pack(const ManyInput& input, std::size_t index, std::i
   if (!argument.defined() || argument.shape() != shape) {
     SCANLOOM_TRY(argument, Tensor::zeros(first.dtype(), shape));
   }
+  auto* const rows = static_cast<std::byte*>(argument.mutable_data());
+  if (const auto layout = interleaved(first.dtype(), shape, *input.steps, *input.lane)) {
+    std::vector<const std::byte*> sequences;
+    for (std::int64_t lane = 0; lane < width_; ++lane) {
+      const Lane& from = lanes_[source(lane)];
+      sequences.push_back(from.part->job->arranged.data[index] + from.at * layout->row);
+    }
+    interleave(*layout, steps, sequences, rows);
+    return {};
+  }
   for (std::int64_t lane = 0; lane < width_; ++lane) {
     const Lane& from = lanes_[source(lane)];
-    const ManyJob& job = *from.part->job;
+    const Arranged& arranged = from.part->job->arranged;
     copy_box(first.dtype(), box,
-             {job.arranged.data[index], job.arranged.shapes[index],
+             {arranged.data[index], arranged.shapes[index],
               position_on(box.rank(), *input.steps, from.at)},
-             {static_cast<std::byte*>(argument.mutable_data()), shape,
-              position_on(box.rank(), *input.lane, lane)});
+             {rows, shape, position_on(box.rank(), *input.lane, lane)});
   }
   return {};
 }
@@ -216,15 +225,50 @@ Expected<void> LaneGroup::run_piece(std::int64_t steps, const RunOptions& option
 }
 
 Expected<void> LaneGroup::store(const std::vector<Value>& values, std::int64_t steps) {
+  for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+    if (shared_.wanted[i])
+      SCANLOOM_CHECK_OK(program_.outputs[i].kind == Kind::along ? store_steps(i, values[i], steps)
+                                                                : store_last(i, values[i], steps));
+  return advance(values, steps);
+}
+
+/// The rows of the steps of one output, to the results of all lanes.
+Expected<void> LaneGroup::store_steps(std::size_t output, const Value& value, std::int64_t steps) {
+  const ManyOutput& declared = program_.outputs[output];
+  const Shape shape{std::span<const std::int64_t>(value.shape())};
+  const auto layout = interleaved(value.dtype(), shape, declared.steps, *declared.lane);
+  std::vector<std::byte*> sequences;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    ManyJob& job = *lanes_[lane].part->job;
+    const std::int64_t at = lanes_[lane].at;
+    if (!layout) {
+      SCANLOOM_CHECK_OK(store_result(job, declared, output, value, static_cast<std::int64_t>(lane), at));
+      continue;
+    }
+    SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));
+    sequences.push_back(static_cast<std::byte*>(result->mutable_data()) +
+                        at * declared.each * layout->row);
+  }
+  if (layout)
+    separate(*layout, steps * declared.each, static_cast<const std::byte*>(value.data()),
+             sequences);
+  return {};
+}
+
+/// What belongs to the end of a sequence, to the results of those that end here.
+Expected<void> LaneGroup::store_last(std::size_t output, const Value& value, std::int64_t steps) {
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const ManyPart& part = *lanes_[lane].part;
-    const std::int64_t at = std::exchange(lanes_[lane].at, lanes_[lane].at + steps);
-    const bool ends = lanes_[lane].at == part.end && part.job->is_last(part);
-    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
-      if (shared_.wanted[i] && (ends || program_.outputs[i].kind == Kind::along))
-        SCANLOOM_CHECK_OK(store_result(*part.job, program_.outputs[i], i, values[i],
-                                       static_cast<std::int64_t>(lane), at));
+    if (lanes_[lane].at + steps == part.end && part.job->is_last(part))
+      SCANLOOM_CHECK_OK(store_result(*part.job, program_.outputs[output], output, value,
+                                     static_cast<std::int64_t>(lane), 0));
   }
+  return {};
+}
+
+/// Moves all lanes on, and takes those that have ended out of the group.
+Expected<void> LaneGroup::advance(const std::vector<Value>& values, std::int64_t steps) {
+  for (Lane& lane : lanes_) lane.at += steps;
   for (const ManyState& state : program_.states) {
     const Value& value = values[state.yield];
     arguments_[state.argument] =

@@ -68,6 +68,9 @@ class LaneGroup {
   Expected<void> pack(const ManyInput& input, std::size_t index, std::int64_t steps);
   Expected<void> run_piece(std::int64_t steps, const RunOptions& options);
   Expected<void> store(const std::vector<Value>& values, std::int64_t steps);
+  Expected<void> store_steps(std::size_t output, const Value& value, std::int64_t steps);
+  Expected<void> store_last(std::size_t output, const Value& value, std::int64_t steps);
+  Expected<void> advance(const std::vector<Value>& values, std::int64_t steps);
   void fail_all();
   /// The lane whose rows lane `lane` of the run has: its own, or the first if there are too few.
   [[nodiscard]] std::size_t source(std::int64_t lane) const {

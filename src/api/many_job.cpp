@@ -120,27 +120,31 @@ void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& progra
     job.error = std::move(ready).error();
 }
 
+Expected<Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                            const Value& value) {
+  const std::scoped_lock lock(job.mutex);
+  Tensor& result = job.outputs[output];
+  if (result.defined()) return &result;
+  Shape shape{std::span<const std::int64_t>(value.shape())};
+  if (declared.lane) shape[*declared.lane] = 1;
+  if (declared.kind == Kind::along) shape[declared.steps] = job.steps * declared.each;
+  SCANLOOM_TRY(result, Tensor::zeros(value.dtype(), shape));
+  return &result;
+}
+
 Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
                             const Value& value, std::int64_t lane, std::int64_t at) {
   const Shape from{std::span<const std::int64_t>(value.shape())};
-  const bool along = declared.kind == Kind::along;
-  Shape box = declared.lane ? with_size(from, *declared.lane, 1) : from;
-  Tensor& result = job.outputs[output];
-  {
-    const std::scoped_lock lock(job.mutex);
-    if (!result.defined()) {
-      const Shape whole =
-          along ? with_size(box, declared.steps, job.steps * declared.each) : box;
-      SCANLOOM_TRY(result, Tensor::zeros(value.dtype(), whole));
-    }
-  }
+  SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));
   const int rank = from.rank();
-  const Shape to_at =
-      along ? position_on(rank, declared.steps, at * declared.each) : Shape::filled(rank, 0);
+  const Shape box = declared.lane ? with_size(from, *declared.lane, 1) : from;
+  const Shape to_at = declared.kind == Kind::along
+                          ? position_on(rank, declared.steps, at * declared.each)
+                          : Shape::filled(rank, 0);
   const Shape from_at =
       declared.lane ? position_on(rank, *declared.lane, lane) : Shape::filled(rank, 0);
   copy_box(value.dtype(), box, {static_cast<const std::byte*>(value.data()), from, from_at},
-           {static_cast<std::byte*>(result.mutable_data()), result.shape(), to_at});
+           {static_cast<std::byte*>(result->mutable_data()), result->shape(), to_at});
   return {};
 }
 

@@ -46,8 +46,11 @@ struct ManyJob {
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 
-/// Writes what a run of `part` gave for output `output`, in lane `lane`: rows of the steps, or a
-/// value that belongs to the end of the sequence. `at`: the first of the steps in the sequence.
+/// Returns the result of the sequence for an output; `value` is what a run gave for it, in all lanes.
+Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                                    const Value& value);
+/// Writes what a run gave for an output in one lane: rows of the steps, or a value that belongs to
+/// the end of the sequence. `at`: the first of the steps in the sequence.
 Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
                             const Value& value, std::int64_t lane, std::int64_t at);
 

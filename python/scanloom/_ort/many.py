@@ -145,6 +145,9 @@ class ManyIterator(Iterator[Any]):
         self._source.close()
 
 
+_END = object()
+
+
 class _Source:
     """Reads the sequences, one per pull."""
 
@@ -169,7 +172,12 @@ class _Source:
         if isinstance(reset, str):
             (self._reset_name,) = texts("reset", [reset])
         elif reset is not None:
-            self._resets = iter(reset)
+            try:
+                self._resets = iter(reset)
+            except TypeError:
+                raise InvalidArgument(
+                    f"reset is {reset!r}, but must be a name or an iterable of arrays"
+                ) from None
         inputs = {end.name for end in [*session._inputs, *session._defaults]}
         self._drops_reset = self._reset_name is not None and self._reset_name not in inputs
         self._first: list[Any] = []
@@ -178,13 +186,13 @@ class _Source:
         """The feeds of the first sequence, if they decide which defaults are overridden."""
         if not self._session._defaults:
             return {}
-        self._first = [next(self._sequences, None)]
+        self._first = [next(self._sequences, _END)]
         return self._first[0] if isinstance(self._first[0], dict) else {}
 
     def pull(self) -> Any:
         """Returns feeds and resets, an exception for a sequence that is wrong, or None."""
-        given = self._first.pop() if self._first else next(self._sequences, None)
-        if given is None:
+        given = self._first.pop() if self._first else next(self._sequences, _END)
+        if given is _END:
             return None
         try:
             feeds = feeds_of(given)

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "passes/lifting/flow_of_results.h"
 #include "passes/lifting/flow_of_sizes.h"
+#include "passes/streaming/stream_form.h"
 
 namespace scanloom::passes {
 namespace {
@@ -35,7 +36,8 @@ class LaneFollower {
         batch_(batch),
         arguments_(std::move(axes)),
         dims_(module.dims),
-        uses_(ir::count_uses(module)) {}
+        uses_(ir::count_uses(module)),
+        read_(values_read(module)) {}
 
   /// Each round gives a state that had none the axis that its next value turned out to have.
   std::variant<LaneAxes, Refusal> follow() {
@@ -75,6 +77,10 @@ class LaneFollower {
 
   Trouble follow_region(RegionId region) {
     for (const NodeId id : module_.region(region).nodes) {
+      // What only initial values are computed from is left in a stream form.
+      const auto is_read = [&](ValueId value) { return read_[value.index]; };
+      if (region == module_.top() && std::ranges::none_of(module_.node(id).outputs, is_read))
+        continue;
       Trouble trouble = follow_node(id);
       if (is_changed_) return std::nullopt;
       if (!trouble) continue;
@@ -252,6 +258,7 @@ class LaneFollower {
   Axes arguments_;  ///< of the top region
   tensor::DimTable dims_;
   const std::vector<std::uint32_t> uses_;  ///< by ValueId
+  const std::vector<bool> read_;           ///< by ValueId, of the top region
   std::vector<StepFlow> flows_;            ///< by ValueId
   bool is_changed_ = false;                ///< an axis in arguments_ is new: begin again
 };

@@ -88,7 +88,8 @@ bool any_read(const Module& module, NodeId id, const std::vector<bool>& read) {
                              [&](ValueId value) { return read[value.index]; });
 }
 
-/// By ValueId: whether the results of the module depend on a value of the top region.
+}  // namespace
+
 std::vector<bool> values_read(const Module& module) {
   const ir::Region& top = module.region(module.top());
   std::vector<bool> read(module.value_count());
@@ -100,6 +101,8 @@ std::vector<bool> values_read(const Module& module) {
   }
   return read;
 }
+
+namespace {
 
 std::vector<bool> arguments_read(const Module& module) {
   const std::vector<bool> read = values_read(module);

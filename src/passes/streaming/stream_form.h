@@ -34,6 +34,9 @@ Expected<StreamForm> stream_form(const ir::Module& module);
 /// which values are carried, otherwise one that a loop or layer walks along. Errors: as above.
 Expected<StepAxes> streamed_axes(const ir::Module& module);
 
+/// By ValueId: whether the results of the module depend on a value of the top region.
+std::vector<bool> values_read(const ir::Module& module);
+
 /// Whether a loop or layer walks along an open size of the inputs.
 [[nodiscard]] bool walks_open_size(const ir::Module& module);
 
