@@ -141,7 +141,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   std::vector<SharedSize> shared_sizes;  ///< which the plan relies on
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
-  static constexpr std::size_t kBindings = 32;  ///< kept; the least recently used goes first
+  static constexpr std::size_t kBindings = 32;
+  std::size_t max_bindings = kBindings;  ///< kept; the least recently used goes first
 
   mutable std::mutex program_mutex;
   mutable std::shared_ptr<const StreamProgram> program;  ///< guarded by program_mutex

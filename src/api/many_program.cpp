@@ -10,6 +10,9 @@ namespace {
 using Kind = ir::StepFlow::Kind;
 using StreamProgram = Session::Impl::StreamProgram;
 
+/// Runs have powers of two as their steps, and few different numbers of lanes.
+constexpr std::size_t kBindingsOfLanes = 128;
+
 std::optional<std::size_t> input_named(const Session::Impl& impl, const std::string& name) {
   for (std::size_t i = 0; i < impl.inputs.size(); ++i)
     if (impl.inputs[i].name == name) return i;
@@ -82,6 +85,7 @@ class Maker {
     options.threads = 1;
     options.on_warning = {};
     made_.steps = Session::Impl::of_module(form_.steps->plan->module, options);
+    made_.steps->max_bindings = kBindingsOfLanes;
     made_.initial = form_.initial;
     if (made_.initial) made_.initial_varies = reads_elements(made_.initial->plan->module);
     return {};
