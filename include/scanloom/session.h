@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,10 +82,15 @@ class SCANLOOM_API Results {
 };
 
 class Stream;
+class ManyRuns;
+struct ManyOptions;
+struct SequenceFeeds;
 
 /// Immutable after loading; run() may be called from many threads at once. Cheap to copy.
 class SCANLOOM_API Session {
  public:
+  struct Impl;  ///< known to the library only
+
   /// Loads an ONNX model, an OpenVINO IR with the .bin next to it, or a file written by
   /// Function::save: shared variables that the function updates become states, the others
   /// constants. Errors: not_found, invalid_model (the first problem; a note says how many more
@@ -113,6 +120,14 @@ class SCANLOOM_API Session {
   Expected<Results> run(std::initializer_list<Feed> feeds, const RunOptions& options = {}) const {
     return run(std::span(feeds.begin(), feeds.size()), options);
   }
+
+  /// Runs sequences of unequal lengths, each with the bits that it has alone; see many.h, which
+  /// declares what this takes and returns. Where the model has a batch of open size whose rows no
+  /// node mixes, and what it computes can be taken in pieces (stream()), sequences share runs as
+  /// lanes; otherwise each runs alone, on one thread. Errors: invalid_argument (options, an unknown
+  /// output).
+  [[nodiscard]] Expected<ManyRuns> run_many(
+      std::function<Expected<std::optional<SequenceFeeds>>()> source, const ManyOptions& options) const;
 
   /// The states that a stream keeps: those of the model (ReadValue and Assign in OpenVINO), by the
   /// names of their variables, and those named in SessionOptions::states. A run begins with their
@@ -179,9 +194,9 @@ class SCANLOOM_API Session {
 
  private:
   friend class Function;
+  friend class ManyRuns;
   friend class Specialised;
   friend class Stream;
-  struct Impl;
   explicit Session(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -40,6 +40,7 @@ from ._errors import (
 from ._ort.binding import IOBinding
 from ._ort.feeding import NodeArg
 from ._ort.loading import CheckReport, check
+from ._ort.many import ManyIterator, ManyReport
 from ._ort.options import GraphOptimizationLevel, RunOptions, SessionOptions, set_seed
 from ._ort.peer import (
     ExecutionMode,
@@ -158,6 +159,8 @@ __all__ = [
     "InvalidModel",
     "InvalidType",
     "LimitReached",
+    "ManyIterator",
+    "ManyReport",
     "ModelMetadata",
     "NodeArg",
     "NotFound",

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -75,6 +75,15 @@ class Session:
     def llvm(self, feeds: dict[str, Any], optimized: bool, /) -> str: ...
     def assembly(self, feeds: dict[str, Any], /) -> str: ...
     def operators(self) -> list[tuple[str, int]]: ...
+
+class Many:
+    def __init__(
+        self, session: Session, pull: Callable[[], Any], outputs: Sequence[str], batch: int,
+        window: int, shared: dict[str, Any], settings: RunSettings,
+        progress: Optional[Callable[[int, int, float], object]], /,
+    ) -> None: ...
+    def next(self) -> Union[list[_Value], BaseException, None]: ...
+    def report(self) -> dict[str, Any]: ...
 
 class Stream:
     def push(

@@ -20,6 +20,7 @@
 #include "errors.h"
 #include "expressions.h"
 #include "feeds.h"
+#include "many.h"
 #include "results.h"
 #include "running.h"
 #include "text.h"
@@ -448,6 +449,7 @@ NB_MODULE(_native, module) {
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());
   bind_session(module);
+  bind_many(module);
   bind_environment(module);
   bind_expressions(module);
   bind_functions(module);

@@ -10,12 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <scanloom/session.h>
 
 #include "api/shared_sizes.h"
 #include "base/diagnostics.h"
+#include "passes/streaming/lane_axes.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 #include "runtime/run.h"
@@ -112,6 +114,8 @@ Expected<Value> to_value(const tensor::Tensor& tensor);
 Expected<tensor::ObjectRef> to_object(const View& view, const tensor::Type& type,
                                       std::string_view what);
 
+struct ManyProgram;
+
 struct [[gnu::visibility("hidden")]] Session::Impl {
   /// How a stream runs a model whose states are what its loops carry:
   /// passes/streaming/stream_form.h.
@@ -120,6 +124,9 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
     std::size_t outputs = 0;            ///< the model's own; next values of states follow
     std::shared_ptr<Impl> initial;      ///< null: every state begins with a value or zeros
     std::vector<std::size_t> computed;  ///< by output of `initial`: the state
+    std::vector<ir::StepFlow> arguments, results;  ///< where inputs and own outputs have the steps
+    std::variant<passes::LaneAxes, Refusal> lanes;
+    std::string refused_node;  ///< of the refusal; empty if it names none
   };
 
   SessionOptions options;
@@ -134,12 +141,15 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   std::vector<SharedSize> shared_sizes;  ///< which the plan relies on
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
-  static constexpr std::size_t kBindings = 32;  ///< kept; the least recently used goes first
+  static constexpr std::size_t kBindings = 32;
+  std::size_t max_bindings = kBindings;  ///< kept; the least recently used goes first
 
   mutable std::mutex program_mutex;
   mutable std::shared_ptr<const StreamProgram> program;  ///< guarded by program_mutex
   /// The module that `program` is made from, if not the plan's; until then. Also guarded.
   mutable std::optional<ir::Module> for_streams;
+  mutable std::shared_ptr<const ManyProgram> many;  ///< guarded by many_mutex
+  mutable std::mutex many_mutex;
   mutable std::mutex mutex;                                ///< guards the two below
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< most recently used first
   mutable std::vector<std::string> warnings;
@@ -173,6 +183,9 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   [[nodiscard]] Expected<passes::StreamForm> stream_form() const;
   /// Made on first use. Errors: those of stream_form.
   Expected<std::shared_ptr<const StreamProgram>> stream_program() const;
+
+  /// Made on first use; says why sequences cannot share runs if they cannot. Errors: out_of_memory.
+  Expected<std::shared_ptr<const ManyProgram>> many_program() const;
 
   /// Checked feeds in the order of the inputs.
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;

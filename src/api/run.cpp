@@ -74,7 +74,7 @@ Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(const std::vector<tens
   SCANLOOM_TRY(entry->binding, plan::bind(plan, shapes, may_go_on));
   const std::scoped_lock lock(mutex);
   if (const auto found = find(); found != bound.end()) return *found;
-  if (bound.size() == kBindings) bound.pop_back();
+  if (bound.size() == max_bindings) bound.pop_back();
   bound.insert(bound.begin(), entry);
   return entry;
 }

@@ -66,6 +66,11 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
     return ir::verify(module, ir::ResultTypes::trusted);
   };
   StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
+  made.lanes = passes::lane_axes(form.module, form.arguments, form.results);
+  if (const auto* refusal = std::get_if<Refusal>(&made.lanes); refusal && refusal->node.valid())
+    made.refused_node = form.module.describe(refusal->node);
+  made.arguments = std::move(form.arguments);
+  made.results = std::move(form.results);
   SCANLOOM_CHECK_OK(optimised(form.module));
   made.steps = of_module(std::move(form.module), options);
   if (form.initial) {

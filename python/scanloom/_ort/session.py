@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from .. import _native
@@ -14,6 +14,7 @@ from .binding import IOBinding
 from .._errors import Error, InvalidArgument, ModelWarning
 from .feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
 from .loading import Source, Variants, loading_notes, merge_options, write_optimized
+from .many import ManyIterator, ManyProgress, ManyReport, Resets
 from .option_values import state_pairs
 from .options import RunOptions, SessionOptions, effective_seed, run_settings
 from .peer import OrtMemoryInfo, provider_names, warns
@@ -211,6 +212,75 @@ class InferenceSession:
         """A tensor of zeros; see OrtValue.ortvalue_from_shape_and_type."""
         require_cpu(device_type, device_id)
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
+
+    def run_many(
+        self,
+        output_names: Union[Sequence[str], None],
+        sequences: Iterable[Feeds],
+        *,
+        batch: int = 64,
+        window: int = 0,
+        reset: Resets = None,
+        shared: Union[Feeds, None] = None,
+        run_options: Union[RunOptions, None] = None,
+        progress: Union[ManyProgress, bool, None] = None,
+        on_error: str = "raise",
+        report: Union[Callable[[ManyReport], object], None] = None,
+    ) -> list[Any]:
+        """Runs many sequences of unequal lengths; returns what run() returns for each, in order.
+
+        report: called with the ManyReport at the end. Otherwise like iter_many().
+        """
+        results = self.iter_many(
+            output_names, sequences, batch=batch, window=window, reset=reset, shared=shared,
+            run_options=run_options, progress=progress, on_error=on_error,
+        )  # fmt: skip
+        gathered = list(results)
+        if report is not None:
+            report(results.report)
+        return gathered
+
+    def iter_many(
+        self,
+        output_names: Union[Sequence[str], None],
+        sequences: Iterable[Feeds],
+        *,
+        batch: int = 64,
+        window: int = 0,
+        reset: Resets = None,
+        shared: Union[Feeds, None] = None,
+        run_options: Union[RunOptions, None] = None,
+        progress: Union[ManyProgress, bool, None] = None,
+        on_error: str = "raise",
+    ) -> ManyIterator:
+        """Runs many sequences of unequal lengths, and yields what run() returns for each, in order.
+
+        Each has the bits that it has alone. Sequences of a model with a batch share runs as its
+        lanes, without padding, if no node computes across the steps (stream()) or mixes the rows of
+        the batch; otherwise they run one by one on the threads. `report` of the iterator says which,
+        and names the node in the way.
+
+        sequences: the feeds of each, as for run(), with 1 as the size of the batch. They may come
+            from a generator without end; only a window of them is in memory.
+        batch: lanes of each thread; 0: chosen from the model.
+        window: sequences that are read ahead and sorted by length; 0: 8 for each lane, and up to
+            256 MiB of feeds.
+        reset: before which steps what loops carry returns to its initial values: the name of a
+            boolean feed, with an element per step, or an iterable with such an array (or None) per
+            sequence. A name that is no input of the model is fed for this alone.
+        shared: feeds that all sequences have in common.
+        run_options: the deadline counts from the first sequence; other limits hold for each run.
+        progress: called about ten times a second with the number of complete sequences, that of all
+            or None, and the steps taken; True draws a bar on a terminal.
+        on_error: "raise" raises the first error, which names the sequence, after the results before
+            it; "return" gives the exception instead of the results of that sequence.
+
+        Raises what run() raises; exceptions of the iterable are passed on.
+        """
+        return ManyIterator(
+            self, output_names, sequences, batch=batch, window=window, reset=reset, shared=shared,
+            run_options=run_options, progress=progress, on_error=on_error,
+        )  # fmt: skip
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":
         """Returns a stream that keeps the states {input: output}, by default those of

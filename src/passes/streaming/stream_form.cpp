@@ -88,7 +88,8 @@ bool any_read(const Module& module, NodeId id, const std::vector<bool>& read) {
                              [&](ValueId value) { return read[value.index]; });
 }
 
-/// By ValueId: whether the results of the module depend on a value of the top region.
+}  // namespace
+
 std::vector<bool> values_read(const Module& module) {
   const ir::Region& top = module.region(module.top());
   std::vector<bool> read(module.value_count());
@@ -100,6 +101,8 @@ std::vector<bool> values_read(const Module& module) {
   }
   return read;
 }
+
+namespace {
 
 std::vector<bool> arguments_read(const Module& module) {
   const std::vector<bool> read = values_read(module);
@@ -158,10 +161,13 @@ void drop_arguments(Module& module, std::vector<bool> dropped) {
 /// Turns the values that loops carry into states of the module, one site after the other.
 class Former {
  public:
-  explicit Former(const Module& module)
+  Former(const Module& module, const std::vector<ir::StepFlow>& flows)
       : uses_(ir::count_uses(module)), before_(arguments_read(module)) {
+    const ir::Region& top = module.region(module.top());
     form_.module = module;
-    form_.outputs = module.region(module.top()).yields.size();
+    form_.outputs = top.yields.size();
+    for (const ValueId argument : top.args) form_.arguments.push_back(flows[argument.index]);
+    for (const ValueId yield : top.yields) form_.results.push_back(flows[yield.index]);
     first_values_ = module;
   }
 
@@ -179,6 +185,7 @@ class Former {
       module.value(first).type = site.type;  // the steps may change its sizes
     } else {
       const ValueId argument = module.add_argument(module.top(), site.type, name);
+      form_.arguments.emplace_back();
       state.input = module.value(argument).index;
       module.node(site.node).inputs[site.input] = argument;
       if (const tensor::Tensor* constant = first.valid() ? constant_of(module, first) : nullptr) {
@@ -242,6 +249,8 @@ class Former {
     std::vector<ValueId> inputs;
     for (const ir::State& state : module.states)
       inputs.push_back(module.region(module.top()).args[state.input]);
+    std::size_t position = 0;
+    std::erase_if(form_.arguments, [&](const ir::StepFlow&) { return dropped[position++]; });
     drop_arguments(module, dropped);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       module.states[i].input = module.value(inputs[i]).index;
@@ -258,7 +267,7 @@ class Former {
 
 Expected<StreamForm> stream_form(const Module& module) {
   SCANLOOM_TRY(const StepAxes axes, streamed_axes(module));
-  Former former(module);
+  Former former(module, axes.flows);
   for (const CarriedSite& site : axes.sites) former.keep(site);
   return former.finish();
 }

@@ -20,6 +20,8 @@ struct StreamForm {
   /// Computes the initial values of states that begin with neither a constant, an input nor zeros.
   std::optional<ir::Module> initial;
   std::vector<std::size_t> computed;  ///< by output of `initial`: the index of the state
+  std::vector<ir::StepFlow> arguments;  ///< where each argument of `module` has the steps
+  std::vector<ir::StepFlow> results;    ///< the same of the model's own outputs
 };
 
 /// Cuts the inputs into pieces along the size that the loops walk, or that products sum over. Every
@@ -31,6 +33,9 @@ Expected<StreamForm> stream_form(const ir::Module& module);
 /// Returns the open size that the pieces are cut along, followed through the module: one along
 /// which values are carried, otherwise one that a loop or layer walks along. Errors: as above.
 Expected<StepAxes> streamed_axes(const ir::Module& module);
+
+/// By ValueId: whether the results of the module depend on a value of the top region.
+std::vector<bool> values_read(const ir::Module& module);
 
 /// Whether a loop or layer walks along an open size of the inputs.
 [[nodiscard]] bool walks_open_size(const ir::Module& module);

@@ -1,0 +1,278 @@
+"""Many sequences of unequal lengths through one session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from .. import _native
+from .._errors import Error, InvalidArgument
+from .feeding import Feeds, feeds_of, names_of
+from .option_values import integer, texts
+from .options import RunOptions, run_settings
+
+if TYPE_CHECKING:
+    from .session import InferenceSession
+
+#: Called with the complete sequences, their number or None, and the steps taken.
+ManyProgress = Callable[[int, Union[int, None], int], object]
+Resets = Union[str, Iterable[Any], None]
+
+
+@dataclass(frozen=True)
+class ManyReport:
+    """How sequences were run; see InferenceSession.iter_many()."""
+
+    way: str  #: "lanes", or "one by one"
+    reason: str  #: why one by one; "" in lanes
+    node: str  #: the node that stands in the way; "" if it is no single one
+    sequences: int
+    steps: int
+    alone: int  #: sequences that ran on their own although the model has lanes
+    why_alone: str  #: of the last of these
+    runs: int  #: runs that sequences shared
+    filled: float  #: the share of their lanes that had a sequence, from 0 to 1
+    threads: int
+    batch: int  #: the most lanes of a thread
+    seconds: float
+
+    @property
+    def sequences_per_second(self) -> float:
+        return self.sequences / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def steps_per_second(self) -> float:
+        return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.sequences} sequences with {self.steps} steps in {self.seconds:.3g} s: "
+            f"{self.sequences_per_second:.3g} sequences/s, {self.steps_per_second:.3g} steps/s"
+        ]
+        if self.way == "lanes":
+            lines.append(
+                f"in lanes: {self.threads} x {self.batch}, {100 * self.filled:.1f} % filled, "
+                f"{self.runs} runs"
+            )
+            if self.alone:
+                lines.append(f"{self.alone} ran alone, the last because {self.why_alone}")
+        else:
+            place = f"{self.node}: " if self.node else ""
+            lines.append(f"one by one: {place}{self.reason}")
+        return "\n".join(lines)
+
+
+class ManyIterator(Iterator[Any]):
+    """The results of sequences in their order, each a list like that of InferenceSession.run().
+
+    Reads a window of sequences ahead. For one thread at a time.
+    """
+
+    def __init__(
+        self,
+        session: InferenceSession,
+        output_names: Union[Iterable[str], None],
+        sequences: Iterable[Feeds],
+        *,
+        batch: int,
+        window: int,
+        reset: Resets,
+        shared: Union[Feeds, None],
+        run_options: Union[RunOptions, None],
+        progress: Union[ManyProgress, bool, None],
+        on_error: str,
+    ) -> None:
+        if on_error not in ("raise", "return"):
+            raise InvalidArgument(f"on_error is {on_error!r}, but must be 'raise' or 'return'")
+        self._returns_errors = on_error == "return"
+        self._index = 0
+        self._is_closed = False
+        total = len(sequences) if hasattr(sequences, "__len__") else None
+        self._bar = _Bar(total) if progress is True and sys.stderr.isatty() else None
+        common = {} if shared is None else feeds_of(shared)
+        source = _Source(session, sequences, reset, common)
+        self._native: Union[_native.Many, None] = _native.Many(
+            session._for_feeds({**source.first_feeds(), **common}),
+            source.pull,
+            names_of(output_names),
+            integer("batch", batch, 0, 4096),
+            integer("window", window, 0),
+            common,
+            run_settings(run_options),
+            self._bar or _progress_of(progress, total),
+        )
+        self._source = source
+
+    def __iter__(self) -> "ManyIterator":
+        return self
+
+    def __next__(self) -> Any:
+        if self._is_closed:
+            raise StopIteration
+        try:
+            result = self._native.next()
+        except BaseException:
+            self.close()
+            raise
+        if result is None:
+            self.close()
+            raise StopIteration
+        index, self._index = self._index, self._index + 1
+        if isinstance(result, BaseException):
+            error = _at_sequence(result, index)
+            if self._returns_errors:
+                return error
+            self.close()
+            raise error
+        return result
+
+    @property
+    def report(self) -> ManyReport:
+        """How the sequences were run so far."""
+        return ManyReport(**self._native.report())
+
+    def close(self) -> None:
+        """Ends the iteration; closes the generator that the sequences come from, if it is one."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._bar is not None:
+            self._bar.finish(self.report)
+        self._source.close()
+
+
+_END = object()
+
+
+class _Source:
+    """Reads the sequences, one per pull."""
+
+    def __init__(
+        self,
+        session: InferenceSession,
+        sequences: Iterable[Feeds],
+        reset: Resets,
+        common: Mapping[str, Any],
+    ) -> None:
+        try:
+            self._sequences = iter(sequences)
+        except TypeError:
+            kind = type(sequences).__name__
+            raise InvalidArgument(f"sequences are a {kind}, but must be iterable") from None
+        if isinstance(sequences, Mapping):
+            raise InvalidArgument("sequences are one dictionary, but must be an iterable of them")
+        self._session = session
+        self._common = common
+        self._reset_name: Union[str, None] = None
+        self._resets: Union[Iterator[Any], None] = None
+        if isinstance(reset, str):
+            (self._reset_name,) = texts("reset", [reset])
+        elif reset is not None:
+            try:
+                self._resets = iter(reset)
+            except TypeError:
+                raise InvalidArgument(
+                    f"reset is {reset!r}, but must be a name or an iterable of arrays"
+                ) from None
+        inputs = {end.name for end in [*session._inputs, *session._defaults]}
+        self._drops_reset = self._reset_name is not None and self._reset_name not in inputs
+        self._first: list[Any] = []
+
+    def first_feeds(self) -> Feeds:
+        """The feeds of the first sequence, if they decide which defaults are overridden."""
+        if not self._session._defaults:
+            return {}
+        self._first = [next(self._sequences, _END)]
+        return self._first[0] if isinstance(self._first[0], dict) else {}
+
+    def pull(self) -> Any:
+        """Returns feeds and resets, an exception for a sequence that is wrong, or None."""
+        given = self._first.pop() if self._first else next(self._sequences, _END)
+        if given is _END:
+            return None
+        try:
+            feeds = feeds_of(given)
+            self._session._sizes.check(feeds)
+            return self._with_reset(feeds)
+        except Error as error:
+            return error
+
+    def _with_reset(self, feeds: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        if self._resets is not None:
+            try:
+                return feeds, _flags(next(self._resets))
+            except StopIteration:
+                raise InvalidArgument("there are fewer resets than sequences") from None
+        if self._reset_name is None:
+            return feeds, None
+        if self._reset_name not in feeds:
+            raise InvalidArgument(f"the sequence has no '{self._reset_name}', which resets it")
+        reset = feeds[self._reset_name]
+        if self._drops_reset:
+            feeds = {name: value for name, value in feeds.items() if name != self._reset_name}
+        return feeds, _flags(reset)
+
+    def close(self) -> None:
+        close = getattr(self._sequences, "close", None)
+        if callable(close):
+            close()
+
+
+def _flags(reset: Any) -> Any:
+    """Returns the resets of a sequence as an array of booleans."""
+    if reset is None:
+        return None
+    flags = np.asarray(reset)
+    if flags.size == 0 and not isinstance(reset, np.ndarray):
+        return flags.astype(bool)
+    return flags
+
+
+def _at_sequence(error: BaseException, index: int) -> BaseException:
+    """Names the sequence in an error that was found before the library saw it."""
+    prefix = f"sequence {index}: "
+    if not isinstance(error, Error) or error.text.startswith(prefix):
+        return error
+    return type(error)(prefix + error.text, error.notes)
+
+
+def _progress_of(
+    progress: Union[ManyProgress, bool, None], total: Union[int, None]
+) -> Union[Callable[[int, int, float], object], None]:
+    if progress is None or isinstance(progress, bool):
+        return None
+    if not callable(progress):
+        raise InvalidArgument(f"progress is {progress!r}, but must be callable, True or None")
+    call = progress
+    return lambda sequences, steps, seconds: call(sequences, total, steps)
+
+
+class _Bar:
+    """A bar on a terminal, with the rate and the time left."""
+
+    def __init__(self, total: Union[int, None]) -> None:
+        self._total = total
+
+    def __call__(self, sequences: int, steps: int, seconds: float) -> None:
+        rate = sequences / seconds if seconds > 0 else 0.0
+        text = f"{sequences} sequences, {rate:,.0f}/s, {steps / max(seconds, 1e-9):,.0f} steps/s"
+        if self._total:
+            filled = min(30, 30 * sequences // self._total)
+            left = _clock((self._total - sequences) / rate) if rate > 0 else "--:--"
+            text = f"[{'#' * filled}{'.' * (30 - filled)}] {text}, {left} left"
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def finish(self, report: ManyReport) -> None:
+        self(report.sequences, report.steps, report.seconds)
+        sys.stderr.write("\n")
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes:02d}:{seconds:02d}"

@@ -1,0 +1,196 @@
+"""Many sequences: order, bits as alone, resets, lengths, and what is reported."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import batch_models
+import numpy as np
+import pytest
+from batch_models import BatchModel
+
+import scanloom
+from scanloom import InferenceSession, ManyReport
+
+LENGTHS = [5, 0, 17, 1, 40, 2, 2, 0, 33, 1, 64, 7]
+
+
+def sequences(model: BatchModel, lengths: list[int] = LENGTHS) -> list[dict[str, Any]]:
+    return [model.feeds(steps, 10 * i) for i, steps in enumerate(lengths)]
+
+
+def expect_same(found: list[Any], expected: list[Any]) -> None:
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        assert a.tobytes() == b.tobytes()
+
+
+def expect_all_same(found: list[Any], expected: list[Any]) -> None:
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        expect_same(a, b)
+
+
+def report_of(session: InferenceSession, feeds: list[Any], **options: Any) -> ManyReport:
+    reports: list[ManyReport] = []
+    session.run_many(None, feeds, report=reports.append, **options)
+    return reports[0]
+
+
+@pytest.mark.parametrize("model", batch_models.in_lanes(), ids=lambda model: model.name)
+def test_lanes_give_the_bits_of_single_runs(model: BatchModel) -> None:
+    session = InferenceSession(model.model)
+    given = sequences(model)
+    alone = [session.run(None, feeds) for feeds in given]
+    for batch in (1, 2, 5, 64):
+        expect_all_same(session.run_many(None, given, batch=batch), alone)
+    report = report_of(session, given)
+    assert (report.way, report.reason, report.node) == ("lanes", "", "")
+    assert report.sequences == len(given) and report.steps == sum(LENGTHS)
+    assert report.alone == 2 and report.why_alone == "it has no steps"
+    assert 0.5 < report.filled <= 1
+
+
+@pytest.mark.parametrize("execution", ["interpreted", "stepped", "compiled"])
+def test_every_execution_gives_the_bits_of_single_runs(execution: str) -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model, execution=execution)
+    given = sequences(model)
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+
+
+def test_a_mixed_batch_runs_one_by_one_and_names_the_node() -> None:
+    model = batch_models.mixing()
+    session = InferenceSession(model.model)
+    given = sequences(model)
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    report = report_of(session, given)
+    assert report.way == "one by one" and "ReduceMean" in report.node
+    assert report.runs == 0 and report.filled == 1 and report.alone == 0
+    assert str(report).endswith(f"one by one: {report.node}: {report.reason}")
+
+
+def test_a_model_that_no_stream_can_take_runs_one_by_one() -> None:
+    model = batch_models.layer("LSTM", fed=False, direction="bidirectional")
+    session = InferenceSession(model.model)
+    given = sequences(model)
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    report = report_of(session, given)
+    assert report.way == "one by one" and "it walks backwards" in report.reason
+
+
+def test_the_iterator_is_lazy_and_takes_endless_sequences() -> None:
+    model = batch_models.smoother()
+    session = InferenceSession(model.model)
+    asked = 0
+
+    def endless() -> Any:
+        nonlocal asked
+        for i in itertools.count():
+            asked += 1
+            yield model.feeds(i % 9, i)
+
+    results = session.iter_many(["rows"], endless(), window=10)
+    assert asked == 0
+    for i, (rows,) in zip(range(25), results):
+        expect_same([rows], session.run(["rows"], model.feeds(i % 9, i)))
+    assert asked == 30
+    results.close()
+    assert list(results) == []
+
+
+def test_closing_ends_the_generator() -> None:
+    model = batch_models.smoother()
+    closed = []
+
+    def given() -> Any:
+        try:
+            while True:
+                yield model.feeds(3, 0)
+        finally:
+            closed.append(True)
+
+    with_results = InferenceSession(model.model).iter_many(None, given(), window=2)
+    next(with_results)
+    with_results.close()
+    assert closed == [True]
+
+
+def test_no_sequences_and_named_outputs() -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    assert session.run_many(None, []) == []
+    given = sequences(model)
+    found = session.run_many(["rows", "last", "rows"], given)
+    for one, feeds in zip(found, given):
+        expect_same(one, session.run(["rows", "last", "rows"], feeds))
+    with pytest.raises(scanloom.InvalidArgument, match="no output 'other'"):
+        session.run_many(["other"], given)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [batch_models.layer("LSTM", fed=True), batch_models.cell(1), batch_models.mixing(),
+     batch_models.conditioned(), batch_models.smoother()],
+    ids=lambda model: model.name,
+)  # fmt: skip
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_resets_give_the_bits_of_parts(model: BatchModel, batch: int) -> None:
+    session = InferenceSession(model.model)
+    given = sequences(model)
+    random = np.random.default_rng(3)
+    resets = [random.random(steps) < 0.2 for steps in LENGTHS]
+    expected = [expected_with_resets(session, model, *pair) for pair in zip(given, resets)]
+    expect_all_same(session.run_many(None, given, batch=batch, reset=resets), expected)
+    named = [{**feeds, "done": flags} for feeds, flags in zip(given, resets)]
+    expect_all_same(session.run_many(None, named, batch=batch, reset="done"), expected)
+
+
+def expected_with_resets(
+    session: InferenceSession, model: BatchModel, feeds: dict[str, Any], flags: np.ndarray
+) -> list[np.ndarray]:
+    """Runs the parts on their own and joins rows; other results are those of the last part."""
+    cuts = [0, *(t for t in range(1, len(flags)) if flags[t]), len(flags)]
+    parts = []
+    for begin, end in zip(cuts, cuts[1:]):
+        part = dict(feeds)
+        for name, axis in model.steps.items():
+            part[name] = np.ascontiguousarray(np.moveaxis(np.moveaxis(feeds[name], axis, 0)[begin:end], 0, axis))
+        parts.append(session.run(None, part))
+    axis = next(iter(model.steps.values()))
+    joined = []
+    for output, results in zip(session.get_outputs(), zip(*parts)):
+        has_steps = output.name in ("rows", "Y")
+        joined.append(np.concatenate(results, axis) if has_steps else results[-1])
+    return joined
+
+
+def test_shared_feeds_and_strided_arrays() -> None:
+    model = batch_models.conditioned()
+    session = InferenceSession(model.model)
+    context = batch_models.numbers(99, 1, 2)
+    given = [{"X": model.feeds(2 * steps, i)["X"][::2]} for i, steps in enumerate(LENGTHS)]
+    alone = [session.run(None, {**feeds, "C": context}) for feeds in given]
+    expect_all_same(session.run_many(None, given, shared={"C": context}), alone)
+
+
+def test_progress_and_rates() -> None:
+    model = batch_models.layer("GRU", fed=False)
+    session = InferenceSession(model.model)
+    seen: list[tuple[Any, ...]] = []
+    given = sequences(model, [300] * 300)
+    report = report_of(session, given, batch=2, progress=lambda *done: seen.append(done))
+    assert report.sequences_per_second > 0 and report.steps_per_second > 0
+    assert seen and all(total == 300 for _, total, _ in seen)
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+
+
+def test_a_sequence_of_another_size_runs_alone() -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    given = [*sequences(model), {"X": batch_models.numbers(1, 4, 2, 3), "H": batch_models.numbers(2, 2, 6)}]
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    report = report_of(session, given[2:3] + given[-1:])
+    assert report.alone == 1 and "not 1 on axis 1" in report.why_alone

@@ -1,0 +1,326 @@
+// ManyRuns: reads a window of sequences, sorts them by length, deals them to the lanes of the
+// threads, and hands out results in order.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include <scanloom/many.h>
+
+#include "api/guard.h"
+#include "api/lane_group.h"
+#include "api/many_job.h"
+#include "base/cpu.h"
+#include "base/thread_pool.h"
+
+namespace scanloom {
+namespace {
+
+using runtime::Clock;
+using tensor::Shape;
+
+constexpr int kMaxBatch = 4096, kDefaultBatch = 64;
+/// Sequences of a window for each lane: at its end, when lanes run empty, only the shortest are
+/// left.
+constexpr std::int64_t kSequencesOfLane = 8;
+constexpr std::int64_t kBytesOfWindow = std::int64_t{256} << 20;
+constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+
+std::int64_t bytes_of(const ManyJob& job, const Session::Impl& model) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < job.arranged.shapes.size(); ++i)
+    bytes += job.arranged.shapes[i].elements() *
+             static_cast<std::int64_t>(dtype_bytes(model.inputs[i].dtype));
+  return bytes;
+}
+
+/// Whether the sequence can share runs with `other`: all sizes but the steps are equal, and what
+/// lanes have in common has the same elements.
+bool fits(const ManyJob& job, const ManyJob& other, const Session::Impl& model,
+          const ManyProgram& program) {
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const ManyInput& input = program.inputs[i];
+    Shape a = job.arranged.shapes[i], b = other.arranged.shapes[i];
+    if (input.steps) a[*input.steps] = b[*input.steps] = 0;
+    if (!(a == b)) return false;
+    if (!input.argument || input.lane) continue;
+    const auto bytes =
+        static_cast<std::size_t>(a.elements()) * dtype_bytes(model.inputs[i].dtype);
+    const std::byte *x = job.arranged.data[i], *y = other.arranged.data[i];
+    if (x != y && bytes > 0 && std::memcmp(x, y, bytes) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
+  std::shared_ptr<Session::Impl> model;
+  std::shared_ptr<const ManyProgram> program;
+  SequenceSource source;
+  ManyOptions options;
+  std::vector<std::string> shared_names;
+  std::unique_ptr<ManyShared> shared;
+  std::int64_t threads = 1, batch = kDefaultBatch;
+
+  std::deque<std::unique_ptr<ManyJob>> window;  ///< complete if `is_run`
+  bool is_run = false;
+  bool is_at_end = false;
+  std::int64_t next_index = 0, alone = 0;
+  std::string why_alone;
+  std::optional<Error> fatal;
+  std::optional<Clock::time_point> start;
+  double seconds = 0;  ///< inside next()
+
+  // While a window runs:
+  CancelFlag stop;
+  std::mutex error_mutex;
+  std::thread::id caller;
+  Clock::time_point last_progress;
+
+  Expected<std::optional<SequenceResult>> next();
+  Expected<void> read_window();
+  Expected<std::unique_ptr<ManyJob>> read_one();
+  Expected<void> run_window();
+  void run_lanes(WaitingParts& waiting, std::int64_t lanes);
+  void run_one(ManyJob& job);
+  Expected<RunOptions> options_of_run();
+  void report_progress();
+  void give_up(Error error);
+  Expected<SequenceResult> take();
+  [[nodiscard]] double elapsed() const {
+    return start ? std::chrono::duration<double>(Clock::now() - *start).count() : 0;
+  }
+};
+
+ManyRuns::ManyRuns(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& options) const {
+  return guard([&]() -> Expected<ManyRuns> {
+    if (options.batch < 0 || options.batch > kMaxBatch)
+      return fail(Code::invalid_argument, "batch is {}, but must be 0 to {}", options.batch,
+                  kMaxBatch);
+    if (options.window < 0)
+      return fail(Code::invalid_argument, "window is {}, but must be 0 or more", options.window);
+    auto impl = std::make_shared<ManyRuns::Impl>();
+    impl->model = impl_;
+    impl->source = std::move(source);
+    impl->options = options;
+    impl->options.run.progress = {};
+    impl->options.run.profile = false;
+    if (options.batch > 0) impl->batch = options.batch;
+    impl->threads = std::min(pool_threads(), impl_->plan->options.threads);
+    SCANLOOM_TRY(impl->program, impl_->many_program());
+    impl->shared = std::make_unique<ManyShared>(*impl_, *impl->program);
+    impl->shared->wanted.assign(impl_->own_outputs, options.outputs.empty());
+    for (const std::string& name : options.outputs) {
+      const std::size_t found = find_by_name(std::span(impl_->outputs).first(impl_->own_outputs), name);
+      if (found == impl_->own_outputs)
+        return fail(Code::invalid_argument, "the model has no output '{}'", name)
+            .note("its outputs are: " +
+                  names_of(std::span(impl_->outputs).first(impl_->own_outputs)));
+      impl->shared->wanted[found] = true;
+    }
+    return ManyRuns(std::move(impl));
+  });
+}
+
+Expected<std::optional<SequenceResult>> ManyRuns::next() {
+  return guard([&] { return impl_->next(); });
+}
+
+Expected<std::optional<SequenceResult>> ManyRuns::Impl::next() {
+  if (fatal) return *fatal;
+  if (!start) start = Clock::now();
+  if (!is_run || window.empty()) {
+    const auto begin = Clock::now();
+    Expected<void> done = read_window();
+    if (done && !window.empty()) done = run_window();
+    seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!done) {
+      fatal = done.error();
+      window.clear();
+      return *fatal;
+    }
+  }
+  if (window.empty()) return std::optional<SequenceResult>();
+  SCANLOOM_TRY(SequenceResult result, take());
+  return std::optional(std::move(result));
+}
+
+Expected<void> ManyRuns::Impl::read_window() {
+  is_run = false;
+  const std::int64_t most =
+      options.window > 0 ? options.window : kSequencesOfLane * batch * threads;
+  std::int64_t bytes = 0;
+  while (!is_at_end && std::ssize(window) < most) {
+    if (options.window == 0 && bytes > kBytesOfWindow && std::ssize(window) >= batch * threads)
+      break;
+    SCANLOOM_TRY(std::unique_ptr<ManyJob> job, read_one());
+    if (!job) {
+      is_at_end = true;
+      break;
+    }
+    bytes += bytes_of(*job, *model);
+    window.push_back(std::move(job));
+  }
+  return {};
+}
+
+/// nullptr: at the end.
+Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
+  SCANLOOM_TRY(std::optional<SequenceFeeds> sequence, source());
+  if (!sequence) return std::unique_ptr<ManyJob>();
+  auto job = std::make_unique<ManyJob>();
+  job->index = next_index++;
+  job->sequence = *std::move(sequence);
+  job->feeds = job->sequence.feeds;
+  job->feeds.insert(job->feeds.end(), options.shared.begin(), options.shared.end());
+  if (job->sequence.problem)
+    job->error = job->sequence.problem;
+  else
+    prepare(*job, *model, *program, options.run);
+  return job;
+}
+
+Expected<void> ManyRuns::Impl::run_window() {
+  caller = std::this_thread::get_id();
+  std::vector<const ManyPart*> parts;
+  std::vector<ManyJob*> singles;
+  const ManyJob* reference = nullptr;
+  for (const std::unique_ptr<ManyJob>& job : window) {
+    if (job->error) continue;
+    if (program->has_lanes() && job->why_alone.empty() && reference != nullptr &&
+        !fits(*job, *reference, *model, *program))
+      job->why_alone = "it has other sizes or other common feeds than the sequences before it";
+    if (!program->has_lanes() || !job->why_alone.empty()) {
+      singles.push_back(job.get());
+      continue;
+    }
+    if (reference == nullptr) reference = job.get();
+    for (const ManyPart& part : job->parts) parts.push_back(&part);
+  }
+  std::ranges::stable_sort(parts, std::greater(), &ManyPart::steps);
+  std::ranges::stable_sort(singles, std::greater(), &ManyJob::steps);
+  WaitingParts waiting(std::move(parts));
+  const std::int64_t share = (static_cast<std::int64_t>(waiting.size()) + threads - 1) / threads;
+  const std::int64_t lanes = std::min(batch, share);
+  if (lanes > 0)
+    parallel_for(threads, static_cast<int>(threads),
+                 [&](std::int64_t) { run_lanes(waiting, lanes); });
+  for (const std::unique_ptr<ManyJob>& job : window) {
+    if (!job->has_failed) continue;
+    job->why_alone = "its run failed";
+    singles.push_back(job.get());
+  }
+  if (!singles.empty() && !fatal)
+    parallel_for(std::ssize(singles), static_cast<int>(threads),
+                 [&](std::int64_t i) { run_one(*singles[static_cast<std::size_t>(i)]); });
+  if (fatal) return *fatal;
+  for (const ManyJob* job : singles) {
+    if (!program->has_lanes()) break;
+    ++alone;
+    why_alone = job->why_alone;
+  }
+  for (const std::unique_ptr<ManyJob>& job : window) {
+    job->feeds.clear();
+    job->arranged = {};
+    job->sequence = {};
+  }
+  is_run = true;
+  return {};
+}
+
+void ManyRuns::Impl::run_lanes(WaitingParts& waiting, std::int64_t lanes) {
+  const Expected<void> done = guard([&] {
+    LaneGroup group(*shared, waiting, lanes);
+    return group.run([this] { return options_of_run(); });
+  });
+  if (!done) give_up(done.error());
+}
+
+void ManyRuns::Impl::run_one(ManyJob& job) {
+  const Expected<void> done = guard([&]() -> Expected<void> {
+    SCANLOOM_TRY(const RunOptions run_options, options_of_run());
+    Expected<void> ran = run_alone(job, *model, *program, run_options, options.outputs);
+    if (!ran && ran.error().code() == Code::cancelled) return ran;
+    if (!ran) job.error = std::move(ran).error();
+    ++shared->sequences;
+    shared->steps += job.steps;
+    return {};
+  });
+  if (!done) give_up(done.error());
+}
+
+/// Ends the other threads too.
+void ManyRuns::Impl::give_up(Error error) {
+  const std::scoped_lock lock(error_mutex);
+  if (!fatal) fatal = std::move(error);
+  stop.cancel();
+}
+
+Expected<RunOptions> ManyRuns::Impl::options_of_run() {
+  RunOptions run = options.run;
+  if (stop.cancelled() || (run.cancel != nullptr && run.cancel->cancelled()))
+    return fail(Code::cancelled, "the run was cancelled");
+  if (run.deadline > 0) {
+    run.deadline -= elapsed();
+    if (run.deadline <= 0)
+      return fail(Code::limit_reached, "the deadline of {} s was reached", options.run.deadline);
+  }
+  if (std::this_thread::get_id() == caller && options.progress) {
+    report_progress();
+    run.progress = [this](const Progress&) { report_progress(); };
+  }
+  return run;
+}
+
+void ManyRuns::Impl::report_progress() {
+  const auto now = Clock::now();
+  if (now - last_progress < kProgressInterval) return;
+  last_progress = now;
+  options.progress({shared->sequences, shared->steps, elapsed()});
+}
+
+Expected<SequenceResult> ManyRuns::Impl::take() {
+  const std::unique_ptr<ManyJob> job = std::move(window.front());
+  window.pop_front();
+  SequenceResult result{.index = job->index, .error = {}, .results = std::move(job->results)};
+  if (job->error) {
+    result.error = std::move(*job->error).at(fmt::format("sequence {}", job->index));
+    return result;
+  }
+  if (result.results.size() > 0) return result;
+  const auto add = [&](std::size_t output) -> Expected<void> {
+    SCANLOOM_TRY(Value value, to_value(job->outputs[output]));
+    result.results.add(model->outputs[output].name, std::move(value));
+    return {};
+  };
+  job->outputs.resize(model->own_outputs);
+  if (options.outputs.empty())
+    for (std::size_t i = 0; i < model->own_outputs; ++i) SCANLOOM_CHECK_OK(add(i));
+  for (const std::string& name : options.outputs)
+    SCANLOOM_CHECK_OK(add(find_by_name(model->outputs, name)));
+  return result;
+}
+
+ManyReport ManyRuns::report() const {
+  const Impl& impl = *impl_;
+  ManyReport report;
+  report.lanes = impl.program->has_lanes();
+  report.reason = impl.program->reason;
+  report.node = impl.program->node;
+  report.sequences = impl.shared->sequences;
+  report.steps = impl.shared->steps;
+  report.alone = impl.alone;
+  report.why_alone = impl.why_alone;
+  report.runs = impl.shared->runs;
+  report.lane_steps = impl.shared->lane_steps;
+  report.filled_lane_steps = impl.shared->filled_lane_steps;
+  report.threads = static_cast<int>(impl.threads);
+  report.batch = static_cast<int>(impl.batch);
+  report.seconds = impl.seconds;
+  return report;
+}
+
+}  // namespace scanloom

@@ -1,0 +1,174 @@
+#include "api/many_job.h"
+
+#include <algorithm>
+
+#include "api/boxes.h"
+#include "tensor/view.h"
+
+namespace scanloom {
+namespace {
+
+using Kind = ir::StepFlow::Kind;
+using tensor::Shape;
+using tensor::Tensor;
+
+/// Returns the number of steps that all inputs along them have. Error: they differ.
+Expected<std::int64_t> steps_of(const ManyJob& job, const Session::Impl& model,
+                                const ManyProgram& program) {
+  std::optional<std::size_t> first;
+  std::int64_t steps = 0;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const auto axis = program.inputs[i].steps;
+    if (!axis || *axis >= job.arranged.shapes[i].rank()) continue;
+    const std::int64_t here = job.arranged.shapes[i][*axis];
+    if (!first) {
+      first = i;
+      steps = here;
+    } else if (here != steps) {
+      return fail(Code::invalid_argument, "input '{}' has {} steps, input '{}' has {}",
+                  model.inputs[*first].name, steps, model.inputs[i].name, here);
+    }
+  }
+  return steps;
+}
+
+/// Returns an empty text, or why the sequence does not fit into a lane.
+std::string why_not_in_lane(const ManyJob& job, const Session::Impl& model,
+                            const ManyProgram& program, const RunOptions& options) {
+  if (job.steps == 0) return "it has no steps";
+  if (options.max_steps >= 0 && job.steps > options.max_steps) return "it exceeds max_steps";
+  if (find_contradiction(model.shared_sizes, job.arranged.shapes) != nullptr)
+    return "its sizes contradict the names that the model gives them";
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const auto axis = program.inputs[i].lane;
+    const Shape& shape = job.arranged.shapes[i];
+    if (axis && (*axis >= shape.rank() || shape[*axis] != 1))
+      return fmt::format("input '{}' has sizes {}, not 1 on axis {}", model.inputs[i].name,
+                         shape.to_string(), *axis);
+  }
+  return {};
+}
+
+/// Cuts the sequence where it is reset.
+Expected<void> cut(ManyJob& job, const ManyProgram& program) {
+  std::int64_t begin = 0;
+  if (job.sequence.reset.data != nullptr || !job.sequence.reset.shape.empty()) {
+    if (!program.has_steps)
+      return fail(Code::unsupported, "the sequence cannot be reset: {}", program.why_not_cut);
+    if (job.sequence.reset.dtype != DType::boolean)
+      return fail(Code::invalid_argument, "the resets are {}, not bool",
+                  dtype_onnx_name(job.sequence.reset.dtype));
+    SCANLOOM_TRY(const Tensor flags, tensor::tensor_of(job.sequence.reset, "the resets"));
+    if (flags.elements() != job.steps)
+      return fail(Code::invalid_argument, "the sequence has {} steps, but {} resets", job.steps,
+                  flags.elements());
+    const std::span<const bool> resets = flags.as<bool>();
+    for (std::int64_t step = 1; step < job.steps; ++step) {
+      if (!resets[static_cast<std::size_t>(step)]) continue;
+      job.parts.push_back({&job, begin, step});
+      begin = step;
+    }
+  }
+  job.parts.push_back({&job, begin, job.steps});
+  job.parts_left = std::ssize(job.parts);
+  return {};
+}
+
+Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model,
+                               const ManyProgram& program, const RunOptions& options) {
+  SCANLOOM_TRY(job.arranged, model.arrange(job.feeds));
+  if (program.has_steps) {
+    SCANLOOM_TRY(job.steps, steps_of(job, model, program));
+  }
+  SCANLOOM_CHECK_OK(cut(job, program));
+  job.outputs.resize(model.own_outputs);
+  if (program.has_lanes()) job.why_alone = why_not_in_lane(job, model, program, options);
+  return {};
+}
+
+/// The feeds of a part of a sequence, with the caller's memory.
+std::vector<Feed> feeds_of(const ManyPart& part, const Session::Impl& model,
+                           const ManyProgram& program) {
+  std::vector<Feed> feeds;
+  const Arranged& arranged = part.job->arranged;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const ValueInfo& info = model.inputs[i];
+    const Shape& shape = arranged.shapes[i];
+    View view{.dtype = info.dtype, .shape = {shape.begin(), shape.end()}, .data = arranged.data[i]};
+    if (const auto axis = program.inputs[i].steps) {
+      const Shape strides = tensor::contiguous_strides(shape);
+      view.shape[static_cast<std::size_t>(*axis)] = part.steps();
+      view.strides.assign(strides.begin(), strides.end());
+      view.data = arranged.data[i] +
+                  part.begin * strides[*axis] * static_cast<std::int64_t>(dtype_bytes(info.dtype));
+    } else if (info.kind != ValueKind::tensor) {
+      const auto feed = std::ranges::find_if(part.job->feeds, [&](const Feed& given) {
+        return find_by_name({&info, 1}, given.name) == 0;
+      });
+      view = feed->value;
+    }
+    feeds.push_back({info.name, std::move(view)});
+  }
+  return feeds;
+}
+
+}  // namespace
+
+void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+             const RunOptions& options) {
+  if (Expected<void> ready = prepare_or_fail(job, model, program, options); !ready)
+    job.error = std::move(ready).error();
+}
+
+Expected<Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                            const Value& value) {
+  const std::scoped_lock lock(job.mutex);
+  Tensor& result = job.outputs[output];
+  if (result.defined()) return &result;
+  Shape shape{std::span<const std::int64_t>(value.shape())};
+  if (declared.lane) shape[*declared.lane] = 1;
+  if (declared.kind == Kind::along) shape[declared.steps] = job.steps * declared.each;
+  SCANLOOM_TRY(result, Tensor::zeros(value.dtype(), shape));
+  return &result;
+}
+
+Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                            const Value& value, std::int64_t lane, std::int64_t at) {
+  const Shape from{std::span<const std::int64_t>(value.shape())};
+  SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));
+  const int rank = from.rank();
+  const Shape box = declared.lane ? with_size(from, *declared.lane, 1) : from;
+  const Shape to_at = declared.kind == Kind::along
+                          ? position_on(rank, declared.steps, at * declared.each)
+                          : Shape::filled(rank, 0);
+  const Shape from_at =
+      declared.lane ? position_on(rank, *declared.lane, lane) : Shape::filled(rank, 0);
+  copy_box(value.dtype(), box, {static_cast<const std::byte*>(value.data()), from, from_at},
+           {static_cast<std::byte*>(result->mutable_data()), result->shape(), to_at});
+  return {};
+}
+
+Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+                         const RunOptions& options, std::span<const std::string> wanted) {
+  if (job.parts.size() == 1) {
+    SCANLOOM_TRY(job.results, model.run(job.feeds, options, wanted));
+    return {};
+  }
+  job.outputs.assign(model.own_outputs, {});
+  for (const ManyPart& part : job.parts) {
+    SCANLOOM_TRY(const Results results, model.run(feeds_of(part, model, program), options, {}));
+    for (std::size_t i = 0; i < model.own_outputs; ++i) {
+      ManyOutput declared = program.outputs[i];
+      declared.lane.reset();
+      if (declared.kind == Kind::along && declared.each < 1)
+        return fail(Code::unsupported, "output '{}' has an unknown number of rows for each step",
+                    model.outputs[i].name)
+            .note("a sequence with resets is joined from parts");
+      if (declared.kind == Kind::along || job.is_last(part))
+        SCANLOOM_CHECK_OK(store_result(job, declared, i, results[i], 0, part.begin));
+    }
+  }
+  return {};
+}
+
+}  // namespace scanloom

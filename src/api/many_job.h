@@ -1,0 +1,61 @@
+// One sequence of many while it runs: its feeds, the parts between resets, and the results that its
+// parts are joined to.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <scanloom/many.h>
+
+#include "api/many_program.h"
+
+namespace scanloom {
+
+struct ManyJob;
+
+/// Steps [begin, end) of a sequence, before which what loops carry has its initial value.
+struct ManyPart {
+  ManyJob* job = nullptr;
+  std::int64_t begin = 0, end = 0;
+  [[nodiscard]] std::int64_t steps() const { return end - begin; }
+};
+
+struct ManyJob {
+  std::int64_t index = 0;
+  SequenceFeeds sequence;
+  std::vector<Feed> feeds;  ///< its own and the shared ones
+  Arranged arranged;        ///< in the order of the model's inputs
+  std::int64_t steps = 0;   ///< 0 if the model's steps are not known
+  std::vector<ManyPart> parts;
+  std::string why_alone;     ///< empty: runs in lanes
+  std::mutex mutex;          ///< guards `outputs` while parts run
+  std::vector<tensor::Tensor> outputs;  ///< by own output; undefined until a part has run
+  std::atomic<std::int64_t> parts_left{0};
+  std::atomic<bool> has_failed{false};  ///< in lanes: runs again on its own, which tells the error
+  std::optional<Error> error;
+  Results results;
+
+  [[nodiscard]] bool is_last(const ManyPart& part) const { return part.end == steps; }
+};
+
+/// Checks the feeds and finds the parts; whether it fits into lanes is `why_alone`. Problems of the
+/// sequence become its error.
+void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+             const RunOptions& options);
+
+/// Returns the result of the sequence for an output; `value` is what a run gave for it, in all lanes.
+Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                                    const Value& value);
+/// Writes what a run gave for an output in one lane: rows of the steps, or a value that belongs to
+/// the end of the sequence. `at`: the first of the steps in the sequence.
+Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
+                            const Value& value, std::int64_t lane, std::int64_t at);
+
+/// Runs the sequence on its own, part after part.
+Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+                         const RunOptions& options, std::span<const std::string> wanted);
+
+}  // namespace scanloom

@@ -1,0 +1,203 @@
+#include "api/many_program.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+
+namespace scanloom {
+namespace {
+
+using Kind = ir::StepFlow::Kind;
+using StreamProgram = Session::Impl::StreamProgram;
+
+/// Runs have powers of two as their steps, and few different numbers of lanes.
+constexpr std::size_t kBindingsOfLanes = 128;
+
+std::optional<std::size_t> input_named(const Session::Impl& impl, const std::string& name) {
+  for (std::size_t i = 0; i < impl.inputs.size(); ++i)
+    if (impl.inputs[i].name == name) return i;
+  return std::nullopt;
+}
+
+const tensor::Type& argument_type(const Session::Impl& impl, std::size_t argument) {
+  const ir::Module& module = impl.plan->module;
+  return module.value(module.region(module.top()).args[argument]).type;
+}
+
+bool is_plain(const ValueInfo& info) {
+  return info.kind == ValueKind::tensor && info.dtype != DType::string && info.ranked;
+}
+
+/// Returns an empty text, or why the sizes of the state are not those of a lane.
+std::string wrong_sizes(const tensor::Type& type, int lane) {
+  if (!type.is_tensor() || !type.ranked || type.dtype == DType::string || lane >= type.rank())
+    return "is no tensor of known axes";
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const bool is_fixed = type.dims[static_cast<std::size_t>(axis)].is_constant();
+    if (axis == lane && is_fixed) return "has a fixed size on the axis of the batch";
+    if (axis != lane && !is_fixed) return "has a size that may change from step to step";
+  }
+  return {};
+}
+
+/// Bytes of one step in one lane: the product of the sizes that are known.
+std::int64_t bytes_of(const ValueInfo& info) {
+  auto bytes = static_cast<std::int64_t>(dtype_bytes(info.dtype));
+  for (const ValueInfo::Dim& dim : info.shape)
+    if (dim.size > 0 && __builtin_mul_overflow(bytes, dim.size, &bytes)) return INT32_MAX;
+  return std::min<std::int64_t>(bytes, INT32_MAX);
+}
+
+/// Whether a node reads an argument of the module as anything but something that has sizes.
+bool reads_elements(const ir::Module& module) {
+  const auto is_argument = [&](ir::ValueId id) {
+    return id.valid() && !module.value(id).producer.valid();
+  };
+  const ir::Region& top = module.region(module.top());
+  if (std::ranges::any_of(top.yields, is_argument)) return true;
+  return std::ranges::any_of(top.nodes, [&](ir::NodeId id) {
+    const ir::Node& node = module.node(id);
+    const bool reads_sizes = node.op == &ops::dim_op || node.op == &ops::shape_op;
+    return !reads_sizes && std::ranges::any_of(node.inputs, is_argument);
+  });
+}
+
+/// Fills a ManyProgram from the stream form of a model.
+class Maker {
+ public:
+  Maker(const Session::Impl& model, const StreamProgram& form, ManyProgram& made)
+      : model_(model), form_(form), made_(made) {}
+
+  Expected<void> make() {
+    take_steps();
+    made_.has_steps = true;
+    if (const auto* refusal = std::get_if<Refusal>(&form_.lanes)) {
+      made_.reason = refusal->reason;
+      made_.node = form_.refused_node;
+      return {};
+    }
+    const auto& axes = std::get<passes::LaneAxes>(form_.lanes);
+    SCANLOOM_CHECK_OK(take_states(axes));
+    take_inputs(axes);
+    take_outputs(axes);
+    if (!made_.has_lanes()) return {};
+    SessionOptions options = model_.options;
+    options.threads = 1;
+    options.on_warning = {};
+    made_.steps = Session::Impl::of_module(form_.steps->plan->module, options);
+    made_.steps->max_bindings = kBindingsOfLanes;
+    made_.initial = form_.initial;
+    if (made_.initial) made_.initial_varies = reads_elements(made_.initial->plan->module);
+    return {};
+  }
+
+ private:
+  void refuse(std::string reason) {
+    if (made_.reason.empty()) made_.reason = std::move(reason);
+  }
+
+  /// Where inputs and outputs have the steps, which is all that resets need.
+  void take_steps() {
+    for (std::size_t i = 0; i < model_.own_inputs; ++i) {
+      ManyInput& input = made_.inputs.emplace_back();
+      const std::string& name = model_.inputs[i].name;
+      input.argument = input_named(*form_.steps, name);
+      if (form_.initial) input.initial = input_named(*form_.initial, name);
+      if (!input.argument) continue;
+      const ir::StepFlow& flow = form_.arguments[*input.argument];
+      if (flow.kind == Kind::along) input.steps = flow.axis;
+    }
+    for (const ir::StepFlow& flow : form_.results) {
+      ManyOutput& output = made_.outputs.emplace_back();
+      output.kind = flow.kind;
+      output.steps = flow.axis;
+      output.each = flow.each.is_constant() ? flow.each.value() : 0;
+    }
+  }
+
+  Expected<void> take_states(const passes::LaneAxes& axes) {
+    const std::vector<ir::State>& states = form_.steps->plan->module.states;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      ManyState state{.argument = states[i].input,
+                      .yield = states[i].output,
+                      .lane = *axes.arguments[states[i].input]};
+      const tensor::Type& type = argument_type(*form_.steps, state.argument);
+      if (const std::string why = wrong_sizes(type, state.lane); !why.empty()) {
+        refuse(fmt::format("'{}' {}", states[i].name, why));
+        return {};
+      }
+      state.fed = input_named(model_, form_.steps->inputs[state.argument].name);
+      const auto computed = std::ranges::find(form_.computed, i);
+      if (computed != form_.computed.end())
+        state.computed = static_cast<std::size_t>(computed - form_.computed.begin());
+      SCANLOOM_CHECK_OK(set_initial(state, states[i], type));
+      made_.states.push_back(std::move(state));
+    }
+    return {};
+  }
+
+  Expected<void> set_initial(ManyState& state, const ir::State& declared,
+                             const tensor::Type& type) {
+    if (state.fed || state.computed) return {};
+    tensor::Shape shape;
+    for (int axis = 0; axis < type.rank(); ++axis)
+      shape.push_back(axis == state.lane ? 1 : type.dims[static_cast<std::size_t>(axis)].value());
+    if (!declared.initial.defined()) {
+      SCANLOOM_TRY(state.initial, tensor::Tensor::zeros(type.dtype, shape));
+      return {};
+    }
+    state.initial = declared.initial;
+    if (!(declared.initial.shape() == shape))
+      refuse(fmt::format("'{}' begins with sizes {}, not {}", declared.name,
+                         declared.initial.shape().to_string(), shape.to_string()));
+    return {};
+  }
+
+  void take_inputs(const passes::LaneAxes& axes) {
+    for (std::size_t i = 0; i < made_.inputs.size(); ++i) {
+      ManyInput& input = made_.inputs[i];
+      if (!is_plain(model_.inputs[i]))
+        refuse(fmt::format("input '{}' is no tensor of numbers", model_.inputs[i].name));
+      if (!input.argument) continue;
+      input.lane = axes.arguments[*input.argument];
+      if (input.steps) made_.bytes_of_step += bytes_of(model_.inputs[i]);
+    }
+  }
+
+  void take_outputs(const passes::LaneAxes& axes) {
+    for (std::size_t i = 0; i < made_.outputs.size(); ++i) {
+      ManyOutput& output = made_.outputs[i];
+      if (!is_plain(form_.steps->outputs[i]))
+        refuse(fmt::format("output '{}' is no tensor of numbers of known axes",
+                           model_.outputs[i].name));
+      if (output.kind == Kind::along && output.each < 1)
+        refuse(fmt::format("output '{}' has an unknown number of rows for each step",
+                           model_.outputs[i].name));
+      output.lane = axes.results[i];
+      if (output.kind == Kind::along) made_.bytes_of_step += bytes_of(model_.outputs[i]);
+    }
+  }
+
+  const Session::Impl& model_;
+  const StreamProgram& form_;
+  ManyProgram& made_;
+};
+
+}  // namespace
+
+Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program() const {
+  const std::scoped_lock lock(many_mutex);
+  if (many) return many;
+  auto made = std::make_shared<ManyProgram>();
+  if (!plan->module.states.empty()) {
+    made->reason = made->why_not_cut = "the session has named states";
+  } else if (Expected<std::shared_ptr<const StreamProgram>> form = stream_program(); !form) {
+    made->reason = made->why_not_cut = form.error().message();
+  } else {
+    SCANLOOM_CHECK_OK(Maker(*this, **form, *made).make());
+  }
+  many = std::move(made);
+  return many;
+}
+
+}  // namespace scanloom

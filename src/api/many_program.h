@@ -1,0 +1,60 @@
+// How a session runs many sequences: what of its stream form has the steps and the batch on which
+// axis, or why sequences run one by one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/impl.h"
+#include "ir/step_rules.h"
+#include "passes/streaming/lane_axes.h"
+#include "tensor/tensor.h"
+
+namespace scanloom {
+
+/// An input of the model, which the sequences feed.
+struct ManyInput {
+  std::optional<int> steps;                     ///< the axis of the steps
+  std::optional<int> lane;                      ///< the axis of the batch
+  std::optional<std::size_t> argument = {};     ///< of the stream form
+  std::optional<std::size_t> initial = {};      ///< the input of `initial`
+};
+
+/// A value that a lane carries from one run to the next.
+struct ManyState {
+  std::size_t argument = 0, yield = 0;
+  int lane = 0;
+  std::optional<std::size_t> fed;       ///< the model's input that begins it
+  std::optional<std::size_t> computed;  ///< the result of `initial` that begins it
+  tensor::Tensor initial;               ///< otherwise: its value in one lane
+};
+
+/// An output of the model.
+struct ManyOutput {
+  ir::StepFlow::Kind kind = ir::StepFlow::Kind::same;
+  int steps = 0;  ///< the axis, if kind is `along`
+  std::int64_t each = 1;
+  std::optional<int> lane;
+};
+
+struct ManyProgram {
+  /// Whether sequences can be cut where they are reset. If not, `why_not_cut` says why.
+  bool has_steps = false;
+  std::string why_not_cut;
+  /// Why sequences run one by one; empty if they run in lanes.
+  std::string reason, node;
+
+  std::vector<ManyInput> inputs;    ///< by own input of the model
+  std::vector<ManyOutput> outputs;  ///< by own output of the model
+  std::vector<ManyState> states;
+  std::shared_ptr<Session::Impl> steps;    ///< the stream form, for one thread
+  std::shared_ptr<Session::Impl> initial;  ///< computes first values; null: there are none
+  bool initial_varies = false;             ///< whether it reads more of its inputs than sizes
+  std::int64_t bytes_of_step = 0;          ///< of inputs and outputs in one lane, as far as known
+
+  [[nodiscard]] bool has_lanes() const { return reason.empty(); }
+};
+
+}  // namespace scanloom
