@@ -44,6 +44,10 @@ struct SessionOptions {
   /// the same bits as the whole. A model that computes across the steps is unsupported; the error
   /// names the node.
   bool low_latency = false;
+  /// Let idle threads compute later steps of a long loop from a guess of its state, where that has
+  /// proven to pay. They are kept only where the state of the steps in order agrees with theirs bit
+  /// for bit, so results do not change. false: the steps of a loop with states are taken in order.
+  bool speculate = true;
   /// Inputs with a default value that are fed; see Session::defaults(). Others keep the default.
   std::vector<std::string> fed_defaults = {};
   /// For an OpenVINO IR: the bytes of its .bin, copied, instead of the file next to the model. A

@@ -225,6 +225,11 @@ SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* op
 /// that a stream takes the sequence in pieces. Default: 0.
 SCANLOOM_API void scanloom_session_options_set_low_latency(scanloom_session_options* options,
                                                            int low_latency);
+/// 0: the steps of a loop with states are taken in order. Not 0, the default: idle threads compute
+/// later steps of a long loop from a guess of its state, where that has proven to pay; results do
+/// not change.
+SCANLOOM_API void scanloom_session_options_set_speculate(scanloom_session_options* options,
+                                                         int speculate);
 /// Sets the weights of an OpenVINO IR, the bytes of its .bin, instead of the file next to the
 /// model. The bytes are copied. Errors: invalid_argument (NULL), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_session_options_set_weights(scanloom_session_options* options,

@@ -28,6 +28,7 @@ class SessionOptions:
         states: list[tuple[str, str]],
         fed_defaults: list[str],
         low_latency: bool,
+        speculate: bool,
         weights: Optional[bytes],
         /,
     ) -> None: ...

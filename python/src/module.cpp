@@ -39,7 +39,7 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 void make_session_options(SessionOptions* self, int threads, const std::string& execution,
                           bool optimize, std::vector<std::string> disabled_passes, bool lenient,
                           bool strict, std::int64_t seed, Pairs states,
-                          std::vector<std::string> fed_defaults, bool low_latency,
+                          std::vector<std::string> fed_defaults, bool low_latency, bool speculate,
                           const std::optional<nb::bytes>& weights) {
   SessionOptions& options = *new (self) SessionOptions;
   options.threads = threads;
@@ -55,6 +55,7 @@ void make_session_options(SessionOptions* self, int threads, const std::string& 
   options.states = std::move(states);
   options.fed_defaults = std::move(fed_defaults);
   options.low_latency = low_latency;
+  options.speculate = speculate;
   if (weights)
     options.weights = {reinterpret_cast<const std::byte*>(weights->c_str()), weights->size()};
 }

@@ -89,6 +89,10 @@ void scanloom_session_options_set_low_latency(scanloom_session_options* options,
   options->options.low_latency = low_latency != 0;
 }
 
+void scanloom_session_options_set_speculate(scanloom_session_options* options, int speculate) {
+  options->options.speculate = speculate != 0;
+}
+
 scanloom_code scanloom_session_options_set_weights(scanloom_session_options* options,
                                                    const void* bytes, size_t size,
                                                    scanloom_error** error) {

@@ -242,6 +242,10 @@ std::string Session::Impl::explain() const {
           if (loop.node != id) continue;
           text += row("strategy", plan::describe_strategy(*entry->binding, loop) + " (" +
                                       steps_text(loop.trip_count, last_steps(*entry, i)) + ")");
+          const std::string ahead = plan::describe_speculation(
+              *entry->binding, loop,
+              loop.trip_count >= 0 ? loop.trip_count : last_steps(*entry, i));
+          if (!ahead.empty()) text += row("chunks", ahead);
           for (const std::string& call : plan::describe_plain_calls(*entry->binding, loop))
             text += row("plain", call);
           text += row("cost", cost_text(*entry, i));

@@ -201,6 +201,7 @@ std::shared_ptr<Session::Impl> Session::Impl::of_module(ir::Module module,
   }
   plan::PlanOptions plan_options;
   plan_options.threads = options.threads > 0 ? options.threads : available_cores();
+  if (!options.speculate) plan_options.speculation = plan::SpeculationMode::never;
   plan_options.always_compile = options.execution == Execution::compiled;
   if (options.execution == Execution::automatic || plan_options.always_compile)
     plan_options.compiler = jit_compiler(plan_options.why_no_compiler);

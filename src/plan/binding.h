@@ -220,6 +220,8 @@ struct LoopNotes {
   std::optional<Refusal>
       why_not_whole_loop;  ///< why no function runs all steps; nullopt: too few steps
   std::string rows_made;   ///< where scanned rows are computed, if not before the loop
+  /// Why its steps are not speculated; nullopt: they may be, or are too few to ask.
+  std::optional<Refusal> why_not_speculated;
 };
 
 /// How many steps a loop takes. Without a trip count, one per slice; without slices, until its
@@ -286,7 +288,9 @@ struct BoundLoop : LoopControl, BoundPorts {
   std::optional<WholeLoop> whole;  ///< set if the body is one element program and that may pay
   PerStepCode per_step;
   std::optional<ParallelSteps> parallel;
+  std::optional<Speculation> speculation;
   std::shared_ptr<StepCounts::Count> stepped;  ///< steps of earlier runs of the session
+  std::shared_ptr<SpeculationRecord> speculated;
   LoopNotes notes;
 
   /// Whether binding compiled the loop as one function.

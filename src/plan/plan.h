@@ -13,6 +13,8 @@
 #include "kernels/kernel.h"
 #include "plan/code_cache.h"
 #include "plan/latest_inference.h"
+#include "plan/loop_facts.h"
+#include "plan/speculation.h"
 #include "plan/step_counts.h"
 
 namespace scanloom::plan {
@@ -22,6 +24,7 @@ struct PlanOptions {
   const jit::Plugin* compiler = nullptr;  ///< null: no loop is compiled
   bool always_compile = false;            ///< even where it does not pay
   bool always_parallel_steps = false;     ///< even for short steps; for tests
+  SpeculationMode speculation = SpeculationMode::automatic;
   std::string why_no_compiler = "compilation is disabled";
 };
 
@@ -34,7 +37,8 @@ std::int64_t min_steps(const PlanOptions& options);
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
 /// Immutable except for what all bindings share: packed constants, compiled loops and bodies, the
-/// counts of steps that ran without code, and what the latest binding inferred.
+/// counts of steps that ran without code, what speculation has shown, and what the latest binding
+/// inferred.
 struct Plan {
   ir::Module module;
   PlanOptions options;
@@ -45,6 +49,7 @@ struct Plan {
   /// first statement, and none is made per step.
   mutable CodeCache<loopnest::BodySource, jit::CompiledBody> bodies;
   mutable StepCounts steps;
+  mutable LoopFacts<SpeculationRecord> speculations;
   mutable LatestInference latest_inference;
 };
 
@@ -103,6 +108,10 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 /// Whether machine code takes the loop's steps by now, so that its calls need not be those of the
 /// list.
 bool has_code_of_steps(const Binding& binding, const BoundLoop& loop);
+
+/// Returns a readable text: whether threads compute chunks of the loop's steps ahead, what that has
+/// shown so far, or why they do not. Empty where there is nothing to say of so many steps.
+std::string describe_speculation(const Binding& binding, const BoundLoop& loop, std::int64_t steps);
 
 /// Returns a readable text for each carried value: where the loop keeps it between steps.
 std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop);

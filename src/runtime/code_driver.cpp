@@ -119,6 +119,10 @@ Expected<void> CodeDriver::run_body(std::uint32_t index, Watch& watch) {
   BodyRun run(
       {parts_.values, parts_.kernels, parts_.progress, parts_.control, polls_, parts_.loops}, index,
       body, watch);
+  if (profile == nullptr) {
+    SCANLOOM_TRY(const bool speculated, parts_.speculated.take_body(index, body, watch));
+    if (speculated) return {};
+  }
   const std::int64_t first = state.step;
   double seconds = 0;  // of the steps, excluding the blocks of rows computed between them
   const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
@@ -189,18 +193,27 @@ Expected<void> CodeDriver::run_compiled(std::uint32_t index, Watch& watch) {
   SCANLOOM_CHECK_OK(parts_.rows.begin(index));
   WholeLoop& whole = *state.whole;
   SCANLOOM_CHECK_OK(set_operands(index, whole));
+  if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
+  set_moved_operands(index, whole);
+  SCANLOOM_TRY(const bool speculated, parts_.speculated.take_whole(index, whole, watch));
+  if (speculated) return finish_open_rows(index);
   const jit::LoopFrame frame{whole.captured.data(),        whole.carried_in.data(),
                              whole.carried_out.data(),     whole.scanned.data(),
                              whole.scanned_strides.data(), whole.stacked.data(),
                              whole.stacked_strides.data()};
   bool flip = false;
   SCANLOOM_CHECK_OK(run_chunks(index, watch, [&](std::int64_t last) {
-    set_chunk(index, whole, flip);
-    flip = !flip;
+    set_moved_operands(index, whole);
+    set_states(index, whole, std::exchange(flip, !flip));
     return whole.code.run(&frame, state.step, last);
   }));
+  return finish_open_rows(index);
+}
+
+Expected<void> CodeDriver::finish_open_rows(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding_.loops[index];
   for (const plan::BoundStacked& port : loop.stacked)
-    if (port.open) SCANLOOM_CHECK_OK(parts_.rows.finish(port, state.step, loop.node));
+    if (port.open) SCANLOOM_CHECK_OK(parts_.rows.finish(port, parts_.loops[index].step, loop.node));
   return {};
 }
 
@@ -218,7 +231,7 @@ Expected<void> CodeDriver::set_operands(std::uint32_t index, WholeLoop& whole) {
   return {};
 }
 
-void CodeDriver::set_chunk(std::uint32_t index, WholeLoop& whole, bool flip) {
+void CodeDriver::set_moved_operands(std::uint32_t index, WholeLoop& whole) {
   const plan::BoundLoop& loop = binding_.loops[index];
   Values& values = parts_.values;
   const std::int64_t block_first = parts_.loops[index].block_first;
@@ -228,6 +241,11 @@ void CodeDriver::set_chunk(std::uint32_t index, WholeLoop& whole, bool flip) {
           values.slot(loop.scanned[i].argument.slot) - block_first * loop.scanned[i].step_bytes;
   for (std::size_t i = 0; i < loop.stacked.size(); ++i)
     if (loop.stacked[i].open) whole.stacked[i] = values.slot(loop.stacked[i].result.slot);
+}
+
+void CodeDriver::set_states(std::uint32_t index, WholeLoop& whole, bool flip) {
+  const plan::BoundLoop& loop = binding_.loops[index];
+  Values& values = parts_.values;
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::BoundCarried& port = loop.carried[i];
     whole.carried_in[i] = values.slot(port.final.slot);

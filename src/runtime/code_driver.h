@@ -19,6 +19,7 @@
 #include "runtime/outlined_regions.h"
 #include "runtime/progress.h"
 #include "runtime/row_blocks.h"
+#include "runtime/speculated_steps.h"
 #include "runtime/stacked_rows.h"
 #include "runtime/values.h"
 
@@ -38,6 +39,7 @@ class CodeDriver {
     LoopControl& control;
     RowBlocks& blocks;
     OutlinedRegions& regions;
+    SpeculatedSteps& speculated;
     std::span<LoopState> loops;
   };
   explicit CodeDriver(const Parts& parts);
@@ -62,10 +64,14 @@ class CodeDriver {
   [[nodiscard]] bool whole_pays(std::uint32_t loop, std::int64_t steps) const;
   /// Compiles one function for all steps. If that is impossible, the state has none afterwards.
   Expected<void> compile_whole_loop(std::uint32_t loop, Watch& watch);
+  /// Finishes stacks of a number of rows that only the run knows.
+  Expected<void> finish_open_rows(std::uint32_t loop);
   /// Sets the addresses of the function's operands.
   Expected<void> set_operands(std::uint32_t loop, WholeLoop& whole);
-  /// Sets the addresses of the operands that change from chunk to chunk.
-  void set_chunk(std::uint32_t loop, WholeLoop& whole, bool flip);
+  /// Sets the addresses of the operands that move between chunks: blocks of rows, and stacks.
+  void set_moved_operands(std::uint32_t loop, WholeLoop& whole);
+  /// Sets the addresses of the states before and after a chunk.
+  void set_states(std::uint32_t loop, WholeLoop& whole, bool flip);
   /// Whether an inner loop takes so many steps that it runs faster as code of its own, which keeps
   /// its states in registers.
   [[nodiscard]] bool holds_long_loop(std::uint32_t loop) const;

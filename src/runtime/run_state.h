@@ -21,6 +21,7 @@
 #include "runtime/progress.h"
 #include "runtime/row_blocks.h"
 #include "runtime/run_memory.h"
+#include "runtime/speculated_steps.h"
 #include "runtime/stacked_rows.h"
 #include "runtime/values.h"
 
@@ -50,6 +51,7 @@ struct RunState {
   LoopControl control;
   OutlinedRegions regions;
   RowBlocks blocks;
+  SpeculatedSteps speculated;
   CodeDriver code;
   ParallelSteps parallel;
   LoopDriver driver;

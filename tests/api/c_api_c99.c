@@ -44,6 +44,7 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_session_options_set_lenient,
     (any_function)scanloom_session_options_set_strict,
     (any_function)scanloom_session_options_set_low_latency,
+    (any_function)scanloom_session_options_set_speculate,
     (any_function)scanloom_session_options_set_weights,
     (any_function)scanloom_session_options_set_seed,
     (any_function)scanloom_session_options_add_fed_default,

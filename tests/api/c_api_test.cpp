@@ -455,6 +455,7 @@ TEST(CApi, OptionsReachTheSession) {
   scanloom_session_options_set_lenient(options.get(), 1);
   scanloom_session_options_set_strict(options.get(), 1);
   scanloom_session_options_set_low_latency(options.get(), 0);
+  scanloom_session_options_set_speculate(options.get(), 0);
   scanloom_session_options_set_seed(options.get(), 7);
   for (const scanloom_execution execution :
        {SCANLOOM_AUTOMATIC, SCANLOOM_STEPPED, SCANLOOM_INTERPRETED, SCANLOOM_COMPILED}) {

@@ -67,12 +67,14 @@ void check_passes(const ir::Module& before, const ir::Module& after, std::int64_
   }
 }
 
-/// The planned module gives the interpreter's results, with machine code and without.
+/// The planned module gives the interpreter's results: without machine code, with it, and with
+/// steps that are computed ahead.
 void check_plans(const ir::Module& module, std::span<const std::int64_t> lengths, Isa isa) {
   std::string why_not;
-  for (const jit::Plugin* const compiler :
-       {static_cast<const jit::Plugin*>(nullptr), jit_compiler(why_not)}) {
-    const auto plan = plan_of(module, compiler);
+  const jit::Plugin* const compiler = jit_compiler(why_not);
+  using Mode = plan::SpeculationMode;
+  for (const auto& plan : {plan_of(module, nullptr), plan_of(module, compiler, Mode::never),
+                           plan_of(module, compiler, Mode::always)}) {
     for (const std::int64_t length : lengths) {
       const std::vector<Tensor> feeds = feeds_of(module, length);
       const auto wanted = interp::interpret(module, feeds, {});

@@ -112,11 +112,13 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
 }
 
-std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::Plugin* compiler) {
+std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::Plugin* compiler,
+                                          plan::SpeculationMode speculation) {
   plan::PlanOptions options;
   options.compiler = compiler;
   options.always_compile = true;
   options.always_parallel_steps = true;
+  options.speculation = speculation;
   return plan::make_plan(module, options);
 }
 
@@ -132,7 +134,8 @@ Expected<std::vector<Tensor>> run_planned(const std::shared_ptr<const plan::Plan
   auto binding = plan::bind(plan, shapes);
   if (!binding) return std::move(binding).error();
   for (const plan::BoundLoop& loop : (*binding)->loops)
-    strategies += plan::describe_strategy(**binding, loop) + "\n";
+    strategies +=
+        plan::describe_strategy(**binding, loop) + (loop.speculation ? ", speculated" : "") + "\n";
   auto run = runtime::Run::make(*binding, 0, threads);
   if (!run) return std::move(run).error();
   std::vector<Tensor> first;

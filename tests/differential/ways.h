@@ -26,7 +26,9 @@ void expect_identical(const tensor::Tensor& got, const tensor::Tensor& wanted,
                       const std::string& where);
 
 /// Compiles every loop that it can, with the first step; nullptr: none.
-std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::Plugin* compiler);
+std::shared_ptr<const plan::Plan> plan_of(
+    const ir::Module& module, const jit::Plugin* compiler,
+    plan::SpeculationMode speculation = plan::SpeculationMode::never);
 
 /// The results of a second run of one Run, which the first must not show in. How each loop is
 /// executed is added to `strategies`.

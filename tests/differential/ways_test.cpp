@@ -110,16 +110,17 @@ void check_passes(const std::string& text, const std::string& where) {
   }
 }
 
-/// All lengths and numbers of threads, with machine code and without.
+/// All lengths and numbers of threads: without machine code, with it, and with steps that are
+/// computed ahead.
 void check_case(const std::string& text, const Way& way) {
   const std::string where =
       name_of(text) + ", " + std::string(isa_name(way.isa)) + (way.optimised ? ", passes" : "");
   const Expected<ir::Module> module = module_of(text, way);
   ASSERT_TRUE(module) << where << ": " << module.error().message();
   std::string why_not;
-  for (const jit::Plugin* const compiler :
-       {static_cast<const jit::Plugin*>(nullptr), jit_compiler(why_not)}) {
-    const std::shared_ptr<const plan::Plan> plan = plan_of(*module, compiler);
+  const jit::Plugin* const compiler = jit_compiler(why_not);
+  for (const auto& plan : {plan_of(*module, nullptr), plan_of(*module, compiler),
+                           plan_of(*module, compiler, plan::SpeculationMode::always)}) {
     for (const std::int64_t length : kLengths) {
       const std::vector<Tensor> feeds = feeds_of(*module, length);
       const auto wanted = interp::interpret(*module, feeds, {});

@@ -27,6 +27,8 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
                 "compile every loop that can be compiled, even if it does not pay")
       ->excludes(never);
   command.add_flag("--no-passes", args.no_passes, "run the program without passes");
+  command.add_flag("--no-speculate", args.no_speculate,
+                   "take the steps of every loop in order: no thread computes later ones ahead");
   command.add_option("--disable-pass", args.disabled_passes, "skip this pass; may be repeated");
   command.add_flag("--lenient", args.lenient,
                    "accept shadowed names, newer versions and unknown attributes");
@@ -81,6 +83,7 @@ SessionOptions session_options(const ModelArgs& args) {
   if (args.interpret) options.execution = Execution::interpreted;
   options.optimize = !args.no_passes;
   options.disabled_passes = args.disabled_passes;
+  options.speculate = !args.no_speculate;
   options.lenient = args.lenient;
   options.strict = args.strict;
   auto mutex = std::make_shared<std::mutex>();  // any thread may warn

@@ -22,6 +22,7 @@ struct ModelArgs {
   bool no_jit = false;
   bool jit = false;
   bool no_passes = false;
+  bool no_speculate = false;
   bool lenient = false;
   bool strict = false;
   std::vector<std::string> disabled_passes;

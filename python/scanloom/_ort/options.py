@@ -69,6 +69,8 @@ class SessionOptions(Options):
     low_latency: turn the values that loops and recurrent layers carry along a sequence of open
         length into states of the session. A stream then takes the sequence in pieces, and its
         results are bitwise equal to those of the whole sequence.
+    speculate: let idle threads compute later steps of a long loop from a guess of its state, where
+        that has proven to pay. Results do not change: docs/threads-and-cost.md.
     fed_defaults: inputs with a default value that must be fed. run() does the same for each such
         input that is fed, by loading the model once more.
     weights: (OpenVINO IR) the bytes of the .bin, instead of the file next to the .xml. Required if
@@ -100,7 +102,7 @@ class SessionOptions(Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "weights"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "speculate", "weights"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
         + ["log_severity_level", "optimized_model_filepath"]
@@ -120,6 +122,7 @@ class SessionOptions(Options):
         states: Union[Mapping[str, str], None] = None,
         fed_defaults: Union[list[str], tuple[str, ...]] = (),
         low_latency: bool = False,
+        speculate: bool = True,
         weights: Union[bytes, bytearray, memoryview, None] = None,
     ) -> None:
         super().__init__()
@@ -133,6 +136,7 @@ class SessionOptions(Options):
         self.states = dict(state_pairs(states or {}))
         self.fed_defaults = texts("fed_defaults", fed_defaults)
         self.low_latency = low_latency
+        self.speculate = speculate
         self.weights = weights
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
@@ -244,6 +248,7 @@ class SessionOptions(Options):
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
             bool(self.low_latency),
+            bool(self.speculate),
             bytes_or_none("weights", self.weights),
         )
 

@@ -9,6 +9,7 @@
 #include "plan/bind/loop_ports.h"
 #include "plan/bind/parallel_steps.h"
 #include "plan/bind/pipelined_projection.h"
+#include "plan/bind/speculation.h"
 #include "plan/bind/stacks.h"
 #include "plan/bind/step_time.h"
 #include "plan/bind/walk.h"
@@ -38,15 +39,19 @@ Expected<BoundLoop> bind_controls(BindContext& ctx, ir::NodeId id) {
   return loop;
 }
 
-/// Returns the loop's step count, shared by bindings whose steps have the same sizes, however many
-/// steps they take.
-std::shared_ptr<StepCounts::Count> count_of(const BindContext& ctx, ir::NodeId id) {
+/// Returns the key of what runs learn about the loop, the same for bindings whose steps have the
+/// same sizes, however many steps they take.
+std::string key_of_steps(const BindContext& ctx, ir::NodeId id) {
   std::string key = std::to_string(id.index);
   for (const ir::ValueId argument : ctx.module.region(ctx.module.node(id).regions[0]).args) {
     const bool is_known = !ctx.values.is_object(argument) && ctx.values.is_static(argument);
     key += is_known ? ctx.values.type(argument).shape().to_string() : "?";
   }
-  return ctx.plan->steps.of(key);
+  return key;
+}
+
+void find_speculation(const BindContext& ctx, BoundLoop& loop) {
+  find_speculation(ctx, loop, ctx.plan->speculations.of(key_of_steps(ctx, loop.node)));
 }
 
 /// Declares what a loop's instruction reads before any step: its controls and the block buffers.
@@ -80,6 +85,7 @@ void emit_whole(BindContext& ctx, BoundLoop loop, const std::vector<ir::ValueId>
     bind_stacked(ctx, instruction, loop);
     bind_carried(ctx, instruction, loop, initial, std::nullopt);
     bind_operands_of_stacks(ctx, instruction, loop);
+    if (ctx.builder.loop_depth() == 0) find_speculation(ctx, loop);
     loops.push_back(std::move(loop));
   }
   append_blocks(ctx, blocks, loops[index]);
@@ -153,7 +159,8 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
 
 Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
   SCANLOOM_TRY(BoundLoop loop, bind_controls(ctx, id));
-  if (ctx.plan->options.compiler != nullptr) loop.stepped = count_of(ctx, id);
+  if (ctx.plan->options.compiler != nullptr)
+    loop.stepped = ctx.plan->steps.of(key_of_steps(ctx, id));
   const BlockPlan block_plan = take_block_plan(ctx, id, loop);
   std::optional<InPlaceStates> in_place = in_place_states(ctx.module, id, ctx.inference);
   const ir::RegionId body = ctx.module.node(id).regions[0];
@@ -215,6 +222,7 @@ Expected<void> finish_loop(BindContext& ctx, RegionFrame& frame) {
   loop.exit = ctx.builder.next();
   find_parallel_steps(ctx, loop);
   if (ctx.plan->options.compiler != nullptr) find_steps_to_compile(ctx, loop);
+  if (ctx.builder.loop_depth() == 1) find_speculation(ctx, loop);
   ctx.builder.close_loop();
   ctx.builder.binding().loops[frame.index] = std::move(loop);
   return {};

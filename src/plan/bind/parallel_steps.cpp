@@ -19,6 +19,8 @@ bool is_appended(const ir::Module& module, const std::vector<std::uint32_t>& use
   return insert.op == &ops::sequence_insert_op && insert.inputs[0] == argument && at_end;
 }
 
+}  // namespace
+
 bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
   for (const ir::RegionId region : ir::regions_outer_first(module, body))
     for (const ir::NodeId id : module.region(region).nodes) {
@@ -27,8 +29,6 @@ bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
     }
   return false;
 }
-
-}  // namespace
 
 std::optional<std::vector<CarriedRole>> parallel_steps(const ir::Module& module, ir::NodeId loop,
                                                        const ir::Inference& inference,

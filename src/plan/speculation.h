@@ -1,0 +1,83 @@
+// Speculation along one long loop: threads compute later chunks of steps from a guess of the state,
+// while the run takes the steps in order. Where its state agrees with theirs bit for bit, their
+// steps stand. Binding decides whether a loop may be speculated; runs learn whether it pays.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace scanloom::plan {
+
+enum class SpeculationMode : std::uint8_t {
+  automatic,  ///< where it has proven to pay
+  never,
+  always,  ///< every loop that may be speculated, however short; for tests
+};
+
+/// What runs have learned about speculating a loop. Thread safe.
+class SpeculationRecord {
+ public:
+  struct Facts {
+    std::int64_t agreed = 0;   ///< chunks whose guess led to the right state
+    std::int64_t failed = 0;   ///< chunks that were taken again to their end
+    std::int64_t needed = 0;   ///< steps from a guess to the right state, recently at most
+    std::int64_t in_vain = 0;  ///< steps of the longest chunk that failed
+    int failed_since = 0;      ///< failures since a chunk has agreed
+  };
+  /// After so many failures without an agreement, a loop is left alone.
+  static constexpr int kMaxFailures = 2;
+  /// A chunk that is so many times longer than all that failed is another try.
+  static constexpr std::int64_t kMuchLonger = 8;
+
+  [[nodiscard]] Facts facts() const {
+    const std::scoped_lock lock(mutex_);
+    return facts_;
+  }
+  /// Whether chunks of that many steps may pay.
+  [[nodiscard]] bool may_pay(std::int64_t steps) const {
+    const std::scoped_lock lock(mutex_);
+    return facts_.failed_since < kMaxFailures || steps / kMuchLonger > facts_.in_vain;
+  }
+  /// Records a chunk that had the right state after `needed` steps.
+  void note_agreed(std::int64_t needed) {
+    const std::scoped_lock lock(mutex_);
+    ++facts_.agreed;
+    facts_.failed_since = 0;
+    // Forgets slowly, since data differ.
+    facts_.needed = needed > facts_.needed ? needed : facts_.needed - (facts_.needed - needed) / 16;
+  }
+  /// Records a chunk of `steps` steps that never had the right state.
+  void note_failed(std::int64_t steps) {
+    const std::scoped_lock lock(mutex_);
+    ++facts_.failed;
+    ++facts_.failed_since;
+    if (steps > facts_.in_vain) facts_.in_vain = steps;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Facts facts_;
+};
+
+/// A loop that may be speculated.
+struct Speculation {
+  /// By carried value: its bytes, and what each step adds to it if it is a counter. A guess of a
+  /// counter is exact.
+  struct State {
+    std::int64_t bytes = 0;
+    std::optional<std::int64_t> increment;
+  };
+  std::vector<State> states;
+  std::int64_t state_bytes = 0;  ///< of all states
+  double nanoseconds = 0;        ///< estimate of a compiled step
+};
+
+/// Whether so many steps take long enough: waking threads takes up to 0.1 ms.
+inline bool pays_to_speculate(const Speculation& speculation, std::int64_t steps) {
+  constexpr double kMinNanoseconds = 1e6;
+  return static_cast<double>(steps) * speculation.nanoseconds >= kMinNanoseconds;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,207 @@
+// Loops whose steps are computed ahead give the bits of steps in order; those that must not be are
+// left alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/jit_plugin.h"
+#include "ir/parse.h"
+#include "ops/ops.h"
+#include "plan/binding.h"
+#include "runtime/run.h"
+#include "tests/differential/ways.h"
+
+namespace scanloom::differential {
+namespace {
+
+using plan::SpeculationMode;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+
+/// A moving average, its rows, and the number of steps as a counter.
+constexpr const char* kAverage = R"(module {
+  graph(%0 "s": f32[], %1 "xs": f32[T]) {
+    %2 = constant i64[] [0]
+    %3, %4, %5 = loop carried(%0, %2) scanned(%1 axis 0) stacked(axis 0) : f32[], i64[], f32[T] loc("node 'average'") {
+      body(%6: f32[], %7: i64[], %8: f32[]) {
+        %9 = constant f32[] [0.9]
+        %10 = constant f32[] [0.1]
+        %11 = mul(%6, %9) : f32[]
+        %12 = mul(%8, %10) : f32[]
+        %13 = add(%11, %12) : f32[]
+        %14 = constant i64[] [3]
+        %15 = add(%7, %14) : i64[]
+        yield %13, %15, %13
+      }
+    }
+    yield %3 "last", %4 "count", %5 "rows"
+  }
+})";
+
+/// Sums never agree with those from another start.
+constexpr const char* kSum = R"(module {
+  graph(%0 "s": f32[], %1 "xs": f32[T]) {
+    %2, %3 = loop carried(%0) scanned(%1 axis 0) stacked(axis 0 reverse) : f32[], f32[T] loc("node 'sum'") {
+      body(%4: f32[], %5: f32[]) {
+        %6 = add(%4, %5) : f32[]
+        yield %6, %6
+      }
+    }
+    yield %2 "last", %3 "rows"
+  }
+})";
+
+class SpeculatedLoops : public ::testing::Test {
+ protected:
+  SpeculatedLoops() : compiler(jit_compiler(why_not)) {
+    for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = std::sin(static_cast<float>(i)) * 5;
+  }
+
+  std::shared_ptr<const plan::Plan> plan_for(const char* text, SpeculationMode mode) const {
+    Expected<ir::Module> module = ir::parse(text, ops::find_op);
+    EXPECT_TRUE(module) << module.error().message();
+    plan::PlanOptions options;
+    options.threads = 2;
+    options.compiler = compiler;
+    options.always_compile = true;
+    options.speculation = mode;
+    return plan::make_plan(*std::move(module), options);
+  }
+
+  std::vector<Tensor> feeds() const {
+    const auto length = static_cast<std::int64_t>(xs.size());
+    return {*Tensor::copy_of(DType::f32, {}, &start),
+            *Tensor::copy_of(DType::f32, {length}, xs.data())};
+  }
+
+  Expected<runtime::RunResult> run(const plan::Plan& plan, int threads,
+                                   const runtime::Limits& limits = {}) const {
+    const auto shared = std::shared_ptr<const plan::Plan>(&plan, [](const plan::Plan*) {});
+    const std::vector<Tensor> given = feeds();
+    const std::byte* const data[] = {static_cast<const std::byte*>(given[0].data()),
+                                     static_cast<const std::byte*>(given[1].data())};
+    const std::vector<tensor::Shape> shapes = {given[0].shape(), given[1].shape()};
+    SCANLOOM_TRY(auto binding, plan::bind(shared, shapes));
+    SCANLOOM_TRY(auto made, runtime::Run::make(binding, 0, threads));
+    return made->execute(data, limits);
+  }
+
+  void expect_same_bits(const char* text, int threads, const std::string& where) const {
+    std::string strategies;
+    const auto wanted = run_planned(plan_for(text, SpeculationMode::never), feeds(), 1, strategies);
+    const auto plan = plan_for(text, SpeculationMode::always);
+    const auto got = run_planned(plan, feeds(), threads, strategies);
+    ASSERT_TRUE(wanted && got) << where;
+    for (std::size_t i = 0; i < wanted->size(); ++i)
+      ASSERT_EQ(std::memcmp((*got)[i].data(), (*wanted)[i].data(), (*wanted)[i].bytes()), 0)
+          << where << ", output " << i;
+  }
+
+  std::string why_not;
+  const jit::Plugin* compiler;
+  float start = 100;
+  std::vector<float> xs = std::vector<float>(3000);
+};
+
+TEST_F(SpeculatedLoops, HaveTheBitsOfStepsInOrder) {
+  const float odd[] = {0, -0.0F, 1e-44F, std::numeric_limits<float>::infinity(),
+                       std::numeric_limits<float>::quiet_NaN()};
+  for (const char* const text : {kAverage, kSum})
+    for (const int threads : {1, 2, 7})
+      for (const float value : odd) {
+        xs[40] = xs[2000] = start = value;
+        expect_same_bits(text, threads, std::to_string(value));
+      }
+}
+
+TEST_F(SpeculatedLoops, MayHaveFewSteps) {
+  for (const std::size_t length : {0, 1, 2, 3, 4, 7})
+    for (const char* const text : {kAverage, kSum}) {
+      xs.resize(length);
+      expect_same_bits(text, 7, std::to_string(length) + " steps");
+    }
+}
+
+TEST_F(SpeculatedLoops, SayHowOftenTheyAgreed) {
+  const auto plan = plan_for(kAverage, SpeculationMode::always);
+  ASSERT_TRUE(run(*plan, 1));
+  const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {3000}}).value_or_throw();
+  const std::string text = plan::describe_speculation(*binding, binding->loops[0], 3000);
+  EXPECT_THAT(text, HasSubstr("computed ahead by idle threads: 2 chunks agreed, at most "));
+}
+
+TEST_F(SpeculatedLoops, AreLeftAloneIfTheyNeverAgree) {
+  const auto plan = plan_for(kSum, SpeculationMode::always);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(run(*plan, 1));
+  const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {3000}}).value_or_throw();
+  EXPECT_EQ(plan::describe_speculation(*binding, binding->loops[0], 3000),
+            "taken in order: 0 chunks agreed; 2 chunks never agreed");
+}
+
+TEST_F(SpeculatedLoops, StopAtTheLimitsOfARun) {
+  xs.resize(2'000'000);
+  for (const char* const text : {kAverage, kSum})
+    for (const auto mode : {SpeculationMode::automatic, SpeculationMode::always}) {
+      const auto plan = plan_for(text, mode);
+      const auto late = run(*plan, 2, {.deadline_seconds = 1e-4});
+      ASSERT_FALSE(late);
+      EXPECT_EQ(late.error().code(), Code::limit_reached);
+      std::atomic<int> asked = 0;
+      const auto cancelled = run(*plan, 2, {.cancelled = [&] { return ++asked > 2; }});
+      ASSERT_FALSE(cancelled);
+      EXPECT_EQ(cancelled.error().code(), Code::cancelled);
+      const auto limited = run(*plan, 2, {.max_steps = 1'999'999});
+      ASSERT_FALSE(limited);
+      EXPECT_THAT(limited.error().message(), HasSubstr("step limit of 1999999"));
+    }
+}
+
+TEST_F(SpeculatedLoops, MayRunAtOnce) {
+  xs.resize(300'000);
+  const auto plan = plan_for(kAverage, SpeculationMode::always);
+  const auto wanted = run(*plan_for(kAverage, SpeculationMode::never), 1);
+  ASSERT_TRUE(wanted);
+  std::atomic<int> equal = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 4; ++k) {
+        const auto got = run(*plan, 2);
+        if (got && std::memcmp(got->outputs[2].data(), wanted->outputs[2].data(),
+                               wanted->outputs[2].bytes()) == 0)
+          ++equal;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, 12);
+}
+
+TEST_F(SpeculatedLoops, AreNotSpeculatedWhereAConditionEndsThem) {
+  const auto plan = plan_for(R"(module {
+  graph(%0 "s": f32[], %1 "xs": f32[T]) {
+    %2 = constant i64[] [200000]
+    %3 = loop trip(%2) carried(%0) keep_going : f32[] loc("node 'until'") {
+      body(%4: f32[]) {
+        %5 = constant f32[] [0.5]
+        %6 = mul(%4, %5) : f32[]
+        %7 = less(%5, %6) : boolean[]
+        yield %7, %6
+      }
+    }
+    yield %3 "last"
+  }
+})",
+                             SpeculationMode::always);
+  const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {3}}).value_or_throw();
+  EXPECT_EQ(plan::describe_speculation(*binding, binding->loops[0], 200'000),
+            "taken in order: a condition may end the loop");
+}
+
+}  // namespace
+}  // namespace scanloom::differential

@@ -1,0 +1,207 @@
+// Speculated steps give the states and rows of steps in order, whatever the guesses are worth.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "plan/speculation.h"
+#include "runtime/speculation.h"
+
+namespace scanloom::runtime {
+namespace {
+
+using plan::SpeculationMode;
+using plan::SpeculationRecord;
+using ::testing::HasSubstr;
+
+/// state = next(state, step); a row of the state after each step.
+using Next = double (*)(double, std::int64_t);
+
+double contract(double state, std::int64_t step) {
+  return 0.5 * state + static_cast<double>(step % 11);
+}
+double sum(double state, std::int64_t step) { return state + static_cast<double>(step % 11); }
+/// Agrees at once, in a state that equals no number.
+double not_a_number(double state, std::int64_t step) {
+  return step % 7 == 0 ? std::numeric_limits<double>::quiet_NaN() : state + 1;
+}
+/// Negative zero equals zero, but is another state.
+double signed_zero(double state, std::int64_t) { return -state; }
+double denormal(double state, std::int64_t step) {
+  return 0.9 * state + (step == 0 ? std::numeric_limits<double>::denorm_min() * 1000 : 0);
+}
+
+struct Loop {
+  Next next = contract;
+  std::vector<double> rows;
+  std::int64_t faulty_step = -1;
+  std::atomic<std::int64_t> taken = 0;
+};
+
+class FakeSteps final : public StepTaker {
+ public:
+  explicit FakeSteps(Loop& loop) : loop_(loop) {}
+
+  void begin(std::int64_t, std::span<const std::byte> state) override {
+    std::memcpy(&state_, state.data(), sizeof state_);
+  }
+  bool take(std::int64_t first, std::int64_t last) override {
+    for (std::int64_t step = first; step < last; ++step) {
+      if (step == loop_.faulty_step) return false;
+      loop_.rows[static_cast<std::size_t>(step)] = state_ = loop_.next(state_, step);
+      ++loop_.taken;
+    }
+    return true;
+  }
+  void save(std::span<std::byte> state) const override {
+    std::memcpy(state.data(), &state_, sizeof state_);
+  }
+  double state_ = 3;
+
+ private:
+  Loop& loop_;
+};
+
+class SpeculationTest : public ::testing::Test {
+ protected:
+  Expected<bool> run(Next next, std::int64_t steps, SpeculationMode mode, int threads = 2) {
+    loop.next = next;
+    loop.rows.assign(static_cast<std::size_t>(steps), 0);
+    loop.taken = 0;
+    FakeSteps main(loop);
+    PollInterval interval;
+    interval.start(Clock::now());
+    const SpeculationPlan plan = plan_speculation(speculation, record, mode, steps, threads);
+    speculates = plan.speculates();
+    Speculation all({.speculation = speculation,
+                     .record = record,
+                     .main = main,
+                     .make_taker = [this] { return std::make_unique<FakeSteps>(loop); },
+                     .poll =
+                         [&](std::int64_t step) {
+                           interval.polled(Clock::now());
+                           return poll(step);
+                         },
+                     .interval = interval},
+                    plan, 0, steps);
+    auto result = all.run();
+    last = main.state_;
+    return result;
+  }
+
+  /// Compares with steps in order, bit for bit.
+  void expect_in_order(const char* where) {
+    double state = 3;
+    for (std::size_t i = 0; i < loop.rows.size(); ++i) {
+      state = loop.next(state, static_cast<std::int64_t>(i));
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(loop.rows[i]), std::bit_cast<std::uint64_t>(state))
+          << where << ", step " << i;
+    }
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(last), std::bit_cast<std::uint64_t>(state)) << where;
+  }
+
+  Loop loop;
+  plan::Speculation speculation{.states = {{.bytes = 8}}, .state_bytes = 8, .nanoseconds = 100};
+  SpeculationRecord record;
+  std::function<Expected<void>(std::int64_t)> poll = [](std::int64_t) { return Expected<void>(); };
+  double last = 0;
+  bool speculates = false;
+};
+
+TEST_F(SpeculationTest, GivesTheBitsOfStepsInOrder) {
+  for (const Next next : {contract, sum, not_a_number, signed_zero, denormal})
+    for (const std::int64_t steps : {1, 2, 3, 5, 64, 1000, 5000})
+      for (const int threads : {1, 2, 7}) {
+        ASSERT_TRUE(run(next, steps, SpeculationMode::always, threads).value_or_throw());
+        expect_in_order("forced");
+      }
+}
+
+TEST_F(SpeculationTest, TakesLongLoopsAhead) {
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(run(contract, 200'000, SpeculationMode::automatic).value_or_throw());
+    expect_in_order("automatic");
+  }
+  EXPECT_EQ(speculates, pool_threads() > 1);
+}
+
+TEST_F(SpeculationTest, LearnsAfterHowManyStepsStatesAgree) {
+  ASSERT_TRUE(run(contract, 5000, SpeculationMode::always).value_or_throw());
+  EXPECT_EQ(record.facts().agreed, 2);
+  EXPECT_EQ(record.facts().failed, 0);
+  EXPECT_GE(record.facts().needed, 40);  // a bit per step, and 53 of them
+  EXPECT_LE(record.facts().needed, 80);
+}
+
+TEST_F(SpeculationTest, LeavesALoopAloneThatNeverAgrees) {
+  for (int i = 0; i < SpeculationRecord::kMaxFailures; ++i) {
+    EXPECT_TRUE(record.may_pay(1000));
+    ASSERT_TRUE(run(sum, 3000, SpeculationMode::always).value_or_throw());
+    expect_in_order("a sum");
+  }
+  EXPECT_EQ(record.facts().agreed, 0);
+  EXPECT_EQ(record.facts().failed, SpeculationRecord::kMaxFailures);
+  EXPECT_FALSE(record.may_pay(1000));
+  EXPECT_TRUE(record.may_pay(100'000));
+}
+
+TEST_F(SpeculationTest, GuessesCountersExactly) {
+  speculation.states[0].increment = 5;
+  const Next count = [](double state, std::int64_t) {
+    return std::bit_cast<double>(std::bit_cast<std::int64_t>(state) + 5);
+  };
+  ASSERT_TRUE(run(count, 900, SpeculationMode::always).value_or_throw());
+  expect_in_order("a counter");
+  EXPECT_EQ(record.facts().agreed, 2);
+  EXPECT_EQ(record.facts().needed, 0);
+  EXPECT_EQ(loop.taken, 900);  // none twice
+}
+
+TEST_F(SpeculationTest, StopsWhenAPollFails) {
+  for (const Next next : {contract, sum})
+    for (const SpeculationMode mode : {SpeculationMode::always, SpeculationMode::automatic}) {
+      poll = [](std::int64_t) -> Expected<void> { return fail(Code::cancelled, "stop"); };
+      const auto result = run(next, 1'000'000, mode);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), Code::cancelled);
+      EXPECT_LT(loop.taken, 1'000'000);
+    }
+}
+
+TEST_F(SpeculationTest, RethrowsAnExceptionOfAPoll) {
+  poll = [](std::int64_t) -> Expected<void> { throw std::runtime_error("of the caller"); };
+  EXPECT_THROW((void)run(contract, 100'000, SpeculationMode::always), std::runtime_error);
+}
+
+TEST_F(SpeculationTest, LeavesFaultsToTheStepsInOrder) {
+  for (const std::int64_t step : {0, 10, 50, 99}) {
+    loop.faulty_step = step;
+    EXPECT_FALSE(run(contract, 100, SpeculationMode::always).value_or_throw());
+    for (std::int64_t i = 0; i < step; ++i)
+      ASSERT_EQ(std::isnan(loop.rows[static_cast<std::size_t>(i)]), false);
+  }
+}
+
+TEST_F(SpeculationTest, LeavesShortLoopsAndOneThreadAlone) {
+  EXPECT_FALSE(
+      plan_speculation(speculation, record, SpeculationMode::automatic, 9'000, 2).speculates());
+  EXPECT_FALSE(
+      plan_speculation(speculation, record, SpeculationMode::automatic, 1'000'000, 1).speculates());
+  EXPECT_FALSE(plan_speculation(speculation, record, SpeculationMode::always, 1, 2).is_forced);
+  record.note_agreed(400'000);  // longer than a chunk
+  EXPECT_FALSE(
+      plan_speculation(speculation, record, SpeculationMode::automatic, 1'000'000, 2).speculates());
+}
+
+}  // namespace
+}  // namespace scanloom::runtime
