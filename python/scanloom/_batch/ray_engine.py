@@ -38,6 +38,8 @@ def _slots(workers: Union[int, None], threads: int) -> int:
 class RayEngine:
     """Tasks of Ray, which places and runs them."""
 
+    is_exact = True
+
     def __init__(self, sealed: Sealed, slots: int, threads: int, is_own: bool) -> None:
         self.slots = slots
         self._is_own = is_own
