@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import queue
 from typing import Any, Union
 
-import dask
-import distributed
-from distributed.scheduler import KilledWorker
 
 from .problems import JobFailed, engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
+
+dask: Any = importlib.import_module("dask")  # most of it has no types
+distributed: Any = importlib.import_module("distributed")
 
 _POLL_SECONDS = 1.0
 _REPLY_SECONDS = 60
@@ -74,7 +75,7 @@ class DaskEngine:
         try:
             outcome: Outcome = future.result(timeout=_REPLY_SECONDS)
             return task, outcome
-        except KilledWorker as error:
+        except distributed.scheduler.KilledWorker as error:
             return task, Died(f"as Dask reports: {first_line(error)}")
         except (Exception, asyncio.CancelledError) as error:  # a result that was lost with a worker, among others
             return task, engine_failure("Dask", task.shard.where, error)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any, Union
 
-import ray
 
 from .problems import engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
+
+ray: Any = importlib.import_module("ray")  # most of it has no types
 
 
 def start(
