@@ -17,7 +17,8 @@ CHECK := python3 tools/dev
 help:
 	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
-	@echo 'make test-long  tests alongside JAX, Numba, Arrow; wheels and packages in clean installations, as root'
+	@echo 'make test-long  tests alongside JAX, Numba, Arrow; jobs on Ray and Dask whose processes are killed;'
+	@echo '                wheels and packages in clean installations, as root'
 	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
@@ -140,7 +141,7 @@ test:
 test-long:
 	@tools/dev/setup.sh build python test long
 	@$(MAKE) --no-print-directory python
-	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py
+	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py tests/long
 	@$(MAKE) --no-print-directory package check-packages
 
 .PHONY: bench

@@ -71,7 +71,8 @@ from ._ort.stream import Stream
 from ._ort.values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
-    from . import backend, capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
+    from . import backend, batch, capi, compile, dask, distributed, gradient, ifelse, printing, ray, sandbox
+    from . import scan_module, tensor, updates
     from ._theano.config import config
     from ._convert import convert as convert
     from ._environment import environment as environment, print_environment as print_environment
@@ -121,7 +122,7 @@ _MODULES = (
 )  # fmt: skip
 # Modules that import packages which Scanloom does not need. They are not in dir(), so that tools that
 # look at every name do not import them.
-_WITH_DEPENDENCIES = ("backend",)
+_WITH_DEPENDENCIES = ("backend", "batch", "dask", "distributed", "ray")
 
 
 def __getattr__(name: str) -> Any:

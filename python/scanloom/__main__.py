@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import shutil
@@ -28,12 +29,14 @@ def main() -> int:
 
 def _batch(arguments: list[str]) -> int:
     try:
-        import scanloom.batch  # noqa: F401 - says what is missing if pyarrow, which is optional, is absent
-        from scanloom._batch.command import main as run_job  # the other commands do not need pyarrow
+        # The other commands do without pyarrow, which these import; the first says so if it is absent.
+        importlib.import_module("scanloom.batch")
+        run_job = importlib.import_module("scanloom._batch.command").main
     except ImportError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return run_job(arguments)
+    status: int = run_job(arguments)
+    return status
 
 
 def _candidates() -> Iterator[pathlib.Path]:

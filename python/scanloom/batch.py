@@ -9,7 +9,7 @@ Needs pyarrow: pip install 'scanloom[batch]'.
 """
 
 try:
-    import pyarrow as _pyarrow  # noqa: F401
+    import pyarrow as _pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
 except ImportError as _error:
     raise ImportError(f"scanloom.batch needs pyarrow: pip install 'scanloom[batch]' ({_error})") from None
 

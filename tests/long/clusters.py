@@ -53,6 +53,7 @@ def dask() -> Iterator[Cluster]:
     with configuration.config.set({"distributed.scheduler.allowed-failures": 0}):
         cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
                                            silence_logs=50)  # fmt: skip
+    cluster.adapt(minimum=2, maximum=2)
     with cluster:
         yield Cluster("dask", cluster.scheduler_address, lambda _: [
             nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None])  # fmt: skip

@@ -31,6 +31,10 @@ _MODULES = {
     "updates": "scanloom.updates",
     "compile": "scanloom.compile",
     "backend": "scanloom.backend",
+    "batch": "scanloom.batch",
+    "ray": "scanloom.ray",
+    "dask": "scanloom.dask",
+    "distributed": "scanloom.distributed",
     "sandbox.rng_mrg": "scanloom.sandbox.rng_mrg",
 }
 

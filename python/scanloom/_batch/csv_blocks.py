@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
-import pyarrow.csv as pc
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+import pyarrow.csv as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import InvalidArgument
 from .shards import Group
@@ -27,7 +27,7 @@ class CsvFormat:
     def inspect(self, path: str) -> tuple[pa.Schema, list[Group]]:
         with open(path, "rb") as file:
             begin = len(file.readline())
-            groups = []
+            groups: list[Group] = []
             first = 0
             rows, position = 0, begin
             for line in file:

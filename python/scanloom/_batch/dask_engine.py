@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
+import queue
 from typing import Any, Union
 
-import dask
-import distributed
-from distributed.scheduler import KilledWorker
 
-from .problems import engine_failure, first_line
+from .problems import JobFailed, engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
+
+dask: Any = importlib.import_module("dask")  # most of it has no types
+distributed: Any = importlib.import_module("distributed")
+
+_POLL_SECONDS = 1.0
+_REPLY_SECONDS = 60
+_AGAIN = "start the job again when that is solved: it continues with what is missing"
+_LOST = ("lost", "cancelled")
 
 
 def start(
@@ -35,43 +43,73 @@ def _local_client(workers: Union[int, None]) -> Any:
     """Processes on this machine, without a dashboard."""
     # The scheduler of jobs counts retries; Dask's own would count each of them four times.
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        return distributed.Client(n_workers=workers, threads_per_worker=1, processes=True,
-                                  dashboard_address=None, silence_logs=50)  # fmt: skip
+        cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
+                                           dashboard_address=None, silence_logs=50)  # fmt: skip
+    count = len(cluster.workers)
+    cluster.adapt(minimum=count, maximum=count)  # replaces workers that Dask gives up after they died
+    return distributed.Client(cluster)
 
 
 class DaskEngine:
-    """Tasks of Dask, which places and runs them."""
+    """Tasks of Dask, which places and runs them. When a worker ends, tasks that wait there are reported
+    as the cause, too."""
+
+    is_exact = False
 
     def __init__(self, client: Any, sealed: Sealed, slots: int, is_own: bool) -> None:
         self.slots = slots
         self._client = client
         self._is_own = is_own
         self._work = sealed
-        self._ended = distributed.as_completed(with_results=False)
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._tasks: dict[str, tuple[Any, Task]] = {}
 
     def submit(self, task: Task) -> None:
         future = self._client.submit(attempt, self._work, task, pure=False)
         self._tasks[future.key] = future, task
-        self._ended.add(future)
+        future.add_done_callback(lambda ended: self._ended.put(ended.key))
 
     def wait(self) -> tuple[Task, Union[Outcome, Died]]:
-        future = next(self._ended)
-        _, task = self._tasks.pop(future.key)
+        key = self._next()
+        future, task = self._tasks.pop(key)
         try:
-            outcome: Outcome = future.result()
+            outcome: Outcome = future.result(timeout=_REPLY_SECONDS)
             return task, outcome
-        except KilledWorker as error:
+        except distributed.scheduler.KilledWorker as error:
             return task, Died(f"as Dask reports: {first_line(error)}")
         except (Exception, asyncio.CancelledError) as error:  # a result that was lost with a worker, among others
             return task, engine_failure("Dask", task.shard.where, error)
+
+    def _next(self) -> str:
+        """The key of a task that has ended or was lost. Raises JobFailed if the scheduler is gone."""
+        waited = 0.0
+        while True:
+            with contextlib.suppress(queue.Empty):
+                key = self._ended.get(timeout=_POLL_SECONDS)
+                if key in self._tasks:
+                    return key
+                continue
+            # Dask does not call back about futures that it loses with its scheduler.
+            lost = next((key for key, (future, _) in self._tasks.items() if future.status in _LOST), None)
+            if lost is not None:
+                return lost
+            trouble = self._trouble()
+            waited = 0.0 if trouble is None else waited + _POLL_SECONDS
+            if waited > _REPLY_SECONDS:
+                raise JobFailed(f"{trouble}, for {_REPLY_SECONDS} s", (_AGAIN,))
+
+    def _trouble(self) -> Union[str, None]:
+        """Why no task can end, if that is so."""
+        if self._client.status != "running":
+            return "Dask's scheduler does not answer"
+        return None if self._client.nthreads() else "Dask has no workers"
 
     def close(self) -> None:
         for future, _ in self._tasks.values():
             future.cancel()
         self._tasks.clear()
         if self._is_own:
-            cluster = self._client.cluster
+            cluster = self._client.cluster  # None if it was connected to by its address
             self._client.close()
             if cluster is not None:
                 cluster.close()

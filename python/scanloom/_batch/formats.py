@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+import pyarrow.parquet as pq  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import InvalidArgument
 from .csv_blocks import CsvFormat

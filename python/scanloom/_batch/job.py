@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import InvalidArgument, NotFound
 from .._ort.options import SessionOptions

@@ -24,6 +24,8 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from scanloom._batch.local_worke
 class LocalEngine:
     """`workers` processes. One that ends is replaced when its task has been reported."""
 
+    is_exact = True
+
     def __init__(self, sealed: Sealed, workers: int) -> None:
         self._work = sealed
         self.slots = workers

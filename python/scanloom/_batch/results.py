@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import InvalidArgument
 from .feeding import dtype_of

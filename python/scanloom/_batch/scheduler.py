@@ -25,6 +25,8 @@ class Engine(Protocol):
     """Maps work.attempt over tasks on some processes."""
 
     slots: int  # how many tasks it takes at a time
+    # Whether only the task that ended a worker is reported as Died, not others that waited there.
+    is_exact: bool
 
     def submit(self, task: Task) -> None:
         """Hands over a task. The work was passed when the engine was made."""
@@ -51,7 +53,9 @@ class Scheduler:
         self._retries = retries
         self._quarantine = quarantine
         self._queue: deque[Task] = deque()
+        self._suspects: deque[Task] = deque()  # run one by one, while nothing else runs
         self._running = 0
+        self._runs_suspect = False
         self._deaths: Counter[tuple[str, int, int]] = Counter()
         self._searches: dict[str, _Search] = {}
         self._failure: Union[Failure, None] = None
@@ -61,15 +65,34 @@ class Scheduler:
         """Returns when all shards are done. After an error, tasks that run are waited for and recorded,
         so that their work is not lost. Raises what error_of makes, and what `done` raises."""
         self._queue.extend(Task(shard) for shard in shards)
-        while self._running or (self._queue and self._failure is None):
-            while self._queue and self._failure is None and self._running < self._engine.slots:
-                self._engine.submit(self._queue.popleft())
-                self._running += 1
+        while True:
+            if self._failure is None:
+                self._submit()
+            if not self._running:
+                break
             task, outcome = self._engine.wait()
             self._running -= 1
             self._take(task, outcome)
         if self._failure is not None:
             raise error_of(self._failure)
+
+    def _submit(self) -> None:
+        """Hands over as many tasks as may run now."""
+        if self._suspects:
+            if not self._running:
+                self._start(self._suspects.popleft(), is_suspect=True)
+            return
+        while self._queue and self._running < self._engine.slots:
+            self._start(self._queue.popleft())
+
+    def _start(self, task: Task, is_suspect: bool = False) -> None:
+        self._engine.submit(task)
+        self._running += 1
+        self._runs_suspect = is_suspect
+
+    def _again(self, task: Task) -> None:
+        """Puts a task in front. If the engine is not exact, it runs while nothing else does."""
+        (self._queue if self._engine.is_exact else self._suspects).appendleft(task)
 
     def _take(self, task: Task, outcome: Union[Outcome, Died]) -> None:
         if isinstance(outcome, Record):
@@ -94,9 +117,13 @@ class Scheduler:
         return self._deaths[key]
 
     def _died(self, task: Task, reason: str) -> None:
+        if not (self._engine.is_exact or self._runs_suspect):
+            self.retried += 1
+            self._again(task)
+            return
         times = self._count(task)
         if times <= self._retries and (not task.probe or task.end - task.begin == 1):
-            self._queue.appendleft(task)
+            self._again(task)
             self.retried += 1
         elif task.probe:
             self._search(task, reason)
@@ -124,7 +151,7 @@ class Scheduler:
         task = self._searches[shard.name].next()
         if not task.probe:
             self._deaths.pop((shard.name, 0, 0), None)
-        self._queue.appendleft(task)
+        self._again(task)
 
 
 class _Search:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import Cancelled, Error, Internal
 from .._ort.options import RunOptions
-from .feeding import Feed, Rows
+from .feeding import Feed
 from .results import Output
+from .rows import Rows
 
 # Rows of a run at first; later runs take as many as fit the budget.
 _FIRST_ROWS = 64
@@ -88,23 +89,33 @@ def score_rows(
     session: Any, names: Sequence[str], feeds: Sequence[Any], batch: int, options: RunOptions
 ) -> list[Union[list[np.ndarray], Error]]:
     """Runs a model on sequences. An error takes the position of the results of its sequence."""
-    if hasattr(session, "run_many"):
+    if not hasattr(session, "run_many"):
+        return [_alone(session, names, feed, options) for feed in feeds]
+    try:
         made = session.run_many(names, feeds, batch=batch, run_options=options, on_error="return")
-        return [_checked(each) for each in made]
-    results: list[Union[list[np.ndarray], Error]] = []
-    for feed in feeds:
-        try:
-            results.append(session.run(names, feed, options))
-        except Error as error:
-            results.append(_checked(error))
-    return results
+    except Error as error:
+        _check_is_of_rows(error)
+        made = [error] * len(feeds)
+    # An error of rows that run together may be that of another row, such as a limit of memory.
+    return [_alone(session, names, feed, options) if isinstance(each, Error) else each
+            for feed, each in zip(feeds, made)]  # fmt: skip
 
 
-def _checked(result: Any) -> Any:
-    """Raises errors that say nothing about the row."""
-    if isinstance(result, (Cancelled, Internal)):
-        raise result
-    return result
+def _alone(
+    session: Any, names: Sequence[str], feed: Any, options: RunOptions
+) -> Union[list[np.ndarray], Error]:
+    try:
+        made: list[np.ndarray] = session.run(names, feed, options)
+        return made
+    except Error as error:
+        _check_is_of_rows(error)
+        return error
+
+
+def _check_is_of_rows(error: Error) -> None:
+    """Raises errors that say nothing about the rows."""
+    if isinstance(error, (Cancelled, Internal)):
+        raise error
 
 
 def _size(value: Any) -> int:

@@ -45,16 +45,16 @@ class Group(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """A group of an input file; `index` is the position of the file in the sorted inputs."""
+    """A group of an input file; `position` is the position of the file in the sorted inputs."""
 
-    index: int
+    position: int
     file: InputFile
     group: Group
 
     @property
     def name(self) -> str:
         """The name of its output, without the suffix. Names sort as the rows do."""
-        return f"part-{self.index:05d}-{self.group.number:05d}"
+        return f"part-{self.position:05d}-{self.group.number:05d}"
 
     @property
     def where(self) -> str:

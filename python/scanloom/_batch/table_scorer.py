@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import Error, InvalidArgument
 from .._ort.option_values import integer, texts

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Union
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import Error, InvalidArgument
 from .durable import write_durably
@@ -100,7 +100,10 @@ def attempt(sealed: Sealed, task: Task) -> Outcome:
     try:
         work, session = _open(sealed)
         with MemoryGuard(work.scoring.memory):
-            return _probe(work, session, task) if task.probe else _score(work, session, task)
+            if not task.probe:
+                return _score(work, session, task)
+            _probe(work, session, task)
+            return None
     except Exception as error:
         return failure_of(error, task.shard.where)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, cast
 
 from .._errors import Error
 from .._ort.option_values import integer
@@ -75,7 +75,7 @@ def _collect(readers: list[Any]) -> list[Any]:
     results: dict[int, Any] = {}
     waiting = dict(zip(readers, range(len(readers))))
     while waiting:
-        for reader in wait(list(waiting)):
+        for reader in cast("list[Any]", wait(list(waiting))):
             rank = waiting.pop(reader)
             try:
                 is_fine, value = reader.recv()
