@@ -1,0 +1,179 @@
+// Many sequences: the order of results, lanes, errors of one sequence and of the source.
+#include <scanloom/many.h>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/api/models.h"
+
+namespace scanloom::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// "last", "sums" like running_sums, for a batch: xs f32[T, N], start f32[N].
+std::string batched_sums() {
+  using namespace onnx::test;
+  GraphBytes body;
+  body.inputs = {value_info("before", kFloat, {"N"}), value_info("x", kFloat, {"N"})};
+  body.outputs = {value_info("after", kFloat, {"N"}), value_info("row", kFloat, {"N"})};
+  body.nodes = {NodeBytes("Add", {"before", "x"}, {"after"}).name("add_up"),
+                NodeBytes("Identity", {"after"}, {"row"})};
+  ModelBytes model;
+  model.graph.name = "batched_sums";
+  model.graph.inputs = {value_info("start", kFloat, {"N"}), value_info("xs", kFloat, {"T", "N"})};
+  model.graph.outputs = {value_info("last", kFloat, {"N"}), value_info("sums", kFloat, {"T", "N"})};
+  model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last", "sums"})
+                           .name("sums")
+                           .integer("num_scan_inputs", 1)
+                           .graph("body", body.bytes())};
+  return model.bytes();
+}
+
+constexpr float kXs[] = {1, 2, 3, 4, 5, 6, 7, 8};
+constexpr float kStart[] = {10, 20};
+
+/// Sequences of these lengths, each from kXs.
+SequenceSource of_lengths(std::vector<std::int64_t> lengths, std::int64_t rows = 1) {
+  return [lengths, rows, next = std::size_t{0}]() mutable -> Expected<std::optional<SequenceFeeds>> {
+    if (next == lengths.size()) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(kXs, {lengths[next++], rows})}, {"start", view(kStart, {rows})}};
+    return std::optional(std::move(made));
+  };
+}
+
+std::vector<SequenceResult> all(ManyRuns runs, ManyReport* report = nullptr) {
+  std::vector<SequenceResult> results;
+  while (true) {
+    auto next = runs.next();
+    EXPECT_TRUE(next) << next.error().message();
+    if (!next || !*next) break;
+    results.push_back(**std::move(next));
+  }
+  if (report != nullptr) *report = runs.report();
+  return results;
+}
+
+TEST(Many, ResultsAreInOrderAndThoseOfSingleRuns) {
+  const Session session = load(batched_sums());
+  ManyReport report;
+  const auto results = all(session.run_many(of_lengths({3, 0, 1, 8, 2}), {}).value_or_throw(), &report);
+  ASSERT_EQ(results.size(), 5U);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    EXPECT_EQ(results[i].index, static_cast<std::int64_t>(i));
+  EXPECT_THAT(floats(results[0].results.at("sums")), ElementsAre(11, 13, 16));
+  EXPECT_THAT(floats(results[1].results.at("last")), ElementsAre(10));
+  EXPECT_EQ(results[1].results.at("sums").shape(), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_THAT(floats(results[2].results.at("last")), ElementsAre(11));
+  EXPECT_THAT(floats(results[3].results.at("last")), ElementsAre(46));
+  EXPECT_TRUE(report.lanes);
+  EXPECT_EQ(report.sequences, 5);
+  EXPECT_EQ(report.alone, 1);
+  EXPECT_EQ(report.steps, 14);
+  EXPECT_EQ(report.filled_lane_steps, 14);
+}
+
+TEST(Many, AModelWithoutABatchRunsOneByOne) {
+  const Session session = load(running_sums());
+  ManyReport report;
+  const auto results = all(session.run_many(of_lengths({3, 4}, 2), {}).value_or_throw(), &report);
+  EXPECT_THAT(floats(results[0].results.at("last")), ElementsAre(19, 32));
+  EXPECT_FALSE(report.lanes);
+  EXPECT_THAT(report.reason, HasSubstr("there is no batch"));
+}
+
+TEST(Many, AResetBeginsAnew) {
+  const Session session = load(batched_sums());
+  const bool resets[] = {true, false, true, false};
+  int left = 1;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (left-- == 0) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(kXs, {4, 1})}, {"start", view(kStart, {1})}};
+    made.reset = view(resets, {4});
+    return std::optional(std::move(made));
+  };
+  const auto results = all(session.run_many(source, {}).value_or_throw());
+  EXPECT_THAT(floats(results[0].results.at("sums")), ElementsAre(11, 13, 13, 17));
+  EXPECT_THAT(floats(results[0].results.at("last")), ElementsAre(17));
+}
+
+TEST(Many, AnErrorOfOneSequenceIsItsResult) {
+  const Session session = load(batched_sums());
+  int next = 0;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (next == 3) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(kXs, {2, 1})}, {"start", view(kStart, {1})}};
+    if (next++ == 1) made.feeds.pop_back();
+    return std::optional(std::move(made));
+  };
+  const auto results = all(session.run_many(source, {}).value_or_throw());
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_FALSE(results[0].error);
+  ASSERT_TRUE(results[1].error);
+  EXPECT_THAT(results[1].error->text(), HasSubstr("sequence 1: input 'start'"));
+  EXPECT_THAT(floats(results[2].results.at("last")), ElementsAre(13));
+}
+
+TEST(Many, AnErrorOfTheSourceEndsAll) {
+  const Session session = load(batched_sums());
+  ManyRuns runs = session
+                      .run_many([]() -> Expected<std::optional<SequenceFeeds>> {
+                        return Error(Code::not_found, "no such file");
+                      }, {})
+                      .value_or_throw();
+  for (int i = 0; i < 2; ++i) {
+    const auto next = runs.next();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code(), Code::not_found);
+  }
+}
+
+TEST(Many, CancelledAndLimitedRunsEnd) {
+  const Session session = load(batched_sums());
+  CancelFlag flag;
+  flag.cancel();
+  ManyOptions options;
+  options.run.cancel = &flag;
+  ManyRuns runs = session.run_many(of_lengths({3, 4}), options).value_or_throw();
+  EXPECT_EQ(runs.next().error().code(), Code::cancelled);
+  options.run.cancel = nullptr;
+  options.run.deadline = 1e-9;
+  ManyRuns late = session.run_many(of_lengths({3, 4}), options).value_or_throw();
+  EXPECT_EQ(late.next().error().code(), Code::limit_reached);
+}
+
+TEST(Many, OptionsAreChecked) {
+  const Session session = load(batched_sums());
+  ManyOptions options;
+  options.batch = -1;
+  EXPECT_THAT(session.run_many(of_lengths({}), options).error().text(), HasSubstr("batch is -1"));
+  options = {};
+  options.window = -2;
+  EXPECT_THAT(session.run_many(of_lengths({}), options).error().text(), HasSubstr("window is -2"));
+  options = {};
+  options.outputs = {"other"};
+  EXPECT_THAT(session.run_many(of_lengths({}), options).error().text(),
+              HasSubstr("no output 'other'"));
+}
+
+TEST(Many, ManyIteratorsShareASession) {
+  const Session session = load(batched_sums());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      const std::vector<std::int64_t> lengths(200, 7);
+      const auto results = all(session.run_many(of_lengths(lengths), {.batch = 8}).value_or_throw());
+      EXPECT_EQ(results.size(), 200U);
+      for (const SequenceResult& result : results)
+        EXPECT_THAT(floats(result.results.at("last")), ElementsAre(38));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace scanloom::test
