@@ -92,6 +92,16 @@ def compiled(path, feeds, threads):
     return Engine("scanloom", run, "; ".join(strategies(session)))
 
 
+def fast(path, feeds, threads):
+    """Scanloom with numerics="fast"."""
+    session = scanloom.InferenceSession(
+        str(path), threads=threads, execution="compiled", numerics="fast"
+    )
+    session.run(None, feeds)
+    run = functools.partial(session.run, None, feeds)
+    return Engine("scanloom fast", run, "; ".join(strategies(session)))
+
+
 def peer(path, feeds, name="onnxruntime", threads=1):
     session = onnxruntime_session(path, threads=threads)
     return Engine(name, lambda: session.run(None, feeds))

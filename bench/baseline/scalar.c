@@ -31,6 +31,11 @@ float scanloom_ema(int64_t steps, float start, float keep, float take, const flo
   return mean;
 }
 
+/* The same from 0, with numbers as doubles. */
+void scanloom_ema_rows(int64_t steps, double keep, double take, const float* x, float* y) {
+  scanloom_ema(steps, 0, (float)keep, (float)take, x, y);
+}
+
 /* Direct form 1; coefficients b0 b1 b2 a1 a2; history x[-1] x[-2] y[-1] y[-2]. */
 void scanloom_biquad(int64_t steps, const float* c, const float* history, const float* x,
                      float* y) {

@@ -25,10 +25,21 @@ enum class Execution : std::uint8_t {
   compiled,     ///< compiles every loop that can be compiled, immediately and at any cost
 };
 
+/// The guarantee that a session gives about the bits of its results.
+enum class Numerics : std::uint8_t {
+  exact,  ///< every operation is rounded as written, in the order of the steps
+  /// Permits what changes the last bits, for speed: a multiplication and an addition become one
+  /// operation with one rounding, and linear recurrences and cumulative sums are computed as trees
+  /// over fixed blocks of steps. The bits do not depend on the number of threads. docs/numbers.md
+  /// states the error.
+  fast,
+};
+
 struct SessionOptions {
   int threads = 0;  ///< at most this many threads per run; 0: all cores of the process
   Execution execution = Execution::automatic;
-  bool optimize = true;  ///< false: no passes, the module runs as it was read
+  Numerics numerics = Numerics::exact;  ///< fast: works through passes, so not without `optimize`
+  bool optimize = true;                 ///< false: no passes, the module runs as it was read
   std::vector<std::string> disabled_passes = {};
   /// Accept names that shadow outer names; warn of unknown attributes and of versions that are too
   /// new instead of refusing them.

@@ -99,6 +99,13 @@ enum {
   SCANLOOM_COMPILED = 3      ///< compiles every loop that can be compiled, immediately
 };
 
+/// The guarantee that a session gives about the bits of its results; see docs/numbers.md.
+typedef int32_t scanloom_numerics;
+enum {
+  SCANLOOM_EXACT = 0,  ///< every operation is rounded as written, in the order of the steps
+  SCANLOOM_FAST = 1    ///< sums and linear recurrences as trees, products and sums rounded once
+};
+
 /// Returns the version, such as "0.1.0". Never fails; the text belongs to the library.
 SCANLOOM_API const char* scanloom_version(void);
 /// Describes this build and this machine for bug reports, as `scanloom version --verbose` does: a
@@ -207,6 +214,9 @@ SCANLOOM_API void scanloom_session_options_set_threads(scanloom_session_options*
 /// Default: SCANLOOM_AUTOMATIC. An unknown number is an error when a session is loaded.
 SCANLOOM_API void scanloom_session_options_set_execution(scanloom_session_options* options,
                                                          scanloom_execution execution);
+/// Default: SCANLOOM_EXACT. An unknown number is an error when a session is loaded.
+SCANLOOM_API void scanloom_session_options_set_numerics(scanloom_session_options* options,
+                                                        scanloom_numerics numerics);
 /// 0: runs the model as it was read, without passes. Default: 1.
 SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options* options,
                                                         int optimize);

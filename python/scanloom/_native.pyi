@@ -20,6 +20,7 @@ class SessionOptions:
         self,
         threads: int,
         execution: str,
+        numerics: str,
         optimize: bool,
         disabled_passes: list[str],
         lenient: bool,

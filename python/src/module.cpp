@@ -37,9 +37,10 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 
 /// Constructs options that refer to the memory of the weights.
 void make_session_options(SessionOptions* self, int threads, const std::string& execution,
-                          bool optimize, std::vector<std::string> disabled_passes, bool lenient,
-                          bool strict, std::int64_t seed, Pairs states,
-                          std::vector<std::string> fed_defaults, bool low_latency, bool speculate,
+                          const std::string& numerics, bool optimize,
+                          std::vector<std::string> disabled_passes, bool lenient, bool strict,
+                          std::int64_t seed, Pairs states, std::vector<std::string> fed_defaults,
+                          bool low_latency, bool speculate,
                           const std::optional<nb::bytes>& weights) {
   SessionOptions& options = *new (self) SessionOptions;
   options.threads = threads;
@@ -47,6 +48,7 @@ void make_session_options(SessionOptions* self, int threads, const std::string& 
                       : execution == "stepped"   ? Execution::stepped
                       : execution == "compiled"  ? Execution::compiled
                                                  : Execution::automatic;
+  options.numerics = numerics == "fast" ? Numerics::fast : Numerics::exact;
   options.optimize = optimize;
   options.disabled_passes = std::move(disabled_passes);
   options.lenient = lenient;
@@ -445,7 +447,7 @@ NB_MODULE(_native, module) {
       .def("reset", &CancelFlag::reset)
       .def("cancelled", &CancelFlag::cancelled);
   nb::class_<SessionOptions>(module, "SessionOptions")
-      .def("__init__", &make_session_options, nb::keep_alive<1, 12>());
+      .def("__init__", &make_session_options, nb::keep_alive<1, 13>());
   nb::class_<RunSettings>(module, "RunSettings")
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());

@@ -28,6 +28,7 @@ struct scanloom_info {
 struct scanloom_session_options {
   scanloom::SessionOptions options;
   scanloom_execution execution = SCANLOOM_AUTOMATIC;
+  scanloom_numerics numerics = SCANLOOM_EXACT;
   std::vector<std::byte> weights;  ///< the options refer to them
 };
 

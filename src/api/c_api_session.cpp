@@ -35,6 +35,9 @@ Expected<SessionOptions> options_of(const scanloom_session_options* given) {
     default:
       return fail(Code::invalid_argument, "execution is {}, but must be 0 to 3", given->execution);
   }
+  if (given->numerics != SCANLOOM_EXACT && given->numerics != SCANLOOM_FAST)
+    return fail(Code::invalid_argument, "numerics is {}, but must be 0 or 1", given->numerics);
+  options.numerics = given->numerics == SCANLOOM_FAST ? Numerics::fast : Numerics::exact;
   return options;
 }
 
@@ -67,6 +70,11 @@ void scanloom_session_options_set_threads(scanloom_session_options* options, int
 void scanloom_session_options_set_execution(scanloom_session_options* options,
                                             scanloom_execution execution) {
   options->execution = execution;
+}
+
+void scanloom_session_options_set_numerics(scanloom_session_options* options,
+                                           scanloom_numerics numerics) {
+  options->numerics = numerics;
 }
 
 void scanloom_session_options_set_optimize(scanloom_session_options* options, int optimize) {

@@ -17,6 +17,7 @@ namespace {
 
 SessionOptions plain_forms(SessionOptions options) {
   options.optimize = true;
+  options.numerics = Numerics::exact;
   std::ranges::move(passes_beyond_gradients(), std::back_inserter(options.disabled_passes));
   return options;
 }

@@ -220,6 +220,7 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
   if (!options.optimize) return {};
   passes::RunOptions pass_options;
   pass_options.disabled = options.disabled_passes;
+  pass_options.fast = options.numerics == Numerics::fast;
   Expected<passes::RunReport> ran = passes::run(loaded.module, pass_options);
   if (!ran) return ir::with_size_names(ran.error(), loaded.module);
   passes::RunReport report = *std::move(ran);

@@ -57,7 +57,7 @@ class Recorder {
     text_ = std::move(text);
   }
 
-  std::string finish(const passes::RunReport& report, const std::vector<std::string>& disabled) {
+  std::string finish(const passes::RunReport& report, const passes::RunOptions& options) {
     std::int64_t nanoseconds = 0;
     for (const passes::PassTiming& timing : report.timings) nanoseconds += timing.nanoseconds;
     report_ += fmt::format("// {}{}, {} in passes\n",
@@ -68,7 +68,7 @@ class Recorder {
       if (timing.changed > 0)
         report_ += fmt::format("//   {:<22} changed something {}, {}\n", timing.pass,
                                times(timing.changed), milliseconds(timing.nanoseconds));
-      else if (!passes::is_named(timing.pass, disabled))
+      else if (!passes::is_left_out(*passes::find_pass(timing.pass), options))
         idle += (idle.empty() ? "" : ", ") + std::string(timing.pass);
     if (!idle.empty()) report_ += fmt::format("// nothing to do for {}\n", idle);
     return std::move(report_);
@@ -102,11 +102,12 @@ Expected<std::string> Session::passes() const {
     Recorder recorder(module);
     passes::RunOptions run_options;
     run_options.disabled = options.disabled_passes;
+    run_options.fast = options.numerics == Numerics::fast;
     run_options.dump = [&](const passes::PassDef& pass, int round, const ir::Module& changed) {
       recorder.changed(pass, round, changed);
     };
     SCANLOOM_TRY(const passes::RunReport report, passes::run(module, run_options));
-    return recorder.finish(report, options.disabled_passes);
+    return recorder.finish(report, run_options);
   });
 }
 

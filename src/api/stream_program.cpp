@@ -62,6 +62,7 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
     if (!options.optimize) return ir::verify(module, ir::ResultTypes::trusted);
     passes::RunOptions pass_options;
     pass_options.disabled = options.disabled_passes;
+    pass_options.fast = options.numerics == Numerics::fast;
     SCANLOOM_CHECK_OK(passes::run(module, pass_options));
     return ir::verify(module, ir::ResultTypes::trusted);
   };

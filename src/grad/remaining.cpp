@@ -6,6 +6,8 @@ namespace scanloom::autodiff {
 
 std::span<const RuleRow> remaining_rules() {
   constexpr std::string_view kFlat = "its steps are flat";
+  constexpr std::string_view kMadeByPasses =
+      "only a pass creates it, after gradients have been taken";
   constexpr std::string_view kUnwritten = "it has no gradient rule";
   static const RuleRow rows[] = {
       {.op = &ops::draw_op, .rule = nullptr, .constant = true},
@@ -27,6 +29,8 @@ std::span<const RuleRow> remaining_rules() {
       {.op = &ops::affine_scan_op,
        .rule = nullptr,
        .reason = "only a pass creates it, from loops that already are gradients"},
+      {.op = &ops::linear_scan_op, .rule = nullptr, .reason = kMadeByPasses},
+      {.op = &ops::mul_add_op, .rule = nullptr, .reason = kMadeByPasses},
       {.op = &ops::affine_grid_op, .rule = nullptr, .reason = kUnwritten},
       {.op = &ops::col2im_op, .rule = nullptr, .reason = kUnwritten},
       {.op = &ops::deform_conv_op, .rule = nullptr, .reason = kUnwritten},

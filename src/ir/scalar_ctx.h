@@ -28,6 +28,7 @@ class ScalarCtx {
   /// Computes in the dtype of `a`.
   Reg unary(ScalarOp op, Reg a) { return append(op, dtype(a), a); }
   Reg binary(ScalarOp op, Reg a, Reg b) { return append(op, dtype(a), a, b); }
+  Reg mul_add(Reg a, Reg b, Reg c) { return append(ScalarOp::mul_add, dtype(a), a, b, c); }
   Reg select(Reg condition, Reg a, Reg b) {
     return append(ScalarOp::select, dtype(a), condition, a, b);
   }

@@ -222,6 +222,12 @@ llvm::Value* write_out(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, 
 
 }  // namespace
 
+llvm::Value* emit_multiply_add(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b,
+                               llvm::Value* c) {
+  // Both widths are the same operation.
+  return LlvmDomain<64>(builder, a->getType()).mul_add(a, b, c);
+}
+
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   if (op == ScalarOp::mod_floor) return emit_modulo(builder, a, b);
   if (op == ScalarOp::mod_trunc) return emit_remainder(builder, a, b);

@@ -13,4 +13,8 @@ namespace scanloom::jit {
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
                        llvm::Value* b);
 
+/// a b + c, rounded once where the instruction set fuses.
+llvm::Value* emit_multiply_add(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b,
+                               llvm::Value* c);
+
 }  // namespace scanloom::jit

@@ -81,16 +81,17 @@ class Emitter {
     if (instr.op == ScalarOp::cast)
       return cast(a, program_.register_dtype(instr.args[0]), instr.dtype);
     if (!is_floating_point(instr.dtype)) return integer(instr.op, instr.dtype, a, b);
-    if (!is_half(instr.dtype)) return of_floats(instr.op, a, b);
+    if (!is_half(instr.dtype)) return of_floats(instr.op, a, b, c);
     const auto wide = [&](llvm::Value* of) {
       return of == nullptr ? nullptr : emit_widen(builder_, instr.dtype, of);
     };
-    llvm::Value* const result = of_floats(instr.op, wide(a), wide(b));
+    llvm::Value* const result = of_floats(instr.op, wide(a), wide(b), wide(c));
     return tensor::scalar_op_compares(instr.op) ? result
                                                 : emit_round(builder_, instr.dtype, result);
   }
 
-  llvm::Value* of_floats(ScalarOp op, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* of_floats(ScalarOp op, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+    if (op == ScalarOp::mul_add) return emit_multiply_add(builder_, a, b, c);
     const bool function = tensor::is_function(op) || tensor::is_remainder(op);
     return function ? emit_math(builder_, op, a, b) : real(op, a, b);
   }
@@ -287,6 +288,7 @@ bool has_code(ScalarOp op, DType dtype) {
 #include "base/math/functions.inc"
 #undef SCANLOOM_MATH_FUNCTION
     case ScalarOp::pow:
+    case ScalarOp::mul_add:
       return is_floating_point(dtype);
     case ScalarOp::constant:
     case ScalarOp::add:

@@ -4,6 +4,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/cpu.h"
+#include "base/with_fma.h"
 #include "kernels/element_fns.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
@@ -75,6 +77,26 @@ ElementFn comparison(ScalarOp op) {
   return nullptr;
 }
 
+template <class R>
+SCANLOOM_WITH_FMA void fused_columns(std::byte* out, const std::byte* a, const std::byte* b,
+                                     const std::byte* c, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    if constexpr (sizeof(R) == sizeof(float))
+      at<R>(out, i) = __builtin_fmaf(at<R>(a, i), at<R>(b, i), at<R>(c, i));
+    else
+      at<R>(out, i) = __builtin_fma(at<R>(a, i), at<R>(b, i), at<R>(c, i));
+}
+
+template <class R>
+void multiply_add_columns(std::byte* out, const std::byte* a, const std::byte* b,
+                          const std::byte* c, std::int64_t count) {
+  if (has_fma()) return fused_columns<R>(out, a, b, c, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const R product = at<R>(a, i) * at<R>(b, i);
+    at<R>(out, i) = product + at<R>(c, i);
+  }
+}
+
 template <std::floating_point R>
 ElementFn arithmetic(ScalarOp op, int) {
   switch (op) {
@@ -84,6 +106,8 @@ ElementFn arithmetic(ScalarOp op, int) {
       return binary<R, R>([](R a, R b) { return arith::remainder(a, b); });
     case ScalarOp::sign:
       return unary<R, R>([](R a) { return arith::sign(a); });
+    case ScalarOp::mul_add:
+      return multiply_add_columns<R>;
     default:
       return nullptr;
   }

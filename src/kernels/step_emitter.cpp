@@ -120,7 +120,7 @@ std::optional<StepValue> StepEmitter::emit_cast(const StepValue& from, DType to)
 
 std::optional<StepValue> StepEmitter::emit_arithmetic(const ScalarInstr& instr, StepArgs args) {
   const bool compares = tensor::scalar_op_compares(instr.op);
-  args[2] = {};
+  if (instr.op != ScalarOp::mul_add) args[2] = {};
   // The results in i32 are the low bits of those in i64.
   if (instr.dtype == DType::i32)
     if (const auto out =

@@ -30,6 +30,8 @@ struct PassDef {
   /// For a pass that runs last (once, when the other passes have nothing left to do): whether it is
   /// worth a copy of the module. nullptr for every other pass.
   bool (*may_change)(const ir::Module& module) = nullptr;
+  /// Whether it changes the last bits of models that permit this: only with Numerics::fast.
+  bool is_fast = false;
 
   [[nodiscard]] bool is_last() const { return may_change != nullptr; }
 };
@@ -38,9 +40,11 @@ struct PassDef {
 #define SCANLOOM_LAST_PASS(name, may_change, doc) \
   Expected<Change> name(ir::Module& module);      \
   bool may_change(const ir::Module& module);
+#define SCANLOOM_FAST_PASS(name, may_change, doc) SCANLOOM_LAST_PASS(name, may_change, doc)
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
 #undef SCANLOOM_LAST_PASS
+#undef SCANLOOM_FAST_PASS
 
 /// All passes, in the order in which they run.
 std::span<const PassDef> all_passes();

@@ -15,9 +15,11 @@ namespace {
 constexpr PassDef kPasses[] = {
 #define SCANLOOM_PASS(name, doc) {#name, doc, &name},
 #define SCANLOOM_LAST_PASS(name, may_change, doc) {#name, doc, &name, &may_change},
+#define SCANLOOM_FAST_PASS(name, may_change, doc) {#name, doc, &name, &may_change, true},
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
 #undef SCANLOOM_LAST_PASS
+#undef SCANLOOM_FAST_PASS
 };
 
 Expected<void> check_names(const std::vector<std::string>& names) {
@@ -46,7 +48,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
   Change round;
   for (std::size_t i = 0; i < std::size(kPasses); ++i) {
     const PassDef& pass = kPasses[i];
-    if (pass.is_last() != last || is_named(pass.name, options.disabled)) continue;
+    if (pass.is_last() != last || is_left_out(pass, options)) continue;
     SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
     round |= change;
     if (!change.changed) continue;
@@ -61,7 +63,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
 /// The passes that run last change a copy, so that streams find the original loops.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
   const bool worth_a_copy = std::ranges::any_of(kPasses, [&](const PassDef& pass) {
-    return pass.is_last() && !is_named(pass.name, options.disabled) && pass.may_change(module);
+    return pass.is_last() && !is_left_out(pass, options) && pass.may_change(module);
   });
   if (!worth_a_copy) return {};
   ir::Module changed = module;
@@ -83,6 +85,10 @@ const PassDef* find_pass(std::string_view name) {
 
 bool is_named(std::string_view pass, const std::vector<std::string>& names) {
   return std::ranges::find(names, pass, current_name) != names.end();
+}
+
+bool is_left_out(const PassDef& pass, const RunOptions& options) {
+  return (pass.is_fast && !options.fast) || is_named(pass.name, options.disabled);
 }
 
 Expected<RunReport> run(ir::Module& module, const RunOptions& options) {

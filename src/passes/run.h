@@ -21,6 +21,7 @@ struct PassTiming {
 
 struct RunOptions {
   std::vector<std::string> disabled;  ///< names of passes; an unknown one is an error
+  bool fast = false;  ///< also the passes that change the last bits of all models (Numerics::fast)
   bool verify_each = false;  ///< verify after each pass that changed something; errors name the
                              ///< pass
   int max_rounds = 16;
@@ -40,6 +41,8 @@ struct RunReport {
 
 /// Whether `names` has the pass, under its name or a former one.
 bool is_named(std::string_view pass, const std::vector<std::string>& names);
+/// Whether the options skip the pass.
+bool is_left_out(const PassDef& pass, const RunOptions& options);
 
 /// Leaves a compact module (ids in the order of the text form) whose types are inferred anew.
 /// Errors: invalid_argument, internal, and what inference finds wrong with the model.

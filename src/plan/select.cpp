@@ -34,6 +34,7 @@ const std::array kRows = {
     CandidateRow{&ops::gather_elements_op, {KernelId::gather_elements}},
     CandidateRow{&ops::gather_nd_op, {KernelId::gather_nd}},
     CandidateRow{&ops::integer_matmul_op, {KernelId::contract}},
+    CandidateRow{&ops::linear_scan_op, {KernelId::linear_scan}},
     CandidateRow{&ops::lp_pool_op, {KernelId::pool}},
     CandidateRow{&ops::lstm_op, {KernelId::lstm}},
     CandidateRow{&ops::lu_factor_op, {KernelId::lu_factor}},

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/dot.h"
 #include "tensor/scalar_arith.h"
 
 namespace scanloom::tensor {
@@ -86,7 +87,7 @@ void encode(DType dtype, const C* from, ScalarReg* to, std::int64_t count) {
 /// The columns of one instruction, each a block of elements.
 template <class C>
 struct Columns {
-  std::array<C, kBlock> a, b, out;
+  std::array<C, kBlock> a, b, c, out;
   std::int64_t count = 0;
 
   template <class F>
@@ -97,6 +98,11 @@ struct Columns {
   template <class F>
   bool binary(F f) {
     for (std::int64_t i = 0; i < count; ++i) out[at(i)] = f(a[at(i)], b[at(i)]);
+    return true;
+  }
+  template <class F>
+  bool ternary(F f) {
+    for (std::int64_t i = 0; i < count; ++i) out[at(i)] = f(a[at(i)], b[at(i)], c[at(i)]);
     return true;
   }
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -141,6 +147,8 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
       return x.unary([](R a) { return std::trunc(a); });
     case ScalarOp::round_even:
       return x.unary([](R a) { return std::nearbyint(a); });
+    case ScalarOp::mul_add:
+      return x.ternary([](R a, R b, R c) { return multiply_add(a, b, c); });
 #define SCANLOOM_MATH_FUNCTION(name) \
   case ScalarOp::name:               \
     return x.unary([](R a) { return math::name(a); });
@@ -269,7 +277,7 @@ const ScalarReg* column(const ScalarReg* registers, std::int32_t reg, std::int64
 }
 
 void eval_arithmetic(const ScalarInstr& instr, const ScalarReg* a, const ScalarReg* b,
-                     ScalarReg* out, std::int64_t count) {
+                     const ScalarReg* c, ScalarReg* out, std::int64_t count) {
   const int width = dtype_file_bits(instr.dtype);
   visit_compute(instr.dtype, [&]<class C>(std::type_identity<C>) {
     Columns<C> columns;
@@ -277,6 +285,7 @@ void eval_arithmetic(const ScalarInstr& instr, const ScalarReg* a, const ScalarR
       columns.count = std::min(kBlock, count - first);
       decode(instr.dtype, a + first, columns.a.data(), columns.count);
       if (b != nullptr) decode(instr.dtype, b + first, columns.b.data(), columns.count);
+      if (c != nullptr) decode(instr.dtype, c + first, columns.c.data(), columns.count);
       if (scalar_op_compares(instr.op)) {
         for (std::int64_t i = 0; i < columns.count; ++i) {
           bool result = false;
@@ -323,7 +332,7 @@ void eval_instr(const ScalarProgram& program, const ScalarInstr& instr, const Sc
       for (std::int64_t i = 0; i < count; ++i) out[i] = arg((arg(0)[i].low & 0xff) != 0 ? 1 : 2)[i];
       return;
     default:
-      return eval_arithmetic(instr, arg(0), arg(1), out, count);
+      return eval_arithmetic(instr, arg(0), arg(1), arg(2), out, count);
   }
 }
 

@@ -40,6 +40,7 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_session_options_free,
     (any_function)scanloom_session_options_set_threads,
     (any_function)scanloom_session_options_set_execution,
+    (any_function)scanloom_session_options_set_numerics,
     (any_function)scanloom_session_options_set_optimize,
     (any_function)scanloom_session_options_set_lenient,
     (any_function)scanloom_session_options_set_strict,

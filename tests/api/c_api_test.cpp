@@ -472,6 +472,11 @@ TEST(CApi, OptionsReachTheSession) {
       scanloom_session_load_bytes(model.data(), model.size(), options.get(), &session, nullptr),
       SCANLOOM_INVALID_ARGUMENT);
   scanloom_session_options_set_execution(options.get(), SCANLOOM_AUTOMATIC);
+  scanloom_session_options_set_numerics(options.get(), 2);
+  EXPECT_EQ(
+      scanloom_session_load_bytes(model.data(), model.size(), options.get(), &session, nullptr),
+      SCANLOOM_INVALID_ARGUMENT);
+  scanloom_session_options_set_numerics(options.get(), SCANLOOM_FAST);
   scanloom_session_options_set_threads(options.get(), -1);
   EXPECT_EQ(
       scanloom_session_load_bytes(model.data(), model.size(), options.get(), &session, nullptr),

@@ -26,6 +26,11 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
       .add_flag("--jit", args.jit,
                 "compile every loop that can be compiled, even if it does not pay")
       ->excludes(never);
+  command
+      .add_option("--numerics", args.numerics,
+                  "exact (default), or fast: sums and linear recurrences as trees, products and\n"
+                  "sums rounded once")
+      ->check(CLI::IsMember({"exact", "fast"}));
   command.add_flag("--no-passes", args.no_passes, "run the program without passes");
   command.add_flag("--no-speculate", args.no_speculate,
                    "take the steps of every loop in order: no thread computes later ones ahead");
@@ -81,6 +86,7 @@ SessionOptions session_options(const ModelArgs& args) {
   if (args.no_jit) options.execution = Execution::stepped;
   if (args.jit) options.execution = Execution::compiled;
   if (args.interpret) options.execution = Execution::interpreted;
+  if (args.numerics == "fast") options.numerics = Numerics::fast;
   options.optimize = !args.no_passes;
   options.disabled_passes = args.disabled_passes;
   options.speculate = !args.no_speculate;

@@ -21,6 +21,7 @@ struct ModelArgs {
   bool interpret = false;
   bool no_jit = false;
   bool jit = false;
+  std::string numerics = "exact";
   bool no_passes = false;
   bool no_speculate = false;
   bool lenient = false;

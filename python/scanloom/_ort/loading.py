@@ -17,7 +17,7 @@ from .._errors import Error, InvalidArgument, InvalidType
 from .._files import writable
 from .options import SessionOptions
 
-_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
+_OWN_OPTIONS = ("threads", "execution", "numerics", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
                 "low_latency", "speculate", "weights")
 _ARGUMENTS = ("path_or_bytes", "sess_options", "providers", "provider_options")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")

@@ -48,6 +48,15 @@ _RUN_IGNORED: dict[str, Any] = {
     "only_execute_path_to_fetches": False,
 }
 _EXECUTIONS = ("automatic", "stepped", "interpreted", "compiled")
+_NUMERICS = ("exact", "fast")
+
+
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raises InvalidArgument unless the value is one of the choices."""
+    if value in choices:
+        return
+    meant = did_you_mean(str(value), choices)
+    raise InvalidArgument(f"{name} is {value!r}, but must be one of {', '.join(choices)}{meant}")
 
 
 class SessionOptions(Options):
@@ -58,6 +67,10 @@ class SessionOptions(Options):
     execution: "automatic" (compile loops where that pays off), "stepped" (no machine code),
         "interpreted" (the oracle), or "compiled" (compile every loop that can be, at once); see
         docs/execution.md.
+    numerics: "exact" (every operation is rounded as written, in the order of the steps) or "fast"
+        (a product and a sum are rounded once; linear recurrences and cumulative sums are computed
+        as trees over blocks of steps). The bits do not depend on the number of threads; see
+        docs/numbers.md for the error.
     optimize (also graph_optimization_level): False runs the model as it was read.
     disabled_passes: the names of rewrites to skip.
     lenient: accept names in bodies that shadow outer names; warn about, instead of refusing,
@@ -102,7 +115,7 @@ class SessionOptions(Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "speculate", "weights"]
+        ["threads", "execution", "numerics", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "speculate", "weights"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
         + ["log_severity_level", "optimized_model_filepath"]
@@ -114,6 +127,7 @@ class SessionOptions(Options):
         *,
         threads: int = 0,
         execution: str = "automatic",
+        numerics: str = "exact",
         optimize: bool = True,
         disabled_passes: Union[list[str], tuple[str, ...]] = (),
         lenient: bool = False,
@@ -128,6 +142,7 @@ class SessionOptions(Options):
         super().__init__()
         self.threads = threads
         self.execution = execution
+        self.numerics = numerics
         self.optimize = optimize
         self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
@@ -232,14 +247,12 @@ class SessionOptions(Options):
         """Converts the options to the library's form. Raises InvalidArgument, Cancelled."""
         if self._cancel_load:
             raise Cancelled("loading was cancelled")
-        if self.execution not in _EXECUTIONS:
-            meant = did_you_mean(str(self.execution), _EXECUTIONS)
-            raise InvalidArgument(
-                f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}{meant}"
-            )
+        _check_choice("execution", self.execution, _EXECUTIONS)
+        _check_choice("numerics", self.numerics, _NUMERICS)
         return _native.SessionOptions(
             integer("threads", self.threads, 0, 4096),
             self.execution,
+            self.numerics,
             bool(self.optimize),
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),

@@ -29,9 +29,9 @@ constexpr std::int64_t kMinLanes = 4;
 constexpr std::int64_t kMaxFunctionsOfReduction = 2;
 
 bool is_cheap(const ScalarProgram& program) {
-  constexpr ScalarOp kCheap[] = {ScalarOp::constant, ScalarOp::add, ScalarOp::sub,
-                                 ScalarOp::mul,      ScalarOp::min, ScalarOp::max,
-                                 ScalarOp::neg,      ScalarOp::abs, ScalarOp::select};
+  constexpr ScalarOp kCheap[] = {ScalarOp::constant, ScalarOp::add,   ScalarOp::sub, ScalarOp::mul,
+                                 ScalarOp::min,      ScalarOp::max,   ScalarOp::neg, ScalarOp::abs,
+                                 ScalarOp::mul_add,  ScalarOp::select};
   return program.instrs.size() <= kMaxRepeated &&
          std::ranges::all_of(program.instrs, [&](const ScalarInstr& instr) {
            return std::ranges::find(kCheap, instr.op) != std::end(kCheap);

@@ -1,0 +1,101 @@
+// Created only by the pass linear_recurrences (numerics fast); no model format has it.
+#include "opmath/linear_call.h"
+#include "ops/matrix/matrices.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+
+namespace scanloom::ops {
+namespace {
+
+Expected<void> check_matrix(const ir::InferCtx& ctx, int i, const char* what, std::int64_t rows,
+                            std::int64_t columns) {
+  const tensor::Type& type = ctx.in(i);
+  if (type.dtype != DType::f64)
+    return invalid_model("{} holds {}, but must hold f64", what, dtype_name(type.dtype));
+  if (!type.ranked) return {};
+  if (type.rank() != 2) return invalid_model("{} has {} axes, but must have 2", what, type.rank());
+  const std::int64_t wanted[] = {rows, columns};
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    if (type.dims[axis].is_constant() && type.dims[axis].value() != wanted[axis])
+      return invalid_model("{} has size {} on axis {}, but must have {}", what,
+                           type.dims[axis].value(), axis, wanted[axis]);
+  return {};
+}
+
+Expected<std::int64_t> state_count(const ir::InferCtx& ctx) {
+  const tensor::Type& type = ctx.in(tensor::LinearInput::initial);
+  if (!type.ranked || type.rank() != 1 || !type.dims[0].is_constant())
+    return invalid_model("initial must be a list of a known size");
+  const std::int64_t states = type.dims[0].value();
+  if (states < 1 || states > tensor::kMaxLinearStates)
+    return invalid_model("initial has {} elements, but must have 1 or {}", states,
+                         tensor::kMaxLinearStates);
+  return states;
+}
+
+/// Input i, if present, must have the sizes of x.
+Expected<void> join_sizes(ir::InferCtx& ctx, int i, const char* what, tensor::Type& rows) {
+  if (!ctx.has(i) || !ctx.in(i).ranked) return {};
+  const tensor::Type& other = ctx.in(i);
+  if (other.rank() != rows.rank())
+    return invalid_model("x has {} axes and {} has {}", rows.rank(), what, other.rank());
+  for (std::size_t axis = 0; axis < rows.dims.size(); ++axis) {
+    SCANLOOM_TRY(rows.dims[axis], same_size(ctx, rows.dims[axis], other.dims[axis],
+                                            fmt::format("axis {} of x and {}", axis, what)));
+  }
+  return {};
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const DType dtype = ctx.dtype();
+  if (dtype != DType::f32 && dtype != DType::f64)
+    return invalid_model("x holds {}, but must hold f32 or f64", dtype_name(dtype));
+  SCANLOOM_TRY(const std::int64_t states, state_count(ctx));
+  const bool has_more = ctx.has(tensor::LinearInput::more);
+  SCANLOOM_CHECK_OK(check_matrix(ctx, tensor::LinearInput::matrix, "matrix", states, states));
+  SCANLOOM_CHECK_OK(check_matrix(ctx, tensor::LinearInput::gain, "gain", states, has_more ? 2 : 1));
+  tensor::Type rows = ctx.in(0).ranked ? ctx.in(0) : ctx.fresh(dtype, 1);
+  if (rows.rank() == 0) return invalid_model("x has no axis, but must have one of steps");
+  SCANLOOM_CHECK_OK(join_sizes(ctx, tensor::LinearInput::more, "more", rows));
+  SCANLOOM_CHECK_OK(join_sizes(ctx, tensor::LinearInput::factor, "factor", rows));
+  if (ctx.has(tensor::LinearInput::factor) && (states > 1 || has_more))
+    return invalid_model("factor is given with {} states and {} inputs, but takes one of each",
+                         states, has_more ? 2 : 1);
+  std::vector<tensor::Dim> last = rows.dims;
+  last.back() = tensor::Dim(states);
+  SCANLOOM_CHECK_OK(set_sizes(ctx, tensor::LinearOutput::last, dtype, std::move(last)));
+  SCANLOOM_CHECK_OK(set_sizes(ctx, tensor::LinearOutput::first_row, dtype, rows.dims));
+  if (states == 1) rows.dims.back() = tensor::Dim(0);
+  return set_sizes(ctx, tensor::LinearOutput::first_row + 1, dtype, std::move(rows.dims));
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  return visit_real(call.in(0).dtype, [&]<class Real> {
+    return tensor::run_linear_call<Real>(call, &tensor::run_linear_blocks<Real>, nullptr);
+  });
+}
+
+}  // namespace
+
+constinit const ir::OpDef linear_scan_op{
+    .name = "linear_scan",
+    .doc =
+        "The states of s[t + 1] = matrix s[t] + gain (x[t], more[t]), for steps along the last "
+        "axis "
+        "and one or two states, of which all lines begin with `initial`. One state may have a "
+        "`factor` per step, by which `matrix` is multiplied. `rows0` and `rows1` are "
+        "the states after each step, or with `before` those before it; `reverse` begins at the end "
+        "of the axis. Steps are computed in blocks, so the last bits differ from those of a loop.",
+    .inputs = {{"x", ir::Accept::real},
+               {"matrix", ir::Accept::real},
+               {"gain", ir::Accept::real, ir::Arity::one, tensor::LinearInput::matrix},
+               {"initial", ir::Accept::real, ir::Arity::one, 0},
+               {"more", ir::Accept::real, ir::Arity::optional, 0},
+               {"factor", ir::Accept::real, ir::Arity::optional, 0}},
+    .outputs = {"last", "rows0", "rows1"},
+    .attrs = {{"reverse", tensor::AttrKind::integer}, {"before", tensor::AttrKind::integer}},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops
