@@ -1,8 +1,6 @@
 // scanloom report: writes a page that shows a model and where the time of a run goes.
-#include <filesystem>
 #include <iostream>
 #include <memory>
-#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +13,7 @@
 #include "interrupt.h"
 #include "npy_format.h"
 #include "options.h"
+#include "output_file.h"
 #include "progress_line.h"
 #include "validators.h"
 
@@ -50,28 +49,17 @@ std::string made(const ReportArgs& args, const Session& session) {
   return *std::move(made);
 }
 
-/// Refuses to overwrite the model, which a slip of the hand names after -o.
-void expect_other_file(const std::string& model, const std::string& out) {
-  std::error_code none;
-  const std::filesystem::path weights = std::filesystem::path(model).replace_extension(".bin");
-  const bool is_weights =
-      model.ends_with(".xml") && std::filesystem::equivalent(out, weights, none);
-  if (is_weights || std::filesystem::equivalent(out, model, none))
-    throw Failure(Error(Code::invalid_argument, "--out: '" + out + "' is a file of the model")
-                      .note("name the file for the page, as in -o report.html"));
-}
-
 void report(const ReportArgs& args) {
-  expect_other_file(args.model.path, args.out);
   const Session session = load(args.model);
+  const std::string path = args.out.empty() && !args.json ? "report.html" : args.out;
+  expect_not_read("--out", path, session, args.feeds);
   if (args.calibrate) calibrated();
   const std::string text = made(args, session);
   end_if_interrupted();
-  if (args.out == "-" || (args.json && args.out.empty())) {
+  if (path.empty() || path == "-") {
     std::cout << text << '\n';
     return;
   }
-  const std::string path = args.out.empty() ? "report.html" : args.out;
   write_file(path, text);
   std::cerr << "note: written to " << path << (args.json ? "\n" : "; open it in a browser\n");
 }

@@ -17,6 +17,7 @@
 #include "json_text.h"
 #include "npy.h"
 #include "options.h"
+#include "output_file.h"
 #include "plain_text.h"
 #include "profile_text.h"
 #include "progress_line.h"
@@ -119,6 +120,15 @@ void check_outputs(std::vector<std::string> names) {
     fail(Code::invalid_argument, "--output: '" + *twice + "' is named twice");
 }
 
+/// Throws Failure if a file to write is one that is read, or both are the same.
+void check_files(const RunArgs& args, const Session& session) {
+  expect_not_read("--out", args.out, session, args.feeds);
+  if (!args.profile) return;
+  expect_not_read("--trace", args.trace, session, args.feeds);
+  if (!args.out.empty() && is_same_file(args.out, args.trace))
+    fail(Code::invalid_argument, "--trace: '" + args.trace + "' is the file of --out, too");
+}
+
 /// Runs the model as often as asked and returns the last results. Adds the times to `seconds`.
 Results run_repeatedly(const RunArgs& args, const Session& session, std::span<const Feed> feeds,
                        double& seconds) {
@@ -146,6 +156,7 @@ Results run_repeatedly(const RunArgs& args, const Session& session, std::span<co
 void run(const RunArgs& args) {
   check_outputs(args.outputs);
   const Session session = load(args.model);
+  check_files(args, session);
   const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
   const std::vector<Feed> feeds = as_feeds(tensors);
   double seconds = 0;
