@@ -93,7 +93,9 @@ def test_a_stream(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     page = shown(chromium, stream.report(), tmp_path)
     assert "kept now" in page.run("document.getElementById('stream').textContent")
     assert "[2]" in page.run("document.getElementById('stream').textContent")
-    assert page.run("document.getElementById('code')") is None
+    assert page.run("[...document.querySelectorAll('#code [role=tab]')].map((tab) => tab.textContent).join()") == \
+        "Python,C++"
+    assert "stream.push" in page.run("document.getElementById('code-python').textContent")
     assert page.problems == []
 
 
@@ -271,3 +273,32 @@ def test_a_narrow_screen(tmp_path: pathlib.Path) -> None:
         scale = "(svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
         assert page.run(f"Math.min(...[...document.querySelectorAll('svg.chart')].map({scale}))") > 0.9
         assert page.problems == []
+
+
+@pytest.mark.parametrize("width, least", [(390, 1.0), (1400, 0.8)])
+def test_the_text_of_a_graph_is_readable(width: int, least: float, tmp_path: pathlib.Path) -> None:
+    """A graph that does not fit at this scale shows its upper end, not small letters or a gap."""
+    inside = """(() => {
+      const stage = graph.svg.getBoundingClientRect();
+      return [...graph.boxes.values()].map((item) => item.element.getBoundingClientRect()).filter((box) =>
+        box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.top < stage.bottom).length;
+    })()"""
+    with browser.Browser(width, 844) as page:
+        shown(page, lstm_with_gradient(), tmp_path)
+        for is_open in ("false", "true"):
+            page.run(f"set_all_open({is_open})")
+            assert page.run("d3.zoomTransform(graph.svg).k") >= least
+            assert page.run(inside) >= 2
+            assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.problems == []
+
+
+def test_an_empty_graph_fits(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    data = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).report().data
+    data["regions"] = [{"id": 0, "name": "", "args": [], "nodes": [], "yields": []}]
+    data["nodes"], data["values"], data["inputs"], data["outputs"] = [], [], [], []
+    page = shown(chromium, scanloom.Report(json.dumps(data)), tmp_path)
+    assert np.isfinite(page.run("d3.zoomTransform(graph.svg).x"))
+    page.run("graph.svg.parentElement.style.display = 'none'; fit()")
+    assert np.isfinite(page.run("d3.zoomTransform(graph.svg).x"))
+    assert page.problems == []
