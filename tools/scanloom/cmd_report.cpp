@@ -32,21 +32,22 @@ struct ReportArgs {
   bool json = false;
 };
 
-std::string made(const ReportArgs& args, const Session& session) {
+/// Runs the model, unless asked not to, and returns the page or its data.
+std::string text_of_report(const ReportArgs& args, const Session& session) {
   ReportOptions options;
   options.form = args.json ? ReportForm::data : ReportForm::page;
   options.title = args.title;
   options.runs = args.runs;
   options.run = run_options(args.limits);
-  const Waiting waiting("running " + args.model.path);
+  const Waiting waiting((args.no_run ? "describing " : "running ") + args.model.path);
   if (args.no_run) return session.report(options).value_or_throw();
   FeedArgs feeds = args.feeds;
   feeds.random = true;
   const std::vector<NamedView> tensors = make_feeds(session, feeds, args.limits.max_memory);
-  auto made = session.report(as_feeds(tensors), options);
-  if (!made)
-    throw Failure(std::move(made).error().note("--no-run shows the model without running it"));
-  return *std::move(made);
+  auto text = session.report(as_feeds(tensors), options);
+  if (!text)
+    throw Failure(std::move(text).error().note("--no-run shows the model without running it"));
+  return *std::move(text);
 }
 
 void report(const ReportArgs& args) {
@@ -54,7 +55,7 @@ void report(const ReportArgs& args) {
   const std::string path = args.out.empty() && !args.json ? "report.html" : args.out;
   expect_not_read("--out", path, session, args.feeds);
   if (args.calibrate) calibrated();
-  const std::string text = made(args, session);
+  const std::string text = text_of_report(args, session);
   end_if_interrupted();
   if (path.empty() || path == "-") {
     std::cout << text << '\n';
