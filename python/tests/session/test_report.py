@@ -362,6 +362,21 @@ def test_the_page_opens_from_any_folder(
     assert len(opened) == 1 and "/a%20b%23c%2520%3F/" in opened[0]
 
 
+def test_no_file_stays_of_a_page_that_cannot_be_made(
+    tmp_path: pathlib.Path, session: scanloom.InferenceSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(text: str) -> str:
+        raise scanloom.Unsupported("built without the page")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "pages"))
+    (tmp_path / "pages").mkdir()
+    monkeypatch.setattr(scanloom._native, "report_page", refuse)
+    with pytest.raises(scanloom.Unsupported):
+        session.report().open()
+    assert list((tmp_path / "pages").iterdir()) == []
+    assert session.report()._repr_html_() is None
+
+
 @needs_page
 def test_the_page_asks_for_nothing(session: scanloom.InferenceSession) -> None:
     html = session.report().html

@@ -3,6 +3,16 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 
+/** Of the data that this page shows; those of another version may be made by another library. */
+const known_schema = 1;
+if (report.schema !== known_schema) {
+  const text = `This page shows data of schema ${known_schema}; these have ` +
+    (report.schema === undefined ? "none" : `schema ${report.schema}`) +
+    ". Make the page with the version of Scanloom that made the data.";
+  document.querySelector("main").textContent = text;
+  throw new Error(text);
+}
+
 const by_id = (list) => new Map(list.map((each) => [each.id, each]));
 const nodes = by_id(report.nodes);
 const values = by_id(report.values);
