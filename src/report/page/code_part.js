@@ -1,4 +1,4 @@
-// The inputs and outputs as programs to copy.
+// Programs to copy, which feed the inputs and print the outputs.
 
 const code_names = { python: "Python", cpp: "C++", command: "Command line" };
 

@@ -19,11 +19,11 @@ const values = by_id(report.values);
 const regions = by_id(report.regions);
 const top_region = report.regions[0];
 
-/** By node: the region that it is in. */
+/** The region that each node is in. */
 const region_of = new Map();
-/** By value: the node that makes it; absent for arguments of regions. */
+/** The node that makes each value; absent for arguments of regions. */
 const producer_of = new Map();
-/** By value: the nodes that read it. */
+/** The nodes that read each value. */
 const readers_of = new Map();
 for (const region of report.regions)
   for (const id of region.nodes) {

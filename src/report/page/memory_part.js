@@ -1,7 +1,7 @@
 // The memory of a run: the arena over time, its peak, and what holds it.
 
-/** In pixels: values that are drawn narrower than `min_buffer` join others of about their place, in
-    blocks of about `buffer_block` width and `buffer_lane` height. */
+/** Values that are drawn narrower than `min_buffer` pixels join others of about their place, in
+    blocks of about `buffer_block` pixels in width and `buffer_lane` in height. */
 const min_buffer = 3;
 const buffer_block = 6;
 const buffer_lane = 4;
@@ -28,7 +28,7 @@ function holder_of(buffer) {
   return buffer.node === undefined ? "a value" : nodes.get(buffer.node)?.name ?? "a value";
 }
 
-/** What is drawn: {buffers, left, right, top, bottom}, in pixels; narrow ones together. */
+/** The blocks to draw: {buffers, left, right, top, bottom}, in pixels; narrow buffers share one. */
 function merged_buffers(buffers, x, y) {
   const drawn = [];
   const open = new Map(); // by lane: the block that narrow buffers still join
