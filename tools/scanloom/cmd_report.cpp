@@ -81,7 +81,9 @@ void add_report(CLI::App& app, int&) {
   command->add_option("--runs", args->runs, "runs before the one that is timed node by node")
       ->check(whole_number(0, 1000))
       ->capture_default_str();
-  command->add_flag("--no-run", args->no_run, "show the model without running it");
+  command->add_flag("--no-run", args->no_run, "show the model without running it")
+      ->excludes(command->get_option("--feed"))
+      ->excludes(command->get_option("--dim"));
   command->add_flag("--calibrate", args->calibrate,
                     "measure the machine first, for the roofline; takes a second, and is kept");
   command->add_flag("--json", args->json,
