@@ -1,6 +1,6 @@
 # Each target works on a fresh Debian 12 machine: what it lacks is installed first, by
 # tools/dev/setup.sh.
-# Everything made lies under build/. Paths are relative, so the clone may lie at any path.
+# Everything is made under build/. Paths are relative, so the clone may be anywhere.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
@@ -19,7 +19,7 @@ help:
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
 	@echo 'make test-long  tests alongside JAX, Numba, Arrow; jobs on Ray and Dask whose processes are killed;'
 	@echo '                wheels and packages in clean installations, as root'
-	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
+	@echo 'make bench   measures Scanloom alongside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
 	@echo 'make format  formats the C++ sources'

@@ -3,7 +3,7 @@
 # which comes with glibc everywhere, stays shared: exceptions that pass through several libraries need
 # one unwinder, since each aborts on the context of another. In other builds it does nothing.
 if(SCANLOOM_PORTABLE)
-  # What the archives use and glibc has had only since 2.36.
+  # Defines a function that the archives use and glibc has had only since 2.36.
   add_library(scanloom_glibc OBJECT ${CMAKE_CURRENT_LIST_DIR}/portable/arc4random.cpp)
 endif()
 

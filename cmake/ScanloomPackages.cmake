@@ -1,7 +1,7 @@
-# What packages need besides the installed files: the licences of all that is linked in, and CPack's
-# settings for Debian packages and the archive (tools/packages/packages.sh). For portable builds.
+# Adds to the installed files of a portable build what packages need: the licences of all that is
+# linked in, and CPack's settings for Debian packages and the archive (tools/packages/packages.sh).
 
-# By folder of /usr/share/doc. protozero, Highway, CLI11 and nlohmann-json are headers.
+# Each is a folder of /usr/share/doc. protozero, Highway, CLI11 and nlohmann-json are headers.
 foreach(package IN ITEMS libfmt-dev libre2-dev libpugixml-dev libhwy-dev zlib1g-dev libzstd-dev
         llvm-19-dev libprotozero-dev libcli11-dev nlohmann-json3-dev gcc-12-base)
   set(text ${SCANLOOM_AARCH64_ROOT}/usr/share/doc/${package}/copyright)

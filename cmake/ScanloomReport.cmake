@@ -1,6 +1,13 @@
 # The page of reports (src/report/page): our sources and two libraries that draw, as one file that
 # becomes a part of libscanloom.so. Without these libraries only the data of reports are there.
-# They are the building machine's, also for another machine.
+# They are the building machine's, also for another machine. A file that was found before may be gone:
+# pip builds in an environment that it removes.
+foreach(library IN ITEMS SCANLOOM_D3 SCANLOOM_DAGRE)
+  if(${library} AND NOT EXISTS "${${library}}")
+    message(STATUS "${library}: there is no ${${library}}; looking for another")
+    unset(${library} CACHE)
+  endif()
+endforeach()
 find_file(SCANLOOM_D3 d3.min.js PATHS /usr/share/nodejs/d3/dist NO_DEFAULT_PATH
           NO_CMAKE_FIND_ROOT_PATH DOC "d3, from Debian's node-d3")
 if(NOT SCANLOOM_DAGRE)
@@ -37,7 +44,9 @@ endfunction()
 
 function(scanloom_add_report_page target)
   scanloom_check_report_libraries(missing)
-  if(missing)
+  if(missing AND SCANLOOM_PORTABLE)
+    message(FATAL_ERROR "packages must hold the page of reports: ${missing}")
+  elseif(missing)
     message(STATUS "Reports without their page: ${missing}")
     return()
   endif()

@@ -16,8 +16,6 @@ from ._errors import InvalidArgument, InvalidType, Unsupported
 from ._files import written
 
 _NOTEBOOK_HEIGHT = 640  # pixels of the frame in a notebook
-
-
 _MAX_RUNS = 1000
 
 
@@ -75,10 +73,11 @@ class Report:
     def open(self) -> str:
         """Opens the page in a browser, from a temporary file, and returns the file's path. The file
         is kept. Raises Unsupported."""
+        page = self.html  # before there is a file, which would stay if this raises
         with tempfile.NamedTemporaryFile(
             "w", prefix="scanloom-report-", suffix=".html", delete=False, encoding="utf-8"
         ) as file:
-            file.write(self.html)
+            file.write(page)
         webbrowser.open(pathlib.Path(file.name).as_uri())  # escapes what the folder's name holds
         return file.name
 

@@ -447,7 +447,7 @@ NB_MODULE(_native, module) {
       .def("reset", &CancelFlag::reset)
       .def("cancelled", &CancelFlag::cancelled);
   nb::class_<SessionOptions>(module, "SessionOptions")
-      .def("__init__", &make_session_options, nb::keep_alive<1, 13>());
+      .def("__init__", &make_session_options, nb::keep_alive<1, 14>());
   nb::class_<RunSettings>(module, "RunSettings")
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());

@@ -20,6 +20,7 @@
 #include "passes/streaming/lane_axes.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
+#include "report/interface.h"
 #include "runtime/run.h"
 #include "tensor/object.h"
 
@@ -199,12 +200,13 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
-  /// The program of a function shows the inputs and outputs of its caller only.
-  /// The sizes that a stream keeps.
+  /// The sizes that a stream keeps, and how a program uses a stream like it.
   struct Kept {
     const Impl& model;                                            ///< that the stream was made from
     std::vector<std::optional<std::vector<std::int64_t>>> sizes;  ///< by state
+    report::StreamUse use;
   };
+  /// The program of a function shows the inputs and outputs of its caller only.
   struct Reported {
     const Arranged* feeds = nullptr;  ///< run with these first; null: nothing runs
     std::size_t inputs = 0, outputs = 0;

@@ -42,6 +42,23 @@ std::vector<std::vector<std::int64_t>> fed_sizes(const BoundEntry& entry, std::s
   return sizes;
 }
 
+/// Returns what the programs of a stream's report feed: the inputs of the model, in the sizes that
+/// ran. The program that the pushes run may have other inputs.
+report::Interface pushed_interface(std::span<const ValueInfo> inputs, const report::StreamUse& use,
+                                   const report::Interface& program) {
+  report::Interface pushed = program;
+  pushed.inputs = inputs;
+  pushed.sizes.clear();
+  for (const ValueInfo& input : pushed.inputs) {
+    const auto found = std::ranges::find(program.inputs, input.name, &ValueInfo::name);
+    const auto at = static_cast<std::size_t>(found - program.inputs.begin());
+    pushed.sizes.push_back(at < program.sizes.size() ? program.sizes[at]
+                                                     : std::vector<std::int64_t>());
+  }
+  pushed.stream = use;
+  return pushed;
+}
+
 void add_binding(report::Facts& facts, BoundEntry& entry, std::size_t inputs) {
   facts.binding = entry.binding.get();
   facts.measured = measured(entry);
@@ -119,6 +136,9 @@ Expected<std::string> Session::Impl::report(const Reported& what,
                                              : std::string(what.is_function ? "function" : "model");
   if (!what.is_function) facts.stream = stream_facts(what.kept);
   if (entry) add_binding(facts, *entry, what.inputs);
+  if (what.kept != nullptr)
+    facts.pushed = pushed_interface(std::span(model.inputs).first(model.own_inputs), what.kept->use,
+                                    facts.interface);
   if (what.feeds != nullptr) facts.run = &run;
   facts.machine = known_figures();
   if (facts.machine)

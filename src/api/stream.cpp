@@ -30,6 +30,11 @@ struct [[gnu::visibility("hidden")]] Stream::Impl {
   [[nodiscard]] std::optional<std::size_t> state_of(std::string_view input) const;
   /// Whether the input is only used to compute first values.
   [[nodiscard]] bool is_start(std::string_view input) const;
+  [[nodiscard]] report::StreamUse use() const;
+  /// Number of results of a push, which are the first outputs of `session`.
+  [[nodiscard]] std::size_t result_count() const {
+    return program ? program->outputs : session->own_outputs;
+  }
   /// The error for an unknown state, listing the available ones.
   [[nodiscard]] Error unknown_state(std::string_view input) const;
   /// A copy of the new value of input `index` of `impl`.
@@ -207,6 +212,22 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
   return of_steps;
 }
 
+report::StreamUse Stream::Impl::use() const {
+  report::StreamUse use{std::vector<bool>(model->own_inputs), {}, model->options.low_latency};
+  if (program) {
+    for (std::size_t i = 0; i < model->own_inputs; ++i)
+      use.is_set_first[i] =
+          state_of(model->inputs[i].name).has_value() || is_start(model->inputs[i].name);
+    return use;
+  }
+  for (const ir::State& state : model->plan->module.states) {
+    if (state.is_hidden) continue;
+    use.is_set_first[state.input] = true;
+    use.states.emplace_back(model->inputs[state.input].name, model->outputs[state.output].name);
+  }
+  return use;
+}
+
 Expected<void> Stream::Impl::follow_sizes(std::span<const Feed> feeds) {
   if (model->shared_sizes.empty()) return {};
   std::vector<tensor::Shape> shapes(model->inputs.size());
@@ -272,7 +293,7 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
   // All together, and only after the run has succeeded.
   for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
   begun = true;
-  const std::size_t count = program ? program->outputs : session->own_outputs;
+  const std::size_t count = result_count();
   if (count == session->outputs.size()) return results;
   Results own;
   own.report = results.report;
@@ -413,13 +434,13 @@ std::string Stream::explain() const { return impl_->session->explain(); }
 Expected<std::string> Stream::report(const ReportOptions& options) const {
   return guard([&] {
     const Session::Impl& session = *impl_->session;
-    Session::Impl::Kept kept{*impl_->model, {}};
+    Session::Impl::Kept kept{*impl_->model, {}, impl_->use()};
     for (const std::optional<Value>& value : impl_->values) {
       kept.sizes.emplace_back();
       if (value) kept.sizes.back() = value->shape();
     }
     return session.report(
-        {.inputs = session.own_inputs, .outputs = session.own_outputs, .kept = &kept}, options);
+        {.inputs = session.own_inputs, .outputs = impl_->result_count(), .kept = &kept}, options);
   });
 }
 

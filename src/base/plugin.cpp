@@ -17,7 +17,7 @@ std::vector<std::string> plugin_paths(const PluginFile& file) {
     paths = {path};
   } else if (const std::string self = library_path(); !self.empty()) {
     const std::filesystem::path folder = std::filesystem::path(self).parent_path();
-    paths = {(folder / file.name).string(), (folder / ".." / "lib" / file.name).string()};
+    paths = {(folder / file.name).string(), (folder.parent_path() / "lib" / file.name).string()};
   }
   std::erase_if(paths, [](const std::string& path) {
     std::error_code error;
@@ -37,7 +37,11 @@ std::string missing_plugin(const PluginFile& file) {
 std::string library_path() {
   Dl_info self{};
   if (dladdr(reinterpret_cast<const void*>(&missing_plugin), &self) == 0) return {};
-  return self.dli_fname;
+  // The loader keeps the path by which it found the file, such as "bin/../lib/libscanloom.so.0".
+  const std::filesystem::path file = self.dli_fname;
+  std::error_code problem;
+  const std::filesystem::path folder = std::filesystem::canonical(file.parent_path(), problem);
+  return (problem ? file : folder / file.filename()).string();
 }
 
 LoadedPlugin load_plugin(const PluginFile& file) {

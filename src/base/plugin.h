@@ -30,8 +30,8 @@ LoadedPlugin load_plugin(const PluginFile& file);
 /// "the loop compiler (libscanloom_jit.so) is not installed".
 std::string missing_plugin(const PluginFile& file);
 
-/// The file that holds this code: the library, or a program that links it statically. Empty if the
-/// loader does not know.
+/// The file that holds this code: the library, or a program that links it statically. Its folder is
+/// written without links and "..". Empty if the loader does not know.
 std::string library_path();
 
 }  // namespace scanloom

@@ -3,8 +3,6 @@
 namespace scanloom::report {
 namespace {
 
-constexpr std::string_view kDefaultPath = "model.onnx";
-
 /// Quotes a word for a shell, unless no character needs it.
 std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && text[0] != '=' &&
@@ -47,6 +45,10 @@ std::int64_t Interface::size(std::size_t input, std::size_t axis) const {
   return declared < 0 ? 1 : declared;
 }
 
+std::string model_path(const Interface& interface) {
+  return interface.path.empty() ? "model.onnx" : interface.path;
+}
+
 std::string declared_sizes(const ValueInfo& info) {
   if (!info.ranked) return "any sizes";
   std::string text;
@@ -64,7 +66,7 @@ std::string declared_sizes(const ValueInfo& info) {
 }
 
 std::string command_form(const Interface& interface) {
-  std::string path = interface.path.empty() ? std::string(kDefaultPath) : interface.path;
+  std::string path = model_path(interface);
   if (path.starts_with('-')) path.insert(0, "./");
   std::string text = "scanloom run " + shell_word(path);
   for (std::size_t i = 0; i < interface.inputs.size(); ++i) {
@@ -81,7 +83,7 @@ std::string command_form(const Interface& interface) {
 
 Json code_forms(const Interface& interface) {
   Json forms{{"python", python_form(interface)}, {"cpp", cpp_form(interface)}};
-  if (!interface.is_function) forms["command"] = command_form(interface);
+  if (!interface.is_function && !interface.stream) forms["command"] = command_form(interface);
   return forms;
 }
 

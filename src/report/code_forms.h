@@ -11,7 +11,7 @@
 
 namespace scanloom::report {
 
-/// Returns the programs as {"python", "cpp", "command"}; a function has no "command".
+/// Returns the programs as {"python", "cpp", "command"}; functions and streams have no "command".
 Json code_forms(const Interface& interface);
 
 /// Each returns one of the programs of code_forms().
@@ -22,5 +22,11 @@ std::string command_form(const Interface& interface);
 /// Returns the declared sizes in one line without control characters or backslashes, so that it can
 /// be a comment: "T x 1 x 40".
 std::string declared_sizes(const ValueInfo& info);
+
+/// The file that the programs load: that of the model, or a name to replace.
+std::string model_path(const Interface& interface);
+
+/// The pushes of a program that uses a stream: enough to see that states are kept.
+inline constexpr int kPushes = 3;
 
 }  // namespace scanloom::report

@@ -104,13 +104,39 @@ std::string declarations(const Interface& interface) {
   return text;
 }
 
+/// The views of what a call is fed: by position for a function, otherwise by name.
 std::string views(const Interface& interface) {
   std::string text;
   for (std::size_t i = 0; i < interface.inputs.size(); ++i) {
+    if (interface.is_set_first(i)) continue;
     const std::string view = fed(interface, i).view;
-    text += (i == 0 ? "" : ",\n       ") + std::string(interface.is_function ? "" : "{") +
-            (interface.is_function ? view : literal(interface.inputs[i].name) + ", " + view + "}");
+    text += (text.empty() ? "" : ",\n       ") +
+            (interface.is_function
+                 ? view
+                 : fmt::format("{{{}, {}}}", literal(interface.inputs[i].name), view));
   }
+  return "{" + text + "}";
+}
+
+/// ", {.states = {{"h", "h_next"}}, .low_latency = true}"; empty if there are no such options.
+std::string options_text(const Interface& interface) {
+  if (!interface.stream) return {};
+  std::string states;
+  for (const auto& [input, output] : interface.stream->states)
+    states +=
+        fmt::format("{}{{{}, {}}}", states.empty() ? "" : ", ", literal(input), literal(output));
+  std::string options = states.empty() ? "" : ".states = {" + states + "}";
+  if (interface.stream->low_latency)
+    options += std::string(options.empty() ? "" : ", ") + ".low_latency = true";
+  return options.empty() ? "" : ", {" + options + "}";
+}
+
+std::string stream_text(const Interface& interface) {
+  std::string text = "  scanloom::Stream stream = session.stream().value_or_throw();\n";
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    if (interface.is_set_first(i))
+      text += fmt::format("  stream.set({}, {}).value_or_throw();\n",
+                          literal(interface.inputs[i].name), fed(interface, i).view);
   return text;
 }
 
@@ -118,26 +144,38 @@ constexpr const char* kIncludes =
     "#include <cstddef>\n#include <cstdint>\n#include <iostream>\n#include <memory>\n"
     "#include <string>\n#include <vector>\n\n";
 
+std::string call_of_function(const Interface& interface) {
+  return kIncludes + std::string("#include <scanloom/function.h>\n\n") +
+         "void call(const scanloom::Function& function) {\n" + declarations(interface) +
+         "  const std::vector<scanloom::Value> results =\n      function(" + views(interface) +
+         ").value_or_throw();\n"
+         "  for (const scanloom::Value& value : results)\n"
+         "    std::cout << value.elements() << \" elements\\n\";\n}\n";
+}
+
+/// A call, and the printing of its results, each line after `indent`.
+std::string call_and_print(const Interface& interface, const std::string& call,
+                           const std::string& indent) {
+  return indent + "const scanloom::Results results = " + call + "(\n" + indent + "    " +
+         views(interface) + ").value_or_throw();\n" + indent +
+         "for (std::size_t i = 0; i < results.size(); ++i)\n" + indent +
+         "  std::cout << results.name(i) << \": \" << results[i].elements() << \" "
+         "elements\\n\";\n";
+}
+
 }  // namespace
 
 std::string cpp_form(const Interface& interface) {
-  if (interface.is_function)
-    return kIncludes + std::string("#include <scanloom/function.h>\n\n") +
-           "void call(const scanloom::Function& function) {\n" + declarations(interface) +
-           "  const std::vector<scanloom::Value> results =\n      function({" + views(interface) +
-           "}).value_or_throw();\n"
-           "  for (const scanloom::Value& value : results)\n"
-           "    std::cout << value.elements() << \" elements\\n\";\n}\n";
-  const std::string path = interface.path.empty() ? "model.onnx" : interface.path;
-  return kIncludes + std::string("#include <scanloom/session.h>\n\n") +
-         "int main() {\n  const scanloom::Session session =\n      scanloom::Session::load(" +
-         literal(path) + ").value_or_throw();\n" + declarations(interface) +
-         "  const scanloom::Results results = session.run(\n      {" + views(interface) +
-         "}).value_or_throw();\n"
-         "  for (std::size_t i = 0; i < results.size(); ++i)\n"
-         "    std::cout << results.name(i) << \": \" << results[i].elements() << \" "
-         "elements\\n\";\n"
-         "}\n";
+  if (interface.is_function) return call_of_function(interface);
+  const std::string begin = kIncludes + std::string("#include <scanloom/session.h>\n\n") +
+                            "int main() {\n  const scanloom::Session session =\n"
+                            "      scanloom::Session::load(" +
+                            literal(model_path(interface)) + options_text(interface) +
+                            ").value_or_throw();\n" + declarations(interface);
+  if (!interface.stream) return begin + call_and_print(interface, "session.run", "  ") + "}\n";
+  return begin + stream_text(interface) +
+         fmt::format("  for (int push = 0; push < {}; ++push) {{\n", kPushes) +
+         call_and_print(interface, "stream.push", "    ") + "  }\n}\n";
 }
 
 }  // namespace scanloom::report

@@ -1,13 +1,23 @@
 // The inputs and outputs that a report shows and its programs feed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <scanloom/session.h>
 
 namespace scanloom::report {
+
+/// How a program uses a stream of the model.
+struct StreamUse {
+  /// By input: whether it is set before the first push instead of fed to each.
+  std::vector<bool> is_set_first;
+  std::vector<std::pair<std::string, std::string>> states;  ///< inputs and outputs that are named
+  bool low_latency = false;                                 ///< SessionOptions::low_latency
+};
 
 struct Interface {
   std::span<const ValueInfo> inputs, outputs;
@@ -15,9 +25,14 @@ struct Interface {
   bool is_function = false;  ///< a function of expressions, called by position
   /// Sizes that ran, by input and axis; empty: nothing ran, and open sizes are shown as 1.
   std::vector<std::vector<std::int64_t>> sizes = {};
+  std::optional<StreamUse> stream = {};  ///< nullopt: the model runs without a stream
 
   /// Returns the size to show of an axis of an input.
   [[nodiscard]] std::int64_t size(std::size_t input, std::size_t axis) const;
+  /// Whether an input is set before the first push of a stream.
+  [[nodiscard]] bool is_set_first(std::size_t input) const {
+    return stream && stream->is_set_first[input];
+  }
 };
 
 }  // namespace scanloom::report

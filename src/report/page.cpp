@@ -52,7 +52,7 @@ Expected<std::string> page(std::string_view data) {
             "data of a report are there without them");
   std::string text;
   if (!Json::accept(data))
-    return fail(Code::invalid_argument, "the data of the report are no JSON");
+    return fail(Code::invalid_argument, "the data of the report are not JSON");
   const std::string json = without_markup(data);
   text.reserve(empty.size() + json.size());
   text += empty.substr(0, mark);

@@ -1,4 +1,6 @@
 // The program in Python.
+#include <fmt/format.h>
+
 #include "report/code_forms.h"
 
 namespace scanloom::report {
@@ -61,22 +63,58 @@ std::string call_of_function(const Interface& interface) {
   return text + ")\nprint(results)\n";
 }
 
+/// "{"h": "h_next"}".
+std::string named_states(const StreamUse& stream) {
+  std::string text;
+  for (const auto& [input, output] : stream.states)
+    text += (text.empty() ? "{" : ", ") + literal(input) + ": " + literal(output);
+  return text + "}";
+}
+
+std::string session_and_stream(const Interface& interface) {
+  const bool low_latency = interface.stream && interface.stream->low_latency;
+  std::string text = "session = scanloom.InferenceSession(" + literal(model_path(interface)) +
+                     (low_latency ? ", low_latency=True" : "") + ")\n";
+  if (!interface.stream) return text;
+  const StreamUse& stream = *interface.stream;
+  text += "stream = session.stream(" +
+          (stream.states.empty() ? "" : "states=" + named_states(stream)) + ")\n";
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    if (stream.is_set_first[i])
+      text += "stream.set(" + literal(interface.inputs[i].name) + ", " + value_text(interface, i) +
+              ")  # " + declared_sizes(interface.inputs[i]) + "\n";
+  return text;
+}
+
+std::string feeds(const Interface& interface) {
+  std::string text = "feeds = {\n";
+  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
+    if (!interface.is_set_first(i))
+      text += "    " + literal(interface.inputs[i].name) + ": " + value_text(interface, i) +
+              ",  # " + declared_sizes(interface.inputs[i]) + "\n";
+  return text + "}\n";
+}
+
+std::string output_names(const Interface& interface) {
+  std::string text;
+  for (const ValueInfo& output : interface.outputs)
+    text += (text.empty() ? "" : ", ") + literal(output.name);
+  return "names = [" + text + "]\n";
+}
+
 }  // namespace
 
 std::string python_form(const Interface& interface) {
   if (interface.is_function) return call_of_function(interface);
-  const std::string path = interface.path.empty() ? "model.onnx" : interface.path;
-  std::string text = imports(interface) + "session = scanloom.InferenceSession(" + literal(path) +
-                     ")\nfeeds = {\n";
-  for (std::size_t i = 0; i < interface.inputs.size(); ++i)
-    text += "    " + literal(interface.inputs[i].name) + ": " + value_text(interface, i) + ",  # " +
-            declared_sizes(interface.inputs[i]) + "\n";
-  text += "}\nnames = [";
-  for (std::size_t i = 0; i < interface.outputs.size(); ++i)
-    text += (i == 0 ? "" : ", ") + literal(interface.outputs[i].name);
-  return text +
-         "]\nfor name, value in zip(names, session.run(names, feeds)):\n"
-         "    print(name, getattr(value, \"shape\", value))\n";
+  const std::string begin = imports(interface) + session_and_stream(interface) + feeds(interface) +
+                            output_names(interface);
+  if (!interface.stream)
+    return begin +
+           "for name, value in zip(names, session.run(names, feeds)):\n"
+           "    print(name, getattr(value, \"shape\", value))\n";
+  return begin + fmt::format("for push in range({}):\n", kPushes) +
+         "    for name, value in zip(names, stream.push(feeds, names)):\n"
+         "        print(push, name, getattr(value, \"shape\", value))\n";
 }
 
 }  // namespace scanloom::report

@@ -92,8 +92,7 @@ std::string data(const Facts& facts) {
             {"inputs", value_infos(facts.interface.inputs)},
             {"outputs", value_infos(facts.interface.outputs)},
             {"fed", fed_sizes(facts.interface)},
-            // Only the stream's owner can push to it.
-            {"code", facts.stream.kept ? Json::object() : code_forms(facts.interface)},
+            {"code", code_forms(facts.pushed.value_or(facts.interface))},
             {"stream", stream(facts.stream)}};
   json.update(graph(*facts.module));
   json["executions"] = facts.binding != nullptr ? node_executions(*facts.binding) : Json(nullptr);

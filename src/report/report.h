@@ -28,6 +28,7 @@ struct Facts {
   std::string title;
   const ModelInfo* info = nullptr;
   Interface interface;
+  std::optional<Interface> pushed;  ///< of a stream's report: what its programs feed
   StreamFacts stream;
   const ir::Module* module = nullptr;
   const plan::Binding* binding = nullptr;  ///< null: the sizes of the inputs are not known

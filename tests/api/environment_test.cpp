@@ -38,6 +38,7 @@ TEST(Environment, APlugInIsEitherThereOrExplained) {
 TEST(Environment, TextHasALinePerSubject) {
   Environment about;
   about.version = "9.8.7";
+  about.threads = 2;
   about.loop_compiler.why_not = "it was left at home";
   about.images = {.holds = "PNG", .path = "/plug-in.so", .why_not = {}};
   about.settings = {{"SCANLOOM_ISA", "avx2"}, {"SCANLOOM_THREADS", "2\n3"}};
@@ -46,6 +47,7 @@ TEST(Environment, TextHasALinePerSubject) {
   EXPECT_THAT(text, StartsWith("scanloom       9.8.7\n"));
   EXPECT_THAT(text, HasSubstr("\nloop compiler  none: it was left at home\n"));
   EXPECT_THAT(text, HasSubstr("\nimages         PNG, /plug-in.so\n"));
+  EXPECT_THAT(text, HasSubstr("\nthreads        2, on 1 core\n"));
   EXPECT_THAT(text, HasSubstr("\ncalibration    none: there is no home folder\n"));
   EXPECT_THAT(text, HasSubstr("\nsettings       SCANLOOM_ISA=avx2, SCANLOOM_THREADS=2?3\n"));
   EXPECT_THAT(text, HasSubstr("\nwarning        something is ignored\n"));

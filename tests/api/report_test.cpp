@@ -85,7 +85,9 @@ TEST(Report, OfAStreamSaysWhatItKeeps) {
   EXPECT_EQ(data["stream"]["kept"], json::array({json::array({2})}));
   EXPECT_EQ(data["title"], "running_sums");
   EXPECT_EQ(data["loops"].size(), 1u);
-  EXPECT_TRUE(data["code"].empty());
+  EXPECT_THAT(data["code"]["cpp"].get<std::string>(), HasSubstr("stream.push("));
+  EXPECT_FALSE(data["code"].contains("command"));
+  EXPECT_EQ(data["outputs"].size(), session.outputs().size());
 }
 
 /// A report of a session in C; owns its text.

@@ -110,3 +110,6 @@ def test_errors(tmp_path):
     answer = scanloom("report", model, "--dim", "T=100", "--max-steps", "3", expect=LIMIT)
     assert "step" in answer.stderr
     scanloom("report", model, "--runs", "1001", expect=BAD)
+    for given in (("--feed", "x=absent.npy"), ("--dim", "T=100")):
+        answer = scanloom("report", model, "--no-run", *given, expect=BAD)
+        assert f"{given[0]} excludes --no-run" in answer.stderr

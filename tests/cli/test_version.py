@@ -51,6 +51,23 @@ def test_json():
         assert part.get("missing") or os.path.exists(part["path"])
 
 
+def paths_in(found):
+    parts = (found["loop_compiler"], found["images"])
+    return [found["library"], *(part["path"] for part in parts if "path" in part)]
+
+
+def test_paths_are_written_without_links_and_dots(tmp_path):
+    """The program and the library find each other by paths such as bin/../lib."""
+    prefix = tmp_path / "real"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "link").symlink_to("real")
+    for program in (PROGRAM, prefix / "bin" / "scanloom", tmp_path / "link" / "bin" / "scanloom"):
+        answer = subprocess.run([program, "version", "--json"], capture_output=True, text=True, check=True)
+        lib = os.path.realpath(program.parent.parent / "lib")
+        for path in paths_in(json.loads(answer.stdout)):
+            assert os.path.dirname(path).startswith(lib) and ".." not in path, path
+
+
 def test_ignored_settings_are_told():
     found = about(SCANLOOM_ISA="mmx", SCANLOOM_THREADS="many")
     assert ["SCANLOOM_ISA" in found["warnings"][0], "SCANLOOM_THREADS" in found["warnings"][1]] == [True, True]

@@ -8,6 +8,7 @@ namespace scanloom::report {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 ValueInfo input(std::string name, DType dtype, std::vector<ValueInfo::Dim> shape = {}) {
   ValueInfo info;
@@ -23,6 +24,27 @@ TEST(CodeForms, NamesAreQuoted) {
   EXPECT_THAT(python_form(interface), HasSubstr(R"("a\"b\\c\nd'e": numpy.zeros(())"));
   EXPECT_THAT(cpp_form(interface), HasSubstr(R"({"a\"b\\c\012d'e", )"));
   EXPECT_THAT(command_form(interface), HasSubstr("scanloom run 'it'\\''s.onnx'"));
+}
+
+TEST(CodeForms, StreamsAreSetFirstAndThenFed) {
+  const std::vector<ValueInfo> inputs = {input("h\"", DType::f32, {{2, ""}}),
+                                         input("x", DType::f32, {{-1, "T"}})};
+  Interface interface{inputs, {}, ""};
+  interface.stream = StreamUse{{true, false}, {{"h\"", "h_next"}}};
+  const std::string python = python_form(interface), cpp = cpp_form(interface);
+  EXPECT_THAT(python, HasSubstr(R"(session.stream(states={"h\"": "h_next"}))"));
+  EXPECT_THAT(python, HasSubstr(R"(stream.set("h\"", numpy.zeros((2,), numpy.float32)))"));
+  EXPECT_THAT(python, Not(HasSubstr(R"("h\"": numpy.zeros)")));
+  EXPECT_THAT(cpp, HasSubstr(R"({.states = {{"h\"", "h_next"}}})"));
+  EXPECT_THAT(cpp, HasSubstr(R"(stream.set("h\"", scanloom::view(input0.get(), {2})))"));
+  EXPECT_THAT(cpp, HasSubstr(R"(stream.push(
+        {{"x", scanloom::view(input1.get(), {1})}}))"));
+  EXPECT_FALSE(code_forms(interface).contains("command"));
+  interface.stream->low_latency = true;
+  EXPECT_THAT(python_form(interface), HasSubstr(R"(("model.onnx", low_latency=True))"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr(R"({{"h\"", "h_next"}}, .low_latency = true})"));
+  interface.stream->states.clear();
+  EXPECT_THAT(cpp_form(interface), HasSubstr(R"(("model.onnx", {.low_latency = true}))"));
 }
 
 TEST(CodeForms, OpenSizesAreThoseThatRanOrOne) {

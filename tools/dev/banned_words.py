@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 CODE = r"^(src|include|tools/scanloom|python/src|tests|bench|examples)/.*\.(h|c|cpp|inc)$"
 SOURCES = r"^(src|include|tools/scanloom|python/src)/.*\.(h|c|cpp|inc)$"
 HEADERS = r"^(src|include)/.*\.(h|inc)$"
-TEXTS = r"\.(h|c|cpp|inc|py|pyi|md|ir|txt|cmake)$"
+TEXTS = r"\.(h|c|cpp|inc|py|pyi|md|ir|txt|cmake|sh|js|css|html|toml)$|(^|/)Makefile$"
 PROSE = r"\.md$"
 
 # Files that may contain the old words: data of others, history, former names of passes, this list.

@@ -10,8 +10,9 @@ import source_tree
 from banned_words import BANS
 
 TEXT_SUFFIXES = {
-    ".c", ".cfg", ".clang-format", ".cmake", ".cpp", ".h", ".hpp", ".in", ".inc", ".ini", ".ir",
-    ".json", ".md", ".py", ".pyi", ".sh", ".svg", ".toml", ".txt", ".yaml", ".yml",
+    ".c", ".cfg", ".clang-format", ".cmake", ".cpp", ".css", ".h", ".hpp", ".html", ".in", ".inc",
+    ".ini", ".ir", ".js", ".json", ".md", ".py", ".pyi", ".sh", ".svg", ".toml", ".txt", ".yaml",
+    ".yml",
 }
 TEXT_NAMES = {"Makefile", "LICENSE", ".gitignore", ".clang-format", "run"}
 PROSE_SUFFIXES = {".md", ".svg"}  # may use any letter

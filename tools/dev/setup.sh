@@ -11,7 +11,7 @@ parts:
   test        GoogleTest, clang-format and the Python packages of the tests
   long        the libraries that Scanloom is tested alongside, for make test-long
   sanitizers  Clang with its sanitizers and libFuzzer
-  bench       Google Benchmark and the peers that are measured beside Scanloom
+  bench       Google Benchmark and the peers that are measured alongside Scanloom
   peers       the peers that the benchmarks can do without: JAX, Numba, oneDNN, OpenVINO, PyTensor,
               SciPy
   packages    what wheels and Debian packages are made and tested with

@@ -25,9 +25,9 @@ compgen -G 'build/wheels/*_aarch64.whl' >/dev/null || {
 build/venv/bin/python demo/fetch_models.py >&2
 rm -rf "$recorded"
 build/venv/bin/python tools/packages/same_bits.py record "$recorded"
-recording="$(ls build/cache/recordings/*.wav | head -1)"
+recordings=(build/cache/recordings/*.wav)
 build/venv/bin/python examples/voice_detection.py build/cache/silero-vad/silero_vad.onnx \
-  "$recording" > "$recorded/speech.txt"
+  "${recordings[0]}" > "$recorded/speech.txt"
 
 for suite in ${SCANLOOM_SUITES:-bookworm trixie}; do
   python="${pythons[$suite]}"

@@ -6,13 +6,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly usage="usage: tools/packages/check_sdist.sh [BUILD_TREE]
 tests build/wheels/scanloom-*.tar.gz; with a build tree, only the extension is compiled, and the
-library of that tree is taken, after all of the sources were configured"
+library of that tree is taken, after all of the sources were configured
+environment:
+  SCANLOOM_PYTHON   the interpreter that installs it (default /usr/bin/python3)"
 readonly scratch=build/packages/sdist
 
 [[ "${1:-}" != -h && "${1:-}" != --help ]] || { printf '%s\n' "$usage"; exit 0; }
 readonly tree="${1:-}"
-sdist="$(compgen -G 'build/wheels/scanloom-*.tar.gz')" || {
-  printf 'check_sdist: build/wheels holds no source distribution: make sdist makes it\n' >&2
+sdists=(build/wheels/scanloom-*.tar.gz)
+readonly sdist="${sdists[0]}"
+[[ -e "$sdist" && ${#sdists[@]} -eq 1 ]] || {
+  printf 'check_sdist: build/wheels must hold one source distribution: make sdist makes it\n' >&2
   exit 1
 }
 
@@ -29,6 +33,6 @@ if [[ -n "$tree" ]]; then
 fi
 "$scratch/venv/bin/python" -m pip install -q --disable-pip-version-check "${settings[@]}" "$sdist"
 cd "$scratch"
-venv/bin/python ../../../tools/packages/in_root/loops.py
+venv/bin/python ../../../tools/packages/in_root/loops.py means.onnx
 venv/bin/python -c 'import scanloom; scanloom.print_environment()'
 printf 'sdist: ok\n'

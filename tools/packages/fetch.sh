@@ -51,22 +51,36 @@ with_sources() {
 
 # The version of RE2's headers and tables that are installed, less Debian's rebuilds (+b1).
 fetch_re2() {
-  [[ -e "$folder/re2/re2/re2.h" ]] && return
-  local version site sources="$folder/re2-source"
-  mirror site
+  local version site sources="$folder/re2-source" stamp="$folder/re2.version"
   version="$(dpkg-query -W -f '${source:Version}' libre2-dev)" || fail "libre2-dev is not installed"
+  [[ -e "$folder/re2/re2/re2.h" && -e "$stamp" && "$(<"$stamp")" == "$version" ]] && return
+  mirror site
+  rm -rf "$sources" "$folder/re2"
   mkdir -p "$sources"
   (cd "$sources" &&
     with_sources source "deb-src [signed-by=$keyring] $site bookworm main" \
       "$(dpkg --print-architecture)" source --download-only "re2=$version" &&
     dpkg-source --extract "re2_$version.dsc" "$folder/re2" >&2)
+  printf '%s\n' "$version" > "$stamp"
 }
 
-# unpack STATE TARGET: the archives that were downloaded.
+# unpack DOWNLOADS TARGET: the archives that were downloaded; the target is there when it is complete.
 unpack() {
-  local archive
-  mkdir -p "$2"
-  for archive in "$1"/*.deb; do dpkg-deb --extract "$archive" "$2"; done
+  local archive new="$2.new"
+  rm -rf "$new" "$2"
+  mkdir -p "$new"
+  for archive in "$1"/*.deb; do dpkg-deb --extract "$archive" "$new"; done
+  mv "$new" "$2"
+}
+
+# download NAME 'LINE OF SOURCES' ARCHITECTURE FOLDER PACKAGE...: the archives of packages, alone in a
+# folder.
+download() {
+  local name="$1" line="$2" architecture="$3" into="$4"
+  shift 4
+  rm -rf "$into"
+  mkdir -p "$into"
+  (cd "$into" && with_sources "$name" "$line" "$architecture" download "$@")
 }
 
 # fetch_headers SUITE VERSION ARCHITECTURE FOLDER: the headers of a suite's Python.
@@ -75,10 +89,8 @@ fetch_headers() {
   [[ -e "$target/usr/include/python$version/Python.h" ]] && return
   local downloads="$folder/python-archives/$suite-$architecture"
   mirror site
-  mkdir -p "$downloads"
-  (cd "$downloads" &&
-    with_sources "$suite-$architecture" "deb [signed-by=$keyring] $site $suite main" "$architecture" \
-      download "libpython$version-dev")
+  download "$suite-$architecture" "deb [signed-by=$keyring] $site $suite main" "$architecture" \
+    "$downloads" "libpython$version-dev"
   unpack "$downloads" "$target"
 }
 
@@ -97,11 +109,9 @@ fetch_aarch64() {
   [[ -e "$folder/aarch64/usr/lib/llvm-19" ]] && return
   local downloads="$folder/aarch64-archives" site
   mirror site
-  mkdir -p "$downloads"
   # shellcheck disable=SC2086  # the list holds only names of packages
-  (cd "$downloads" &&
-    with_sources bookworm-arm64 "deb [signed-by=$keyring] $site bookworm main" arm64 \
-      download $aarch64_packages)
+  download bookworm-arm64 "deb [signed-by=$keyring] $site bookworm main" arm64 "$downloads" \
+    $aarch64_packages
   unpack "$downloads" "$folder/aarch64"
 }
 

@@ -45,7 +45,7 @@ make_wheel() {
 }
 
 # finish NAME: checks what the libraries need of the platform, and names the wheel after it. auditwheel
-# can be told the policy only for the machine that it runs on; it finds that of another one itself.
+# accepts a policy only for the machine that it runs on; for another one it finds the policy itself.
 finish() {
   local platform="${policy}_$machine"
   [[ "$machine" == "$(uname -m)" ]] || platform=auto

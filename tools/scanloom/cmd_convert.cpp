@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "feeds.h"
 #include "options.h"
+#include "output_file.h"
 #include "progress_line.h"
 #include "sizes.h"
 
@@ -34,6 +35,7 @@ void fix_inputs(const ConvertArgs& args, const ModelArgs& model, ConvertOptions&
   as_written.execution = Execution::interpreted;
   as_written.on_warning = {};
   const Session session = Session::load(args.from, as_written).value_or_throw();
+  expect_not_read("to", args.to, session, args.fixed);
   options.values = make_given_feeds(session, args.fixed);
   const Sizes sizes(session, args.fixed.dims);
   for (const ValueInfo& input : session.inputs()) {

@@ -1,8 +1,6 @@
 // scanloom report: writes a page that shows a model and where the time of a run goes.
-#include <filesystem>
 #include <iostream>
 #include <memory>
-#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +13,7 @@
 #include "interrupt.h"
 #include "npy_format.h"
 #include "options.h"
+#include "output_file.h"
 #include "progress_line.h"
 #include "validators.h"
 
@@ -33,45 +32,35 @@ struct ReportArgs {
   bool json = false;
 };
 
-std::string made(const ReportArgs& args, const Session& session) {
+/// Runs the model, unless asked not to, and returns the page or its data.
+std::string text_of_report(const ReportArgs& args, const Session& session) {
   ReportOptions options;
   options.form = args.json ? ReportForm::data : ReportForm::page;
   options.title = args.title;
   options.runs = args.runs;
   options.run = run_options(args.limits);
-  const Waiting waiting("running " + args.model.path);
+  const Waiting waiting((args.no_run ? "describing " : "running ") + args.model.path);
   if (args.no_run) return session.report(options).value_or_throw();
   FeedArgs feeds = args.feeds;
   feeds.random = true;
   const std::vector<NamedView> tensors = make_feeds(session, feeds, args.limits.max_memory);
-  auto made = session.report(as_feeds(tensors), options);
-  if (!made)
-    throw Failure(std::move(made).error().note("--no-run shows the model without running it"));
-  return *std::move(made);
-}
-
-/// Refuses to overwrite the model, which a slip of the hand names after -o.
-void expect_other_file(const std::string& model, const std::string& out) {
-  std::error_code none;
-  const std::filesystem::path weights = std::filesystem::path(model).replace_extension(".bin");
-  const bool is_weights =
-      model.ends_with(".xml") && std::filesystem::equivalent(out, weights, none);
-  if (is_weights || std::filesystem::equivalent(out, model, none))
-    throw Failure(Error(Code::invalid_argument, "--out: '" + out + "' is a file of the model")
-                      .note("name the file for the page, as in -o report.html"));
+  auto text = session.report(as_feeds(tensors), options);
+  if (!text)
+    throw Failure(std::move(text).error().note("--no-run shows the model without running it"));
+  return *std::move(text);
 }
 
 void report(const ReportArgs& args) {
-  expect_other_file(args.model.path, args.out);
   const Session session = load(args.model);
+  const std::string path = args.out.empty() && !args.json ? "report.html" : args.out;
+  expect_not_read("--out", path, session, args.feeds);
   if (args.calibrate) calibrated();
-  const std::string text = made(args, session);
+  const std::string text = text_of_report(args, session);
   end_if_interrupted();
-  if (args.out == "-" || (args.json && args.out.empty())) {
+  if (path.empty() || path == "-") {
     std::cout << text << '\n';
     return;
   }
-  const std::string path = args.out.empty() ? "report.html" : args.out;
   write_file(path, text);
   std::cerr << "note: written to " << path << (args.json ? "\n" : "; open it in a browser\n");
 }
@@ -92,7 +81,9 @@ void add_report(CLI::App& app, int&) {
   command->add_option("--runs", args->runs, "runs before the one that is timed node by node")
       ->check(whole_number(0, 1000))
       ->capture_default_str();
-  command->add_flag("--no-run", args->no_run, "show the model without running it");
+  command->add_flag("--no-run", args->no_run, "show the model without running it")
+      ->excludes(command->get_option("--feed"))
+      ->excludes(command->get_option("--dim"));
   command->add_flag("--calibrate", args->calibrate,
                     "measure the machine first, for the roofline; takes a second, and is kept");
   command->add_flag("--json", args->json,

@@ -17,6 +17,7 @@
 #include "json_text.h"
 #include "npy.h"
 #include "options.h"
+#include "output_file.h"
 #include "plain_text.h"
 #include "profile_text.h"
 #include "progress_line.h"
@@ -52,12 +53,9 @@ void add_tensors(const std::string& name, const View& view, std::vector<NamedVie
 
 void save(const RunArgs& args, const Results& results) {
   if (args.out.ends_with(".npy")) {
-    if (results.size() == 1 && !results[0].is_tensor())
+    if (!results[0].is_tensor())
       fail(Code::invalid_argument, "--out: a .npy file holds one tensor, the result is a " +
                                        value_text(results[0].view()) + "; name it .npz");
-    if (results.size() != 1)
-      fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
-                                       std::to_string(results.size()) + "; name it .npz");
     return write_npy(args.out, results[0].view());
   }
   std::vector<NamedView> tensors;
@@ -119,6 +117,20 @@ void check_outputs(std::vector<std::string> names) {
     fail(Code::invalid_argument, "--output: '" + *twice + "' is named twice");
 }
 
+/// Throws Failure, before anything runs, if a file to write is one that is read, if both are the
+/// same, or if the file of the results cannot hold as many.
+void check_files(const RunArgs& args, const Session& session) {
+  const std::size_t results = args.outputs.empty() ? session.outputs().size() : args.outputs.size();
+  if (args.out.ends_with(".npy") && results != 1)
+    fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
+                                     std::to_string(results) + "; name it .npz");
+  expect_not_read("--out", args.out, session, args.feeds);
+  if (!args.profile) return;
+  expect_not_read("--trace", args.trace, session, args.feeds);
+  if (!args.out.empty() && is_same_file(args.out, args.trace))
+    fail(Code::invalid_argument, "--trace: '" + args.trace + "' is the file of --out, too");
+}
+
 /// Runs the model as often as asked and returns the last results. Adds the times to `seconds`.
 Results run_repeatedly(const RunArgs& args, const Session& session, std::span<const Feed> feeds,
                        double& seconds) {
@@ -146,6 +158,7 @@ Results run_repeatedly(const RunArgs& args, const Session& session, std::span<co
 void run(const RunArgs& args) {
   check_outputs(args.outputs);
   const Session session = load(args.model);
+  check_files(args, session);
   const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
   const std::vector<Feed> feeds = as_feeds(tensors);
   double seconds = 0;

@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "fed_list.h"
 #include "fed_number.h"
+#include "feed_file.h"
 #include "sizes.h"
 #include "value_file.h"
 
@@ -75,6 +76,11 @@ std::size_t end_of_name(const Session& session, std::string_view text) {
   return end > 0 ? end : text.find('=', 1);
 }
 
+/// Whether a --feed is an archive whose keys are names of inputs.
+bool is_whole_archive(const std::string& text) {
+  return text.ends_with(".npz") && text.find('=') == std::string::npos;
+}
+
 /// Returns the sizes of a new tensor and reserves its memory. Throws Failure.
 std::vector<std::int64_t> made_sizes(const ValueInfo& input, Makers& makers) {
   std::vector<std::int64_t> shape = makers.sizes.shape_of(input);
@@ -109,26 +115,6 @@ View random_tensor(const ValueInfo& input, Makers& makers) {
     const auto unit = static_cast<double>(makers.bits() >> 11) * 0x1p-53;
     write_number(input.dtype, real ? 2 * unit - 1 : static_cast<double>(unit >= 0.5), to);
   });
-}
-
-View from_npz(const std::string& path, const std::string& key, const ValueInfo& input) {
-  std::string keys;
-  for (const auto& [name, tensor] : read_npz(path)) {
-    if (name == key) return as_declared(tensor, input, path + ":" + name);
-    keys += (keys.empty() ? "'" : ", '") + name + "'";
-  }
-  throw Failure(Error(Code::not_found, path + ": there is no '" + key + "' in it")
-                    .note("it holds " + (keys.empty() ? "nothing" : keys)));
-}
-
-/// Reads a tensor from a file; nullopt if the text is not the name of one.
-std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
-  if (text.ends_with(".npy")) return as_declared(read_npy(text), input, text);
-  if (text.ends_with(".pb")) return read_value_file(text, input);
-  if (text.ends_with(".npz")) return from_npz(text, input.name, input);
-  const std::size_t at = text.rfind(".npz:");
-  if (at != std::string::npos) return from_npz(text.substr(0, at + 4), text.substr(at + 5), input);
-  return std::nullopt;
 }
 
 /// Describes what can be fed to an input that is not a tensor of numbers.
@@ -191,7 +177,7 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
     given.tensors.emplace(input.name, tensor);
   };
   for (const std::string& text : args.feeds) {
-    if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+    if (is_whole_archive(text)) {
       for (const auto& [name, tensor] : read_npz(text)) {
         const ValueInfo& input = once(name);
         take(input, as_declared(tensor, input, text + ":" + name));
@@ -202,8 +188,8 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
     const ValueInfo& input = once(name);
     if (const auto value = written_out(input, what))
       take(input, *value);
-    else if (const auto tensor = from_file(input, what))
-      take(input, *tensor);
+    else if (const auto file = feed_file(what))
+      take(input, read_feed_file(*file, input));
     else
       given.to_make.emplace(name, what);
   }
@@ -247,6 +233,19 @@ std::vector<NamedView> make_given_feeds(const Session& session, const FeedArgs& 
   for (const ValueInfo& input : session.inputs())
     if (const auto tensor = fed(input, given, makers)) feeds.emplace_back(input.name, *tensor);
   return feeds;
+}
+
+std::vector<std::string> feed_files(const Session& session, const FeedArgs& args) {
+  std::vector<std::string> files;
+  for (const std::string& text : args.feeds) {
+    if (is_whole_archive(text)) {
+      files.push_back(text);
+      continue;
+    }
+    const std::string what = split_assignment("--feed", text, end_of_name(session, text)).second;
+    if (auto file = feed_file(what)) files.push_back(std::move(file->path));
+  }
+  return files;
 }
 
 std::vector<Feed> as_feeds(const std::vector<NamedView>& tensors) {

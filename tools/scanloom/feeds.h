@@ -21,6 +21,10 @@ std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
 /// Returns tensors only for the inputs that --feed names. Throws Failure as make_feeds does.
 std::vector<NamedView> make_given_feeds(const Session& session, const FeedArgs& args);
 
+/// Returns the files that --feed names, without reading them. Throws Failure if a --feed is not of
+/// the form NAME=WHAT.
+std::vector<std::string> feed_files(const Session& session, const FeedArgs& args);
+
 /// Converts tensors to the arguments of a run; the result refers to the names in `tensors`.
 std::vector<Feed> as_feeds(const std::vector<NamedView>& tensors);
 

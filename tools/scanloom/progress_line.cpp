@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenDrawings{100};
 /// Seconds below which the time so far says little about the rest.
-constexpr double kTelling = 0.5;
+constexpr double kMinSecondsForEstimate = 0.5;
 
 struct Line {
   std::mutex mutex;
@@ -33,6 +34,18 @@ struct Line {
 Line& line() {
   static Line one;
   return one;
+}
+
+/// Draws the name of the work and the seconds so far, every second until it is stopped.
+void draw_seconds(const std::stop_token& stop, const std::string& what) {
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  std::unique_lock lock(mutex);
+  for (int seconds = 1;; ++seconds) {
+    ended.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    if (stop.stop_requested()) return erase_line();
+    draw_line(what + ", " + std::to_string(seconds) + " s");
+  }
 }
 
 /// Zero if the terminal does not say.
@@ -75,7 +88,7 @@ void erase_line() {
 }
 
 std::string left_text(double share, double seconds) {
-  if (!(share > 0) || seconds < kTelling) return {};
+  if (!(share > 0) || seconds < kMinSecondsForEstimate) return {};
   const double left = std::max(0.0, seconds / std::min(share, 1.0) - seconds);
   if (!(left < 1e9)) return {};
   const auto whole = static_cast<long long>(std::ceil(left));
@@ -87,16 +100,11 @@ std::string left_text(double share, double seconds) {
 
 Waiting::Waiting(std::string what) {
   if (!draws_lines()) return;
-  thread_ = std::jthread([what = std::move(what)](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any ended;
-    std::unique_lock lock(mutex);
-    for (int seconds = 1;; ++seconds) {
-      ended.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
-      if (stop.stop_requested()) return erase_line();
-      draw_line(what + ", " + std::to_string(seconds) + " s");
-    }
-  });
+  try {
+    thread_ = std::jthread(draw_seconds, std::move(what));
+  } catch (const std::system_error&) {
+    // The work does not fail because no more threads can be started to show it.
+  }
 }
 
 Waiting::~Waiting() = default;  // stops and joins the thread

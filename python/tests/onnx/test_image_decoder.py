@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -155,3 +159,15 @@ def test_models_are_written_back(tmp_path: Any) -> None:
     data = FILES["bmp"]()
     (result,) = session.run(None, {"file": np.frombuffer(data, np.uint8)})
     assert np.array_equal(result, decoded(data, "BGR"))
+
+
+def test_without_the_plug_in_the_error_says_where_it_is(tmp_path: pathlib.Path) -> None:
+    """As with a wheel, which does not hold it."""
+    (tmp_path / "m.onnx").write_bytes(model())
+    answer = subprocess.run(
+        [sys.executable, "-c", "import scanloom; scanloom.InferenceSession('m.onnx')"],
+        env={**os.environ, "SCANLOOM_IMAGES_PLUGIN": str(tmp_path / "none.so")},
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "the decoder of images (libscanloom_images.so) is not installed" in answer.stderr
+    assert "wheels, Debian packages and archives leave it out; a build from source has it" in answer.stderr

@@ -62,6 +62,18 @@ def feeds(steps: int = 50) -> dict[str, np.ndarray]:
     return {"start": np.zeros(2, np.float32), "x": np.ones((steps, 2), np.float32)}
 
 
+def output_of_cpp(program: str, folder: pathlib.Path) -> str:
+    (folder / "main.cpp").write_text(program, encoding="utf-8")
+    build = subprocess.run(
+        ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{PROJECT / 'include'}", "main.cpp",
+         f"-L{LIBRARY}", "-lscanloom", f"-Wl,-rpath,{LIBRARY}", "-o", "main"],
+        capture_output=True, text=True, cwd=folder)
+    assert build.returncode == 0, build.stderr
+    answer = subprocess.run(["./main"], capture_output=True, text=True, cwd=folder)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
 def page_data(html: str) -> dict:
     return json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
 
@@ -112,7 +124,7 @@ def test_a_report_of_a_stream_says_what_it_keeps(session: scanloom.InferenceSess
     assert (data["title"], data["stream"]["kept"], data["run"]) == ("sums.onnx", [None], None)
     stream.push(feeds(7))
     data = stream.report(title="after a push").data
-    assert (data["title"], data["stream"]["kept"], data["code"]) == ("after a push", [[2]], {})
+    assert (data["title"], data["stream"]["kept"]) == ("after a push", [[2]])
     assert data["loops"][0]["steps"] == 7 and data["executions"]
     stream.reset()
     assert stream.report().data["stream"]["kept"] == [None]
@@ -218,15 +230,81 @@ def test_programs_with_a_hostile_name_run(tmp_path: pathlib.Path) -> None:
     assert answer.returncode == 0, answer.stderr
     if not (LIBRARY / "libscanloom.so").exists():
         pytest.skip("needs build/release, which is not built")
-    (tmp_path / "main.cpp").write_text(code["cpp"], encoding="utf-8")
-    build = subprocess.run(
-        ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{PROJECT / 'include'}", "main.cpp",
-         f"-L{LIBRARY}", "-lscanloom", f"-Wl,-rpath,{LIBRARY}", "-o", "main"],
-        capture_output=True, text=True, cwd=tmp_path)
-    assert build.returncode == 0, build.stderr
-    answer = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path)
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout == "last: 2 elements\ny: 2 elements\n"
+    assert output_of_cpp(code["cpp"], tmp_path) == "last: 2 elements\ny: 2 elements\n"
+
+
+def names_of_report(ends: list[dict]) -> list[str]:
+    return [end["name"] for end in ends]
+
+
+def test_the_outputs_of_a_stream_are_those_of_its_pushes(session: scanloom.InferenceSession) -> None:
+    assert names_of_report(session.stream().report().data["outputs"]) == ["last", "y"]
+    named = session.stream(states={"start": "last"})
+    assert names_of_report(named.report().data["outputs"]) == ["last", "y"]
+
+
+def computed_start_model(path: pathlib.Path) -> pathlib.Path:
+    """The sums of x, which begin with twice `before`."""
+    model = onnx.load(sums_model(path))
+    graph = model.graph
+    graph.node.insert(0, helper.make_node("Add", ["before", "before"], ["start"], name="twice"))
+    graph.input[0].name = "before"
+    onnx.save(model, path)
+    return path
+
+
+def filter_ir(path: pathlib.Path) -> pathlib.Path:
+    """One step of y = x + state, with a variable of OpenVINO."""
+    import openvino
+    from openvino import opset8 as ops
+    from openvino.op.util import Variable, VariableInfo
+
+    info = VariableInfo()
+    info.data_shape, info.data_type, info.variable_id = openvino.PartialShape([2]), openvino.Type.f32, "sum"
+    variable = Variable(info)
+    x = ops.parameter([2], np.float32, name="x")
+    x.output(0).tensor.names = {"x"}
+    y = ops.add(x, ops.read_value(ops.constant(np.zeros(2, np.float32)), variable))
+    y.output(0).tensor.names = {"y"}
+    model = openvino.Model([ops.result(y)], [ops.assign(y, variable)], [x], "filter")
+    openvino.save_model(model, path, compress_to_fp16=False)
+    return path
+
+
+def streams_of_every_kind(folder: pathlib.Path) -> list[scanloom.Stream]:
+    """What loops carry, whose first value is fed or computed; states that are named by the session, by
+    the model, or by the option low_latency."""
+    sums = scanloom.InferenceSession(sums_model(folder / "sums.onnx", HOSTILE))
+    computed = scanloom.InferenceSession(computed_start_model(folder / "computed.onnx"))
+    own = scanloom.InferenceSession(filter_ir(folder / "filter.xml"))
+    low_latency = scanloom.InferenceSession(folder / "computed.onnx", low_latency=True)
+    return [sums.stream(), sums.stream(states={"start": "last"}), computed.stream(), own.stream(),
+            low_latency.stream()]
+
+
+def test_the_programs_of_a_stream_push_to_one(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("openvino")
+    for number, stream in enumerate(streams_of_every_kind(tmp_path)):
+        code = stream.report().data["code"]
+        assert sorted(code) == ["cpp", "python"]
+        answer = subprocess.run([sys.executable, "-c", code["python"]], capture_output=True, text=True, cwd=tmp_path)
+        assert answer.returncode == 0, answer.stderr
+        lines = answer.stdout.splitlines()
+        assert lines[-1].startswith("2 y ") and len([line for line in lines if " y " in line]) == 3
+        if number < 2 and (LIBRARY / "libscanloom.so").exists():  # compiling takes seconds
+            assert output_of_cpp(code["cpp"], tmp_path) == 3 * "last: 2 elements\ny: 2 elements\n"
+
+
+def test_the_programs_of_a_stream_feed_the_sizes_that_ran(session: scanloom.InferenceSession) -> None:
+    stream = session.stream()
+    stream.push(feeds(7))
+    code = stream.report().data["code"]
+    assert 'stream.set("start", numpy.zeros((2,), numpy.float32))' in code["python"]
+    assert '"x": numpy.zeros((7, 2), numpy.float32)' in code["python"]
+    assert "session.stream(states=" not in code["python"] and ".states" not in code["cpp"]
+    code = session.stream(states={"start": "last"}).report().data["code"]
+    assert 'session.stream(states={"start": "last"})' in code["python"]
+    assert '{.states = {{"start", "last"}}}' in code["cpp"]
 
 
 @needs_page
@@ -285,6 +363,21 @@ def test_the_page_opens_from_any_folder(
     path = pathlib.Path(session.report().open())
     assert path.parent == folder and "</html>" in path.read_text(encoding="utf-8")
     assert len(opened) == 1 and "/a%20b%23c%2520%3F/" in opened[0]
+
+
+def test_no_file_stays_of_a_page_that_cannot_be_made(
+    tmp_path: pathlib.Path, session: scanloom.InferenceSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(text: str) -> str:
+        raise scanloom.Unsupported("built without the page")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "pages"))
+    (tmp_path / "pages").mkdir()
+    monkeypatch.setattr(scanloom._native, "report_page", refuse)
+    with pytest.raises(scanloom.Unsupported):
+        session.report().open()
+    assert list((tmp_path / "pages").iterdir()) == []
+    assert session.report()._repr_html_() is None
 
 
 @needs_page

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pathlib
 import sys
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -93,7 +92,9 @@ def test_a_stream(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
     page = shown(chromium, stream.report(), tmp_path)
     assert "kept now" in page.run("document.getElementById('stream').textContent")
     assert "[2]" in page.run("document.getElementById('stream').textContent")
-    assert page.run("document.getElementById('code')") is None
+    assert page.run("[...document.querySelectorAll('#code [role=tab]')].map((tab) => tab.textContent).join()") == \
+        "Python,C++"
+    assert "stream.push" in page.run("document.getElementById('code-python').textContent")
     assert page.problems == []
 
 
@@ -199,21 +200,47 @@ def long_chain(path: pathlib.Path, count: int) -> pathlib.Path:
 
 
 def test_five_thousand_nodes_stay_usable(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
-    """The limits are generous: the times are a tenth of them on an idle machine."""
+    """What takes time is laying out boxes and drawing elements: both are few, whatever is open."""
     session = scanloom.InferenceSession(long_chain(tmp_path / "m.onnx", 5000))
     given = {name: np.zeros((4, 4), np.float32) for name in ("v0", "w")}
-    began = time.monotonic()
     page = shown(chromium, session.report(given), tmp_path)
-    assert time.monotonic() - began < 60
+    page.run("""{
+      const plain = lay_out;
+      globalThis.laid_out = [];
+      lay_out = (contents) => { laid_out.push(contents.items.length); plain(contents); };
+    }""")
+
+    def expect_little_work(largest: int, most: int) -> None:
+        assert page.run("Math.max(...laid_out)") <= largest
+        assert page.run("laid_out.splice(0).length") <= 3
+        assert page.run("document.getElementById('graph').querySelectorAll('*').length") < most
+
     assert page.run("report.nodes.length") == 5000
-    assert page.run("graph.boxes.size") < 200
-    spent = "(() => {{ const began = performance.now(); {}; return performance.now() - began; }})()"
-    assert page.run(spent.format("redraw()")) < 5000
-    assert page.run(spent.format("show_node(report.nodes[2500].id)")) < 5000
+    page.run("redraw()")
+    assert 50 < page.run("graph.boxes.size") < 100
+    expect_little_work(100, 1000)
+    page.run("show_node(report.nodes[2500].id)")
     assert page.run("graph.boxes.get(graph.chosen).node.id") == page.run("report.nodes[2500].id")
-    assert page.run(spent.format("search('node_4')")) < 5000
+    expect_little_work(100, 2000)
+    page.run("search('node_4')")
     assert "1,111 nodes" in page.run("graph.details.textContent")
+    assert page.run("graph.details.querySelectorAll('li').length") == 200
     assert page.problems == []
+
+
+def test_data_of_another_schema(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    """A page that is made from data of a newer version says so instead of staying empty."""
+    data = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).report().data
+    path = tmp_path / "report.html"
+    for changed, said in (({**data, "schema": 2}, "schema 2"), ({"title": "x"}, "have none")):
+        scanloom.Report(json.dumps(changed)).save(path)
+        chromium.problems.clear()
+        with pytest.raises(AssertionError, match="This page shows data of schema 1"):
+            chromium.open(path)
+        text = chromium.run("document.querySelector('main').textContent")
+        assert said in text
+        assert "Make the page with the version of Scanloom that made the data." in text
+    chromium.problems.clear()
 
 
 def covered(page: browser.Browser, bars: str) -> float:
@@ -271,3 +298,32 @@ def test_a_narrow_screen(tmp_path: pathlib.Path) -> None:
         scale = "(svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
         assert page.run(f"Math.min(...[...document.querySelectorAll('svg.chart')].map({scale}))") > 0.9
         assert page.problems == []
+
+
+@pytest.mark.parametrize("width, least", [(390, 1.0), (1400, 0.8)])
+def test_the_text_of_a_graph_is_readable(width: int, least: float, tmp_path: pathlib.Path) -> None:
+    """A graph that does not fit at this scale shows its upper end, not small letters or a gap."""
+    inside = """(() => {
+      const stage = graph.svg.getBoundingClientRect();
+      return [...graph.boxes.values()].map((item) => item.element.getBoundingClientRect()).filter((box) =>
+        box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.top < stage.bottom).length;
+    })()"""
+    with browser.Browser(width, 844) as page:
+        shown(page, lstm_with_gradient(), tmp_path)
+        for is_open in ("false", "true"):
+            page.run(f"set_all_open({is_open})")
+            assert page.run("d3.zoomTransform(graph.svg).k") >= least
+            assert page.run(inside) >= 2
+            assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.problems == []
+
+
+def test_an_empty_graph_fits(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    data = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).report().data
+    data["regions"] = [{"id": 0, "name": "", "args": [], "nodes": [], "yields": []}]
+    data["nodes"], data["values"], data["inputs"], data["outputs"] = [], [], [], []
+    page = shown(chromium, scanloom.Report(json.dumps(data)), tmp_path)
+    assert np.isfinite(page.run("d3.zoomTransform(graph.svg).x"))
+    page.run("graph.svg.parentElement.style.display = 'none'; fit()")
+    assert np.isfinite(page.run("d3.zoomTransform(graph.svg).x"))
+    assert page.problems == []

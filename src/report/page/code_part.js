@@ -1,4 +1,4 @@
-// The inputs and outputs as programs to copy.
+// Programs to copy, which feed the inputs and print the outputs.
 
 const code_names = { python: "Python", cpp: "C++", command: "Command line" };
 
@@ -22,6 +22,12 @@ function code_panel(form) {
   html("pre", { tabindex: 0 }, html("code", {}, text)));
 }
 
+function code_introduction() {
+  if (report.is_function) return "Calls that feed zeros to the function.";
+  return report.stream.kept ? "Programs that push zeros to a stream, and run as they are." :
+    "Programs that feed zeros and run as they are.";
+}
+
 function add_code() {
   const forms = Object.keys(code_names).filter((form) => report.code[form]);
   if (forms.length === 0) return;
@@ -41,7 +47,7 @@ function add_code() {
       choose(next);
       tabs[next].focus();
     } }, code_names[form])));
-  add_part("code", "Code", html("p", { class: "soft" }, "Programs that feed zeros and run as they are."),
+  add_part("code", "Code", html("p", { class: "soft" }, code_introduction()),
     html("div", { class: "tools", role: "tablist", "aria-label": "Language" }, tabs), panels);
   choose(0);
 }

@@ -3,17 +3,27 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 
+/** Of the data that this page shows; those of another version may be made by another library. */
+const known_schema = 1;
+if (report.schema !== known_schema) {
+  const text = `This page shows data of schema ${known_schema}; these have ` +
+    (report.schema === undefined ? "none" : `schema ${report.schema}`) +
+    ". Make the page with the version of Scanloom that made the data.";
+  document.querySelector("main").textContent = text;
+  throw new Error(text);
+}
+
 const by_id = (list) => new Map(list.map((each) => [each.id, each]));
 const nodes = by_id(report.nodes);
 const values = by_id(report.values);
 const regions = by_id(report.regions);
 const top_region = report.regions[0];
 
-/** By node: the region that it is in. */
+/** The region that each node is in. */
 const region_of = new Map();
-/** By value: the node that makes it; absent for arguments of regions. */
+/** The node that makes each value; absent for arguments of regions. */
 const producer_of = new Map();
-/** By value: the nodes that read it. */
+/** The nodes that read each value. */
 const readers_of = new Map();
 for (const region of report.regions)
   for (const id of region.nodes) {

@@ -2,11 +2,12 @@
 // rows as a table.
 
 const flame_row = 24;
-/** In pixels: neighbours that are narrower become one block, of at least about `min_block`. */
+/** Neighbours narrower than `min_bar` pixels become one block, of about `min_block` at least. */
 const min_bar = 3;
 const min_block = 14;
 
-/** The rows of the profile as a tree: the body of a loop below it. `self`: without what is below. */
+/** The rows of the profile as a tree, in which the body of a loop is below it. `self` is the time of
+    a row without that of the rows below it. */
 function flame_tree() {
   const root = { name: "run", seconds: report.run.seconds, calls: 1, nodes: [], children: [] };
   const open = [root];

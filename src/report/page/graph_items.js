@@ -1,9 +1,10 @@
-// What a region shows as boxes: its arguments, its nodes (many as sections), and its results; and
+// The boxes of a region, which are its arguments, its nodes (many as sections) and its results, and
 // the edges between them.
 
 const max_nodes_at_once = 90;
 const max_captured_ports = 5;
-/** What more boxes than this read, such as a table of weights, is named in them: without edges. */
+/** A value that more boxes than this read, such as a table of weights, is named in them instead of
+    drawn as edges. */
 const max_edges_from = 12;
 
 /** Keys of boxes that are open: "n7" for the regions of node 7, "s3:40" for a section. */

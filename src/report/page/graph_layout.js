@@ -95,7 +95,7 @@ function lay_out(contents) {
     ({ v: item.key, width: item.width, height: item.height, parent: null }));
   const edges = contents.edges.map((edge) => ({ v: edge.from, w: edge.to, minlen: 1, weight: 1,
     width: 0, height: 0, labeloffset: 10, labelpos: "r" }));
-  // Without an edge there is no order from top to bottom: the boxes go side by side.
+  // Without an edge there is no order from top to bottom: the boxes form one row.
   if (boxes.length > 0) layout_graph(boxes, edges, { nodesep: 18, ranksep: 28, edgesep: 8 }, {});
   const by_key = new Map(contents.items.map((item) => [item.key, item]));
   let right = 1;

@@ -103,16 +103,31 @@ function move_by(right, down) {
     d3.zoomIdentity.translate(at.x + right, at.y + down).scale(at.k));
 }
 
+const stage_margin = 15;
+/** Text of 12 pixels is readable at this scale; on a phone, which is held closer, only at its size. */
+const readable_scale = (stage_width) => (stage_width < 600 ? 1 : 0.8);
+
+/** The middle, from left to right, of the uppermost box that is nearest to the graph's own middle. */
+function middle_of_top({ items, width }) {
+  const top = d3.min(items, (item) => item.y);
+  const middles = items.filter((item) => item.y < top + line_height)
+    .map((item) => item.x + item.width / 2);
+  const distance = (x) => Math.abs(x - width / 2);
+  return middles.sort((a, b) => distance(a) - distance(b))[0] ?? width / 2;
+}
+
 /** The whole graph if it stays readable, otherwise its upper end. */
 function fit() {
   const box = graph.svg.getBoundingClientRect();
   const { width, height } = graph.contents;
-  const whole = Math.min((box.width - 30) / width, (box.height - 30) / height, 1.2);
-  const scale = Math.max(whole, Math.min(0.8, (box.width - 30) / Math.min(width, 1500)), 0.05);
-  const left = Math.max(15, (box.width - width * scale) / 2);
-  d3.select(graph.svg).call(graph.zoom.transform,
-    d3.zoomIdentity.translate(width * scale > box.width ? (box.width - width * scale) / 2 : left, 15)
-      .scale(scale));
+  const space = box.width - 2 * stage_margin;
+  const whole = Math.min(space / width, (box.height - 2 * stage_margin) / height, 1.2);
+  const scale = Math.max(whole, readable_scale(box.width));
+  const centred = box.width / 2 - scale * (width * scale <= space ? width / 2 : middle_of_top(graph.contents));
+  // Wider than the stage, it fills the stage: no gap on either side.
+  const left = width * scale <= space ? centred :
+    Math.min(stage_margin, Math.max(centred, box.width - stage_margin - width * scale));
+  d3.select(graph.svg).call(graph.zoom.transform, d3.zoomIdentity.translate(left, stage_margin).scale(scale));
 }
 
 function center_on(item) {

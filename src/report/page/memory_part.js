@@ -1,35 +1,34 @@
 // The memory of a run: the arena over time, its peak, and what holds it.
 
-/** In pixels: values that are drawn narrower than `min_buffer` join others of about their place, in
-    blocks of about `buffer_block` width and `buffer_lane` height. */
+/** Values that are drawn narrower than `min_buffer` pixels join others of about their place, in
+    blocks of about `buffer_block` pixels in width and `buffer_lane` in height. */
 const min_buffer = 3;
 const buffer_block = 6;
 const buffer_lane = 4;
 
-/** Bytes alive at each moment, and the moment with the most. */
-function live_bytes(memory) {
+/** The arena over the run: {live, peak}, the bytes alive at each moment, and {bytes, moment} of the
+    most. */
+function arena_of(memory) {
   const changes = new Float64Array(memory.moments + 1);
   for (const buffer of memory.buffers) {
     changes[buffer.born] += buffer.bytes;
     changes[buffer.dies + 1] -= buffer.bytes;
   }
   let now = 0;
-  let peak = 0;
+  const peak = { bytes: 0, moment: 0 };
   const live = Array.from({ length: memory.moments }, (_, moment) => {
     now += changes[moment];
-    if (now > live_peak.bytes) [live_peak.bytes, peak] = [now, moment];
+    if (now > peak.bytes) [peak.bytes, peak.moment] = [now, moment];
     return now;
   });
-  live_peak.moment = peak;
-  return live;
+  return { live, peak };
 }
-const live_peak = { bytes: 0, moment: 0 };
 
 function holder_of(buffer) {
   return buffer.node === undefined ? "a value" : nodes.get(buffer.node)?.name ?? "a value";
 }
 
-/** What is drawn: {buffers, left, right, top, bottom}, in pixels; narrow ones together. */
+/** The blocks to draw: {buffers, left, right, top, bottom}, in pixels; narrow buffers share one. */
 function merged_buffers(buffers, x, y) {
   const drawn = [];
   const open = new Map(); // by lane: the block that narrow buffers still join
@@ -72,7 +71,7 @@ function draw_blocks(chart, memory, x, y) {
   }, svg("title", {}, title_of_block(block)))));
 }
 
-function draw_arena(chart, memory, live) {
+function draw_arena(chart, memory, { live, peak }) {
   const size = { width: chart_width(), height: 320, left: 70, right: 22, top: 14, bottom: 34 };
   const x = d3.scaleLinear([0, memory.moments], [size.left, size.width - size.right]);
   const y = d3.scaleLinear([0, Math.max(memory.arena, 1)], [size.height - size.bottom, size.top]);
@@ -84,7 +83,7 @@ function draw_arena(chart, memory, live) {
   draw_blocks(chart, memory, x, y);
   const line = d3.line().x((_, i) => x(i + 0.5)).y((bytes) => y(bytes)).curve(d3.curveStep);
   chart.append(svg("path", { class: "live", d: line(live) }),
-    svg("line", { class: "mark", x1: x(live_peak.moment + 0.5), x2: x(live_peak.moment + 0.5),
+    svg("line", { class: "mark", x1: x(peak.moment + 0.5), x2: x(peak.moment + 0.5),
       y1: size.top, y2: size.height - size.bottom }));
   const axis_x = svg("g", { transform: `translate(0,${size.height - size.bottom})` });
   const axis_y = svg("g", { transform: `translate(${size.left},0)` });
@@ -94,16 +93,16 @@ function draw_arena(chart, memory, live) {
     y: size.height - 3, "text-anchor": "end" }, "moments: about one per call"));
 }
 
-function holders_at_peak(memory) {
+function holders_at_peak(memory, peak) {
   const held = memory.buffers.filter((buffer) =>
-    buffer.born <= live_peak.moment && live_peak.moment <= buffer.dies);
+    buffer.born <= peak.moment && peak.moment <= buffer.dies);
   const rows = held.sort((a, b) => b.bytes - a.bytes).slice(0, 15);
-  return table(`What holds the peak of ${bytes_text(live_peak.bytes)}: the largest ${rows.length} of ` +
+  return table(`What holds the peak of ${bytes_text(peak.bytes)}: the largest ${rows.length} of ` +
     `${counted(held.length, "buffer")}`,
   ["held for", { name: "bytes", number: true }, { name: "share", number: true },
     { name: "from", number: true }, { name: "to", number: true }],
   rows.map((buffer) => [buffer.node === undefined ? "a value" : node_link(buffer.node),
-    bytes_text(buffer.bytes), percent_text(buffer.bytes / live_peak.bytes), count_text(buffer.born),
+    bytes_text(buffer.bytes), percent_text(buffer.bytes / peak.bytes), count_text(buffer.born),
     count_text(buffer.dies)]));
 }
 
@@ -113,19 +112,20 @@ function add_memory() {
     add_part("memory", "Memory", html("p", {}, "Known when the sizes of the inputs are known."));
     return;
   }
-  const live = live_bytes(memory);
+  const arena = arena_of(memory);
+  const peak = arena.peak;
   const rows = [["values of the run (the arena)", bytes_text(memory.arena)],
     ["results", bytes_text(memory.results)], ["temporary memory of kernels", bytes_text(memory.scratch)]];
   if (memory.depends_on_data)
     rows.push(["values whose sizes depend on data, in the last run",
       memory.data < 0 ? "not known: nothing ran" : bytes_text(memory.data)]);
   const chart = svg("svg", { class: "chart", role: "img",
-    "aria-label": `The arena over a run: peak ${bytes_text(live_peak.bytes)}` });
+    "aria-label": `The arena over a run: peak ${bytes_text(peak.bytes)}` });
   add_part("memory", "Memory", table("Bytes of one run", ["for", { name: "bytes", number: true }], rows),
-    live_peak.bytes > 0 ? [html("p", { class: "soft" }, "Each rectangle is a value: when it is alive, and " +
+    peak.bytes > 0 ? [html("p", { class: "soft" }, "Each rectangle is a value: when it is alive, and " +
       "where in the arena it is. Values alive too briefly to see are drawn together. The line is what is " +
       "alive at each moment, the dashed line its peak; shaded moments belong to loops."), chart,
-    holders_at_peak(memory)] :
+    holders_at_peak(memory, peak)] :
       html("p", { class: "soft" }, "The arena is empty: all values are inputs, results or constants."));
-  if (live_peak.bytes > 0) draw_to_width(() => draw_arena(chart, memory, live));
+  if (peak.bytes > 0) draw_to_width(() => draw_arena(chart, memory, arena));
 }

@@ -1,4 +1,9 @@
-"""A compiled loop gives the bits of the stepped one; errors of the library arrive as exceptions."""
+"""A compiled loop gives the bits of the stepped one; errors of the library arrive as exceptions.
+
+loops.py MODEL: writes the model with the loop to this file.
+"""
+
+import sys
 
 import numpy
 import scanloom
@@ -7,12 +12,13 @@ import scanloom.tensor as T
 x = T.vector("x")
 means, _ = scanloom.scan(lambda row, mean: 0.9 * mean + T.tanh(row), x, T.zeros(()))
 function = scanloom.function([x], means)
-function.to_onnx("/tmp/means.onnx")
+model = sys.argv[1]
+function.to_onnx(model)
 given = numpy.random.default_rng(0).standard_normal(200_000).astype("float64")
 
 results, plans = [], []
 for compiled in (False, True):
-    session = scanloom.InferenceSession("/tmp/means.onnx", execution="compiled" if compiled else "stepped")
+    session = scanloom.InferenceSession(model, execution="compiled" if compiled else "stepped")
     for _ in range(3):
         (result,) = session.run(None, {"x": given})
     results.append(result)
