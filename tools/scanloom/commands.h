@@ -8,6 +8,7 @@ class App;
 
 namespace scanloom::cli {
 
+void add_batch(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_show(CLI::App& app, int& status);

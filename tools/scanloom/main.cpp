@@ -85,6 +85,7 @@ int run(int argc, char** argv) {
   cli::add_bench(app, status);
   cli::add_compare(app, status);
   cli::add_convert(app, status);
+  cli::add_batch(app, status);
   cli::add_version(app, status);
   try {
     app.parse(argc, argv);

@@ -76,7 +76,7 @@ class DaskEngine:
             outcome: Outcome = future.result(timeout=_REPLY_SECONDS)
             return task, outcome
         except distributed.scheduler.KilledWorker as error:
-            return task, Died(f"as Dask reports: {first_line(error)}")
+            return task, Died("as Dask reports (KilledWorker)", first_line(error))
         except (Exception, asyncio.CancelledError) as error:  # a result that was lost with a worker, among others
             return task, engine_failure("Dask", task.shard.where, error)
 

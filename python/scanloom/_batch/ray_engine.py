@@ -60,9 +60,9 @@ class RayEngine:
             outcome: Outcome = ray.get(ended)
             return task, outcome
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
-            return task, Died(f"as Ray reports: {first_line(error)}")
+            return task, Died(f"as Ray reports ({type(error).__name__})", first_line(error))
         except ray.exceptions.OutOfMemoryError as error:
-            return task, Died(f"because Ray's monitor found too little memory: {first_line(error)}")
+            return task, Died("because Ray's monitor found too little memory", first_line(error))
         except ray.exceptions.RayError as error:
             return task, engine_failure("Ray", task.shard.where, error)
 

@@ -18,7 +18,8 @@ _MAX_FOUND = 16
 class Died(NamedTuple):
     """The worker of a task ended before it answered."""
 
-    reason: str
+    reason: str  # the same each time, because the quarantine has it
+    detail: str = ""
 
 
 class Engine(Protocol):
@@ -98,7 +99,7 @@ class Scheduler:
         if isinstance(outcome, Record):
             self._done(task.shard, outcome)
         elif isinstance(outcome, Died):
-            self._died(task, outcome.reason)
+            self._died(task, outcome.reason, outcome.detail)
         elif isinstance(outcome, Failure):
             self._failed(task, outcome)
         else:
@@ -116,7 +117,7 @@ class Scheduler:
         self._deaths[key] += 1
         return self._deaths[key]
 
-    def _died(self, task: Task, reason: str) -> None:
+    def _died(self, task: Task, reason: str, detail: str) -> None:
         if not (self._engine.is_exact or self._runs_suspect):
             self.retried += 1
             self._again(task)
@@ -134,7 +135,7 @@ class Scheduler:
             hint = 'give more memory, or on_error="quarantine" to find and set aside the rows'
             self._failure = Failure(
                 "job_failed",
-                f"{task.shard.where}: the worker ended {times} times (retries={self._retries}), at last {reason}",
+                f"{task.shard.where}: the worker ended {times} times (retries={self._retries}), at last {reason}{detail and ': '}{detail}",
                 (hint,) if not self._quarantine else ("its rows run one by one, but not together: give more memory",),
             )
 
