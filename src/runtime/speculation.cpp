@@ -1,6 +1,7 @@
 #include "runtime/speculation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -27,7 +28,7 @@ constexpr int kForcedParts = 3;
 }  // namespace
 
 SpeculationPlan plan_speculation(const plan::Speculation& speculation,
-                                 const plan::SpeculationRecord& record, plan::SpeculationMode mode,
+                                 plan::SpeculationRecord& record, plan::SpeculationMode mode,
                                  std::int64_t steps, int max_threads) {
   const plan::SpeculationRecord::Facts facts = record.facts();
   SpeculationPlan plan;
@@ -41,7 +42,7 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
   }
   const std::int64_t of_chunk = steps / std::max(plan.threads, 1);
   if (!pays_to_speculate(speculation, steps) || !record.may_pay(of_chunk) ||
-      of_chunk < kMinAgreed * facts.needed)
+      of_chunk < kMinAgreed * facts.needed || plan.threads < 2 || record.skips_run())
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
   plan.sizes.head_start = facts.needed;
@@ -102,11 +103,15 @@ void Speculation::help() {
 }
 
 Expected<bool> Speculation::run_main() {
+  chunks_.allow_leaving();
+  const Clock::time_point begin = Clock::now();
   if (plan_.is_forced)
     while (SpeculativeChunk* const chunk = chunks_.take())
       SCANLOOM_CHECK_OK(speculate_in_main(*chunk));
   SpeculativeChunk* chunk = chunks_.front();
   SCANLOOM_TRY(bool ran, take_front_in_order(*chunk));
+  const std::chrono::duration<double> in_order = Clock::now() - begin;
+  const std::int64_t steps_in_order = step_ - first_;
   while (ran) {
     chunks_.commit_front();
     chunk = chunks_.front();
@@ -117,6 +122,10 @@ Expected<bool> Speculation::run_main() {
       SCANLOOM_TRY(ran, validate(*chunk));
     }
   }
+  const std::chrono::duration<double> all = Clock::now() - begin;
+  const double gain =
+      in_order / all * static_cast<double>(step_ - first_) / static_cast<double>(steps_in_order);
+  if (ran && !plan_.is_forced) parts_.record.note_gain(std::min<double>(gain, plan_.threads));
   return ran;
 }
 
@@ -178,10 +187,11 @@ Expected<bool> Speculation::validate(SpeculativeChunk& chunk) {
 }
 
 Expected<void> Speculation::wait_for_end(SpeculativeChunk& chunk) {
-  while (!chunks_.wait_for_end(chunk)) {
+  do {
+    while (SpeculativeChunk* const part = chunks_.steal())
+      SCANLOOM_CHECK_OK(speculate_in_main(*part));
     SCANLOOM_CHECK_OK(poll());
-    if (SpeculativeChunk* const part = chunks_.steal()) SCANLOOM_CHECK_OK(speculate_in_main(*part));
-  }
+  } while (!chunks_.wait_for_end(chunk));
   return {};
 }
 

@@ -98,6 +98,7 @@ def function(
     max_memory: Union[int, None] = None,
     deadline: Union[float, None] = None,
     max_steps: Union[int, None] = None,
+    speculate: bool = True,
 ) -> Function:
     """Compiles a function from `inputs`, which are variables or In, to `outputs`: one, a list or a
     dict.
@@ -113,6 +114,8 @@ def function(
     deadline: the maximum number of seconds of a call; None: no limit.
     max_steps: the maximum number of steps per execution of a loop; None: 1e8 for loops without a
         trip count.
+    speculate: False: no thread computes later steps of a long loop ahead (SessionOptions.speculate).
+        Not saved with the function.
 
     Raises InvalidArgument and InvalidType, which name the variable.
     """
@@ -135,7 +138,7 @@ def function(
     native = _native.compile(
         placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, without,
         name or "", [each if isinstance(each, str) else "" for each in outputs] if isinstance(outputs, dict) else [],
-        SessionOptions().native(),
+        SessionOptions(speculate=speculate).native(),
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
     defaults = {
