@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -70,19 +68,18 @@ Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::i
 Expected<bool> Speculation::run() {
   chunks_.take_front();
   Expected<bool> result = false;
-  std::exception_ptr thrown;
-  std::mutex throwing;
+  std::exception_ptr thrown;  // by the caller's functions
   const std::thread::id caller = std::this_thread::get_id();
   bool has_run = false;  // the caller may be given several parts
   const auto work = [&](std::int64_t) {
+    if (std::this_thread::get_id() != caller) return help();
+    if (std::exchange(has_run, true)) return;
     try {
-      if (std::this_thread::get_id() != caller) return help();
-      if (!std::exchange(has_run, true)) result = run_main();
+      result = run_main();
     } catch (...) {
-      const std::scoped_lock lock(throwing);
-      if (!thrown) thrown = std::current_exception();
+      thrown = std::current_exception();
     }
-    if (std::this_thread::get_id() == caller) chunks_.close();
+    chunks_.close();
   };
   parallel_for(plan_.threads, plan_.threads, work);
   if (thrown) std::rethrow_exception(thrown);
@@ -96,7 +93,7 @@ void Speculation::help() {
     try {
       if (!taker) taker = parts_.make_taker();
       speculate(*chunk, *taker, [] { return true; });
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // memory has run out; the main thread, which may have enough, takes the steps
       chunks_.abandon(*chunk);
     }
   }

@@ -39,7 +39,7 @@ def in_order():
 def test_the_bits_are_those_of_steps_in_order(in_order):
     session = scanloom.InferenceSession(AVERAGE, threads=2)
     assert all(bytes_of(session) == in_order for _ in range(4))
-    assert chunks_of(session)[0].startswith("  chunks    computed ahead by idle threads: ")
+    assert chunks_of(session)[0].startswith("  chunks    computed ahead by idle threads")
 
 
 def test_speculate_false_takes_steps_in_order(in_order):
