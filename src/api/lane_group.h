@@ -55,7 +55,7 @@ class LaneGroup {
  private:
   struct Lane {
     const ManyPart* part = nullptr;
-    std::int64_t at = 0;            ///< the next step of the sequence
+    std::int64_t at = 0;             ///< the next step of the sequence
     std::optional<std::size_t> row;  ///< in the states; none: begins
   };
 
@@ -83,7 +83,7 @@ class LaneGroup {
   const std::int64_t max_lanes_;
   std::int64_t width_ = 0;  ///< lanes of the run
   std::vector<Lane> lanes_;
-  bool has_changed_ = false;  ///< lanes since the last gather
+  bool has_changed_ = false;               ///< lanes since the last gather
   std::vector<tensor::Tensor> arguments_;  ///< of the stream form; sequences: room for a piece
 };
 

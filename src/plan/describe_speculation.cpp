@@ -13,7 +13,8 @@ std::string text_of(const SpeculationRecord::Facts& facts) {
   std::string text = counted(facts.agreed, "chunk") + " agreed";
   if (facts.agreed > 0)
     text += fmt::format(", at most {} after a guess of the state", counted(facts.needed, "step"));
-  if (facts.failed > 0) text += fmt::format("; {} never agreed", counted(facts.failed, "chunk"));
+  if (facts.gain > 0) text += fmt::format(", {:.2g} times as fast as in order", facts.gain);
+  if (facts.failed > 0) text += fmt::format("; none in {}", counted(facts.failed, "run"));
   return text;
 }
 

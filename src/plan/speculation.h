@@ -16,49 +16,40 @@ enum class SpeculationMode : std::uint8_t {
   always,  ///< every loop that may be speculated, however short; for tests
 };
 
-/// What runs have learned about speculating a loop. Thread safe.
+/// A record of what runs have learned about speculating a loop. Thread safe.
 class SpeculationRecord {
  public:
   struct Facts {
     std::int64_t agreed = 0;   ///< chunks whose guess led to the right state
-    std::int64_t failed = 0;   ///< chunks that were taken again to their end
+    std::int64_t failed = 0;   ///< runs in which a chunk was taken again to its end
     std::int64_t needed = 0;   ///< steps from a guess to the right state, recently at most
     std::int64_t in_vain = 0;  ///< steps of the longest chunk that failed
     int failed_since = 0;      ///< failures since a chunk has agreed
+    double gain = 0;           ///< times faster than in order, in recent runs; 0: not known
   };
   /// After so many failures without an agreement, a loop is left alone.
   static constexpr int kMaxFailures = 2;
   /// A chunk that is so many times longer than all that failed is another try.
   static constexpr std::int64_t kMuchLonger = 8;
 
-  [[nodiscard]] Facts facts() const {
-    const std::scoped_lock lock(mutex_);
-    return facts_;
-  }
+  [[nodiscard]] Facts facts() const;
   /// Whether chunks of that many steps may pay.
-  [[nodiscard]] bool may_pay(std::int64_t steps) const {
-    const std::scoped_lock lock(mutex_);
-    return facts_.failed_since < kMaxFailures || steps / kMuchLonger > facts_.in_vain;
-  }
+  [[nodiscard]] bool may_pay(std::int64_t steps) const;
   /// Records a chunk that had the right state after `needed` steps.
-  void note_agreed(std::int64_t needed) {
-    const std::scoped_lock lock(mutex_);
-    ++facts_.agreed;
-    facts_.failed_since = 0;
-    // Forgets slowly, since data differ.
-    facts_.needed = needed > facts_.needed ? needed : facts_.needed - (facts_.needed - needed) / 16;
-  }
+  void note_agreed(std::int64_t needed);
   /// Records a chunk of `steps` steps that never had the right state.
-  void note_failed(std::int64_t steps) {
-    const std::scoped_lock lock(mutex_);
-    ++facts_.failed;
-    ++facts_.failed_since;
-    if (steps > facts_.in_vain) facts_.in_vain = steps;
-  }
+  void note_failed(std::int64_t steps);
+  /// Records how many times faster a run was than in order, as the pace of its main thread shows.
+  void note_gain(double gain);
+  /// Whether the next run should take the steps in order because earlier ones gained nothing: the
+  /// other cores may be busy. Call it once per run.
+  [[nodiscard]] bool skips_run();
 
  private:
   mutable std::mutex mutex_;
   Facts facts_;
+  int pause_ = 0;  // runs to skip after the last one that gained nothing
+  int runs_to_skip_ = 0;
 };
 
 /// A loop that may be speculated.
@@ -75,9 +66,6 @@ struct Speculation {
 };
 
 /// Whether so many steps take long enough: waking threads takes up to 0.1 ms.
-inline bool pays_to_speculate(const Speculation& speculation, std::int64_t steps) {
-  constexpr double kMinNanoseconds = 1e6;
-  return static_cast<double>(steps) * speculation.nanoseconds >= kMinNanoseconds;
-}
+bool pays_to_speculate(const Speculation& speculation, std::int64_t steps);
 
 }  // namespace scanloom::plan

@@ -19,7 +19,7 @@ namespace scanloom::runtime {
 
 struct RunState;
 
-/// What other threads need to know of a Run before a step: its slots change in every step.
+/// The part of a Run that other threads read, as it is before a step: steps change its slots.
 struct StepsOrigin {
   StepsOrigin(RunState& main, std::uint32_t index, const plan::BodyCode& body, Watch& watch);
 

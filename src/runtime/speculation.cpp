@@ -1,10 +1,9 @@
 #include "runtime/speculation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -27,7 +26,7 @@ constexpr int kForcedParts = 3;
 }  // namespace
 
 SpeculationPlan plan_speculation(const plan::Speculation& speculation,
-                                 const plan::SpeculationRecord& record, plan::SpeculationMode mode,
+                                 plan::SpeculationRecord& record, plan::SpeculationMode mode,
                                  std::int64_t steps, int max_threads) {
   const plan::SpeculationRecord::Facts facts = record.facts();
   SpeculationPlan plan;
@@ -41,7 +40,7 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
   }
   const std::int64_t of_chunk = steps / std::max(plan.threads, 1);
   if (!pays_to_speculate(speculation, steps) || !record.may_pay(of_chunk) ||
-      of_chunk < kMinAgreed * facts.needed)
+      of_chunk < kMinAgreed * facts.needed || plan.threads < 2 || record.skips_run())
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
   plan.sizes.head_start = facts.needed;
@@ -69,19 +68,18 @@ Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::i
 Expected<bool> Speculation::run() {
   chunks_.take_front();
   Expected<bool> result = false;
-  std::exception_ptr thrown;
-  std::mutex throwing;
+  std::exception_ptr thrown;  // by the caller's functions
   const std::thread::id caller = std::this_thread::get_id();
   bool has_run = false;  // the caller may be given several parts
   const auto work = [&](std::int64_t) {
+    if (std::this_thread::get_id() != caller) return help();
+    if (std::exchange(has_run, true)) return;
     try {
-      if (std::this_thread::get_id() != caller) return help();
-      if (!std::exchange(has_run, true)) result = run_main();
+      result = run_main();
     } catch (...) {
-      const std::scoped_lock lock(throwing);
-      if (!thrown) thrown = std::current_exception();
+      thrown = std::current_exception();
     }
-    if (std::this_thread::get_id() == caller) chunks_.close();
+    chunks_.close();
   };
   parallel_for(plan_.threads, plan_.threads, work);
   if (thrown) std::rethrow_exception(thrown);
@@ -95,18 +93,22 @@ void Speculation::help() {
     try {
       if (!taker) taker = parts_.make_taker();
       speculate(*chunk, *taker, [] { return true; });
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // memory has run out; the main thread, which may have enough, takes the steps
       chunks_.abandon(*chunk);
     }
   }
 }
 
 Expected<bool> Speculation::run_main() {
+  chunks_.allow_leaving();
+  const Clock::time_point begin = Clock::now();
   if (plan_.is_forced)
     while (SpeculativeChunk* const chunk = chunks_.take())
       SCANLOOM_CHECK_OK(speculate_in_main(*chunk));
   SpeculativeChunk* chunk = chunks_.front();
   SCANLOOM_TRY(bool ran, take_front_in_order(*chunk));
+  const std::chrono::duration<double> in_order = Clock::now() - begin;
+  const std::int64_t steps_in_order = step_ - first_;
   while (ran) {
     chunks_.commit_front();
     chunk = chunks_.front();
@@ -117,6 +119,10 @@ Expected<bool> Speculation::run_main() {
       SCANLOOM_TRY(ran, validate(*chunk));
     }
   }
+  const std::chrono::duration<double> all = Clock::now() - begin;
+  const double gain =
+      in_order / all * static_cast<double>(step_ - first_) / static_cast<double>(steps_in_order);
+  if (ran && !plan_.is_forced) parts_.record.note_gain(std::min<double>(gain, plan_.threads));
   return ran;
 }
 
@@ -178,10 +184,11 @@ Expected<bool> Speculation::validate(SpeculativeChunk& chunk) {
 }
 
 Expected<void> Speculation::wait_for_end(SpeculativeChunk& chunk) {
-  while (!chunks_.wait_for_end(chunk)) {
+  do {
+    while (SpeculativeChunk* const part = chunks_.steal())
+      SCANLOOM_CHECK_OK(speculate_in_main(*part));
     SCANLOOM_CHECK_OK(poll());
-    if (SpeculativeChunk* const part = chunks_.steal()) SCANLOOM_CHECK_OK(speculate_in_main(*part));
-  }
+  } while (!chunks_.wait_for_end(chunk));
   return {};
 }
 

@@ -30,7 +30,7 @@ struct SpeculationPlan {
 };
 /// Decides for `steps` steps on up to `max_threads` threads.
 SpeculationPlan plan_speculation(const plan::Speculation& speculation,
-                                 const plan::SpeculationRecord& record, plan::SpeculationMode mode,
+                                 plan::SpeculationRecord& record, plan::SpeculationMode mode,
                                  std::int64_t steps, int max_threads);
 
 /// One loop that is speculated.

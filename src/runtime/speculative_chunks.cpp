@@ -105,6 +105,12 @@ void SpeculativeChunks::allow_stealing() {
   if (!std::exchange(may_steal_, true)) work_.notify_all();
 }
 
+void SpeculativeChunks::allow_leaving() {
+  const Lock lock(mutex_);
+  may_leave_ = true;
+  work_.notify_all();
+}
+
 void SpeculativeChunks::close() {
   const Lock lock(mutex_);
   is_closed_ = true;
@@ -148,9 +154,11 @@ SpeculativeChunk* SpeculativeChunks::steal() {
 SpeculativeChunk* SpeculativeChunks::take_or_wait() {
   Lock lock(mutex_);
   while (true) {
-    if (is_closed_) return nullptr;
+    if (is_closed_ && may_leave_) return nullptr;
     if (SpeculativeChunk* const chunk = take_locked()) return chunk;
     if (SpeculativeChunk* const chunk = steal_locked()) return chunk;
+    // What is left of a chunk only becomes less.
+    if (may_steal_ && may_leave_) return nullptr;
     work_.wait(lock);
   }
 }

@@ -75,6 +75,8 @@ class SpeculativeChunks {
   void stop(SpeculativeChunk& chunk) { chunk.stopped_ = true; }
   /// Lets threads without work split chunks of others.
   void allow_stealing();
+  /// Lets threads leave for which there will be no work.
+  void allow_leaving();
   /// Stops all chunks, and makes take_or_wait return nullptr.
   void close();
 
@@ -85,7 +87,7 @@ class SpeculativeChunks {
   /// Splits the chunk of which most is left and takes its second part; nullptr: none is long
   /// enough.
   SpeculativeChunk* steal();
-  /// Takes or steals a chunk, or waits until that is possible or all chunks are closed.
+  /// Takes or steals a chunk, if necessary waits until that is possible; nullptr: it will not be.
   SpeculativeChunk* take_or_wait();
   /// Returns where the piece that begins at `step` ends, after at most `wanted` steps, if that is
   /// not 0; or `step`, if the chunk has ended.
@@ -111,7 +113,7 @@ class SpeculativeChunks {
   std::condition_variable work_;            // for the others
   std::atomic<std::uint32_t> changes_ = 0;  // read without the mutex
   std::list<SpeculativeChunk> chunks_;      // at stable addresses
-  bool may_steal_ = false, is_closed_ = false;
+  bool may_steal_ = false, may_leave_ = false, is_closed_ = false;
 };
 
 }  // namespace scanloom::runtime

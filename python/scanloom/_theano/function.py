@@ -99,6 +99,7 @@ def function(
     deadline: Union[float, None] = None,
     max_steps: Union[int, None] = None,
     numerics: str = "exact",
+    speculate: bool = True,
 ) -> Function:
     """Compiles a function from `inputs`, which are variables or In, to `outputs`: one, a list or a
     dict.
@@ -116,6 +117,8 @@ def function(
         trip count.
     numerics: "exact", or "fast" to permit results that differ in the last bits; see
         scanloom.SessionOptions. A function that is saved and loaded is exact again.
+    speculate: False: no thread computes later steps of a long loop ahead (SessionOptions.speculate).
+        Not saved with the function.
 
     Raises InvalidArgument and InvalidType, which name the variable.
     """
@@ -138,7 +141,7 @@ def function(
     native = _native.compile(
         placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, without,
         name or "", [each if isinstance(each, str) else "" for each in outputs] if isinstance(outputs, dict) else [],
-        SessionOptions(numerics=numerics).native(),
+        SessionOptions(numerics=numerics, speculate=speculate).native(),
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
     defaults = {

@@ -11,13 +11,12 @@ using ir::Dim;
 using ir::Module;
 using ir::StepFlow;
 using ir::ValueId;
-using Axes = std::vector<std::optional<int>>;
 using Kind = StepFlow::Kind;
 
 /// A size that may be that of the batch, and its axis in each argument that has it.
 struct Candidate {
   Dim size;
-  Axes axes;
+  LaneAxisList axes;
 };
 
 /// Returns the axes of the arguments with an open size other than the steps, by argument.
@@ -46,11 +45,11 @@ std::vector<Candidate> candidates(const Module& module, const std::vector<StepFl
     for (const int axis : open[i]) {
       const Dim size = module.value(args[i]).type.dims[static_cast<std::size_t>(axis)];
       auto at = std::ranges::find(found, size, &Candidate::size);
-      if (at == found.end()) at = found.insert(found.end(), {size, Axes(args.size())});
+      if (at == found.end()) at = found.insert(found.end(), {size, LaneAxisList(args.size())});
       if (at->axes[i]) twice.push_back(size);
       at->axes[i] = axis;
     }
-  Candidate all{found.empty() ? Dim() : found[0].size, Axes(args.size())};
+  Candidate all{found.empty() ? Dim() : found[0].size, LaneAxisList(args.size())};
   const bool one_each = std::ranges::all_of(open, [](const auto& axes) { return axes.size() < 2; });
   for (std::size_t i = 0; i < open.size(); ++i)
     if (open[i].size() == 1) all.axes[i] = open[i][0];
@@ -68,14 +67,14 @@ std::optional<Refusal> find_without_lanes(const Module& module, const LaneAxes& 
   const ir::Region& top = module.region(module.top());
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].kind == Kind::along && !axes.arguments[i])
-      return Refusal(fmt::format("input {} has no axis of the batch", module.describe(top.args[i])));
+      return Refusal(
+          fmt::format("input {} has no axis of the batch", module.describe(top.args[i])));
   for (const ir::State& state : module.states)
     if (!axes.arguments[state.input])
       return Refusal(fmt::format("'{}' has no axis of the batch", state.name));
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].kind != Kind::same && !axes.results[i])
-      return Refusal(
-          fmt::format("output '{}' has no axis of the batch", module.output_names[i]));
+      return Refusal(fmt::format("output '{}' has no axis of the batch", module.output_names[i]));
   return std::nullopt;
 }
 

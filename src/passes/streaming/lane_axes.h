@@ -1,5 +1,5 @@
-// Finds the axis of the batch in a stream form, so that sequences can share a run as its lanes: each
-// lane is one row of every input, state and result, and no node mixes rows.
+// Finds the axis of the batch in a stream form, so that sequences can share a run as its lanes:
+// each lane is one row of every input, state and result, and no node mixes rows.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,12 @@
 
 namespace scanloom::passes {
 
+/// The axis of the lanes in each of several values; none: the value is the same for all lanes.
+using LaneAxisList = std::vector<std::optional<int>>;
+
 struct LaneAxes {
-  std::vector<std::optional<int>> arguments;  ///< none: the value is the same for all lanes
-  std::vector<std::optional<int>> results;    ///< by yield
+  LaneAxisList arguments;
+  LaneAxisList results;  ///< by yield
 };
 
 /// Returns the axes along which the lanes of a stream form are independent of each other. The batch

@@ -3,9 +3,7 @@
 // apart.
 #pragma once
 
-#include <optional>
 #include <variant>
-#include <vector>
 
 #include "passes/streaming/lane_axes.h"
 
@@ -14,6 +12,6 @@ namespace scanloom::passes {
 /// `axes`: the axis of the batch in each argument, as far as the sizes show it. Those of states are
 /// completed by what their next values have. Refusal: the node that mixes rows or may do so.
 std::variant<LaneAxes, Refusal> follow_lanes(const ir::Module& module, ir::Dim batch,
-                                             std::vector<std::optional<int>> axes);
+                                             LaneAxisList axes);
 
 }  // namespace scanloom::passes
