@@ -9,17 +9,51 @@
 namespace scanloom::tensor {
 namespace {
 
+/// Powers that grow more, in a basis that cannot be improved, are not used: steps are then taken
+/// one by one.
+constexpr double kMaxGrowth = 2;
 constexpr int kSize = LinearMap<float>::kMax;
 
-struct Matrix {
-  double of[kSize][kSize] = {};
+/// A number as the sum of two, of about 100 bits. Powers of thousands of steps would lose digits in
+/// f64, and the same digits on every machine in no other way.
+struct Twofold {
+  double high = 0, low = 0;
 
-  [[nodiscard]] double trace() const { return of[0][0] + of[1][1]; }
-  [[nodiscard]] double determinant() const { return of[0][0] * of[1][1] - of[0][1] * of[1][0]; }
+  static Twofold sum(double a, double b) {
+    const double high = a + b, of_b = high - a;
+    return {high, (a - (high - of_b)) + (b - of_b)};
+  }
+  static Twofold product(double a, double b) {
+    const auto upper = [](double x) {
+      const double scaled = 134217729 * x;  // 2^27 + 1
+      return scaled - (scaled - x);
+    };
+    const double a_high = upper(a), b_high = upper(b), a_low = a - a_high, b_low = b - b_high;
+    const double high = a * b;
+    return {high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low};
+  }
+  friend Twofold operator+(const Twofold& a, const Twofold& b) {
+    const Twofold high = sum(a.high, b.high);
+    return sum(high.high, high.low + (a.low + b.low));
+  }
+  friend Twofold operator*(const Twofold& a, const Twofold& b) {
+    const Twofold high = product(a.high, b.high);
+    return sum(high.high, high.low + (a.high * b.low + a.low * b.high));
+  }
+};
+
+struct Matrix {
+  Twofold of[kSize][kSize] = {};
+
+  [[nodiscard]] double at(int row, int column) const { return of[row][column].high; }
+  [[nodiscard]] bool is_finite() const {
+    return std::isfinite(at(0, 0)) && std::isfinite(at(0, 1)) && std::isfinite(at(1, 0)) &&
+           std::isfinite(at(1, 1));
+  }
   [[nodiscard]] double largest() const {
     double result = 0;
     for (const auto& row : of)
-      for (const double element : row) result = std::max(result, std::fabs(element));
+      for (const Twofold& element : row) result = std::max(result, std::fabs(element.high));
     return result;
   }
 };
@@ -32,9 +66,21 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
   return result;
 }
 
+/// The inverse: its first approximation, improved once.
 Matrix inverse(const Matrix& a) {
-  const double by = 1 / a.determinant();
-  return {{{a.of[1][1] * by, -a.of[0][1] * by}, {-a.of[1][0] * by, a.of[0][0] * by}}};
+  const double determinant = a.at(0, 0) * a.at(1, 1) - a.at(0, 1) * a.at(1, 0);
+  const double by = 1 / determinant;
+  Matrix result;
+  result.of[0][0].high = a.at(1, 1) * by;
+  result.of[0][1].high = -a.at(0, 1) * by;
+  result.of[1][0].high = -a.at(1, 0) * by;
+  result.of[1][1].high = a.at(0, 0) * by;
+  Matrix rest = a * result;  // 2 - rest, times the approximation, is exact to twice the digits
+  for (int r = 0; r < kSize; ++r)
+    for (int c = 0; c < kSize; ++c)
+      rest.of[r][c] =
+          Twofold{r == c ? 2.0 : 0.0, 0} + Twofold{-rest.of[r][c].high, -rest.of[r][c].low};
+  return result * rest;
 }
 
 /// Rounds a number; beyond the range, where a conversion is undefined, to an infinity.
@@ -62,40 +108,38 @@ double growth(Matrix power) {
 }
 
 /// The columns of the basis in which A is a rotation times a number (complex eigenvalues) or
-/// diagonal (real ones). They have length 1.
+/// diagonal (real ones).
 Matrix modes(const Matrix& a) {
-  const double half = a.trace() / 2, square = half * half - a.determinant();
+  const double half = (a.at(0, 0) + a.at(1, 1)) / 2;
+  const double difference = (a.at(0, 0) - a.at(1, 1)) / 2;
+  const double square = difference * difference + a.at(0, 1) * a.at(1, 0);
   const double root = std::sqrt(std::fabs(square));
   Matrix basis;
   // An eigenvector of eigenvalue l is (l - a11, a10) or (a01, l - a00): take the larger one.
-  const bool upper = std::fabs(a.of[0][1]) >= std::fabs(a.of[1][0]);
-  const auto vector = [&](double real, int column) {
-    basis.of[0][column] = upper ? a.of[0][1] : real - a.of[1][1];
-    basis.of[1][column] = upper ? real - a.of[0][0] : a.of[1][0];
+  const bool upper = std::fabs(a.at(0, 1)) >= std::fabs(a.at(1, 0));
+  const auto set = [&](int column, double first, double second) {
+    basis.of[0][column].high = first;
+    basis.of[1][column].high = second;
   };
-  if (square >= 0) {
-    vector(half + root, 0);
-    vector(half - root, 1);
-    for (int column = 0; column < kSize; ++column) {
-      const double length = std::hypot(basis.of[0][column], basis.of[1][column]);
-      for (auto& row : basis.of) row[column] /= length;
-    }
-    return basis;
-  }
-  vector(half, 0);  // the real part; the imaginary one is in a single element
-  basis.of[0][1] = upper ? 0 : root;
-  basis.of[1][1] = upper ? root : 0;
-  const double length = std::max(std::hypot(basis.of[0][0], basis.of[1][0]), root);
-  for (auto& row : basis.of)
-    for (double& element : row) element /= length;
+  const auto set_vector = [&](int column, double value) {
+    const double first = upper ? a.at(0, 1) : value - a.at(1, 1);
+    const double second = upper ? value - a.at(0, 0) : a.at(1, 0);
+    const double length = square < 0 ? 1 : std::hypot(first, second);
+    set(column, first / length, second / length);
+  };
+  set_vector(0, square < 0 ? half : half + root);
+  if (square < 0)  // the real part is in column 0, the imaginary one is in a single element
+    set(1, upper ? 0 : root, upper ? root : 0);
+  else
+    set_vector(1, half - root);
   return basis;
 }
 
 /// Computing in the basis multiplies errors by about its condition, computing without it by the
 /// growth of the powers.
 bool pays(const Matrix& a, const Matrix& basis) {
-  const double condition = basis.largest() * inverse(basis).largest();
-  return std::isfinite(condition) && condition <= 4 * growth(a);
+  const Matrix back = inverse(basis);  // not finite if the eigenvectors are parallel
+  return basis.is_finite() && back.is_finite() && basis.largest() * back.largest() <= 4 * growth(a);
 }
 
 template <class T>
@@ -103,13 +147,13 @@ void add_powers(LinearMap<T>& map, const Matrix& a) {
   Matrix power = a;
   const auto keep = [&](double(&kept)[kSize][kSize]) {
     for (int r = 0; r < map.states; ++r)
-      for (int c = 0; c < map.states; ++c) kept[r][c] = without_tiny<T>(power.of[r][c]);
+      for (int c = 0; c < map.states; ++c) kept[r][c] = without_tiny<T>(power.at(r, c));
   };
   for (std::int64_t i = 0; i < kLinearBlock<T>; ++i) {
     for (int r = 0; r < map.states; ++r)
       for (int c = 0; c < map.states; ++c) {
         T& rounded = map.power[r][c][i];
-        rounded = in_range<T>(without_tiny<T>(power.of[r][c]));
+        rounded = in_range<T>(without_tiny<T>(power.at(r, c)));
         // Where factors vary, their products are checked with the states.
         if (!map.varies || i == 0) map.is_finite = map.is_finite && std::isfinite(rounded);
       }
@@ -133,33 +177,33 @@ LinearMap<T> linear_map(int states, int inputs, bool varies, std::span<const dou
   Matrix a, g;
   for (int r = 0; r < map.states; ++r) {
     for (int c = 0; c < map.states; ++c) {
-      a.of[r][c] = matrix[static_cast<std::size_t>(r * map.states + c)];
-      map.matrix[r][c] = in_range<T>(a.of[r][c]);
+      a.of[r][c].high = matrix[static_cast<std::size_t>(r * map.states + c)];
+      map.matrix[r][c] = in_range<T>(a.at(r, c));
     }
     for (int k = 0; k < map.inputs; ++k) {
-      g.of[r][k] = gain[static_cast<std::size_t>(r * map.inputs + k)];
-      map.gain[r][k] = in_range<T>(g.of[r][k]);
+      g.of[r][k].high = gain[static_cast<std::size_t>(r * map.inputs + k)];
+      map.gain[r][k] = in_range<T>(g.at(r, k));
     }
   }
-  Matrix from{{{1, 0}, {0, 1}}};
+  Matrix from, to;
   if (map.states == 2)
     if (const Matrix basis = modes(a); pays(a, basis)) {
       from = basis;
+      to = inverse(basis);
+      a = to * a * from;
+      g = to * g;
       map.has_basis = true;
     }
-  const Matrix to = inverse(from);
-  if (map.has_basis) {
-    a = to * a * from;
-    g = to * g;
-  }
   for (int r = 0; r < kSize; ++r)
     for (int c = 0; c < kSize; ++c) {
-      map.from_basis[r][c] = from.of[r][c];
-      map.to_basis[r][c] = to.of[r][c];
-      map.row_basis[r][c] = static_cast<T>(from.of[r][c]);
-      map.block_gain[r][c] = in_range<T>(g.of[r][c]);
+      map.from_basis[r][c] = from.at(r, c);
+      map.to_basis[r][c] = to.at(r, c);
+      map.row_basis[r][c] = in_range<T>(from.at(r, c));
+      map.block_gain[r][c] = in_range<T>(g.at(r, c));
     }
   add_powers(map, a);
+  // Without a basis, powers that grow before they decay would multiply errors.
+  if (map.states == 2 && !map.has_basis && growth(a) > kMaxGrowth) map.is_finite = false;
   return map;
 }
 

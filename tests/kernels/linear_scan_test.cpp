@@ -208,7 +208,7 @@ void expect_accurate(const Line<T>& line, const Recurrence<T>& of) {
     long double largest = 0;
     for (const long double state : exact) largest = std::max(largest, std::fabs(state));
     const double rounding =
-        static_cast<double>(largest) * static_cast<double>(std::numeric_limits<T>::epsilon()) / 4;
+        static_cast<double>(largest) * static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
     EXPECT_LE(error_of(line.rows[r], exact), 2 * std::max(in_order, rounding))
         << of.name << ", state " << r << ", in order " << in_order;
   }
