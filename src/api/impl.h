@@ -199,6 +199,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
+  /// How many sequences run; empty before any did.
+  [[nodiscard]] std::string sequences_text() const;
   /// The program of a function shows the inputs and outputs of its caller only.
   /// The sizes that a stream keeps.
   struct Kept {
