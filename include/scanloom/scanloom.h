@@ -32,6 +32,7 @@ extern "C" {
 
 typedef struct scanloom_session scanloom_session;
 typedef struct scanloom_stream scanloom_stream;
+typedef struct scanloom_many scanloom_many;
 typedef struct scanloom_value scanloom_value;
 typedef struct scanloom_info scanloom_info;
 typedef struct scanloom_session_options scanloom_session_options;
@@ -396,6 +397,45 @@ SCANLOOM_API char* scanloom_stream_explain(const scanloom_stream* stream);
 /// that the stream keeps. Runs nothing.
 SCANLOOM_API scanloom_code scanloom_stream_report(const scanloom_stream* stream, int as_data,
                                                   char** text, scanloom_error** error);
+
+/* ---- Many sequences ----------------------------------------------------------------------- */
+
+/// The feeds of one sequence, as scanloom_session_run takes them, with `input_names`. `resets` may
+/// be NULL, or has an element per step: before a step whose element is not 0, what loops carry
+/// returns to its initial values. Names and resets are copied; the values and the caller's memory
+/// that they refer to must live until the results of the sequence have been returned.
+typedef struct {
+  const char* const* input_names;
+  const scanloom_value* const* inputs;
+  size_t input_count;
+  const unsigned char* resets;
+  size_t reset_count;
+} scanloom_sequence;
+
+/// Fills in the next sequence and returns 1, or returns 0 at the end; anything else cancels. Must
+/// not throw or jump out.
+typedef int (*scanloom_source_fn)(void* user, scanloom_sequence* sequence);
+
+/// Runs sequences of unequal lengths, which share runs where the model has a batch, each with the
+/// bits that it has alone (scanloom/many.h). `options` may be NULL; their progress is ignored.
+/// `batch`: lanes of each thread, 0 to 4096; 0: chosen from the model. `output_names` may be NULL:
+/// the results are then the model's outputs. Sequences are read by scanloom_many_next, in its
+/// thread. Errors: invalid_argument, out_of_memory.
+SCANLOOM_API scanloom_code scanloom_many_new(const scanloom_session* session,
+                                             const scanloom_run_options* options,
+                                             scanloom_source_fn source, void* user, int32_t batch,
+                                             const char* const* output_names, size_t output_count,
+                                             scanloom_many** many, scanloom_error** error);
+SCANLOOM_API void scanloom_many_free(scanloom_many* many);
+/// Writes the results of the next sequence, in the order of the source, and 1 to `found`; 0 at the
+/// end. The caller frees the values. An error of one sequence, with 1 in `found`, leaves the others
+/// alone; after any other, with 0, no more sequences follow.
+SCANLOOM_API scanloom_code scanloom_many_next(scanloom_many* many, scanloom_value** outputs,
+                                              size_t output_count, int* found,
+                                              scanloom_error** error);
+/// How the sequences were run so far, for people. The caller frees the text with
+/// scanloom_text_free; NULL if memory has run out.
+SCANLOOM_API char* scanloom_many_explain(const scanloom_many* many);
 
 #ifdef __cplusplus
 }

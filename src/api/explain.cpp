@@ -5,6 +5,7 @@
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/machine.h"
+#include "api/many_program.h"
 #include "base/one_line.h"
 #include "ir/op_def.h"
 #include "ir/port_names.h"
@@ -224,6 +225,14 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
 
 std::string Session::explain() const { return impl_->explain(); }
 
+std::string Session::Impl::sequences_text() const {
+  const std::scoped_lock lock(many_mutex);
+  if (!many) return {};
+  if (many->has_lanes()) return "sequences run in lanes\n";
+  return fmt::format("sequences run one by one: {}{}\n",
+                     many->node.empty() ? "" : many->node + ": ", many->reason);
+}
+
 std::string Session::Impl::explain() const {
   const ir::Module& module = plan->module;
   const std::vector<std::shared_ptr<BoundEntry>> bound = known_bindings();
@@ -261,6 +270,7 @@ std::string Session::Impl::explain() const {
     text += runs_text(std::span(inputs).first(own_inputs), std::span(outputs).first(own_outputs),
                       *entry) +
             memory_text(*entry);
+  text += sequences_text();
   const std::scoped_lock lock(unshared_mutex);
   text = ir::SizeNames(module).in(text);
   if (unshared)

@@ -200,6 +200,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   [[nodiscard]] std::string explain() const;
+  /// How many sequences run; empty before any did.
+  [[nodiscard]] std::string sequences_text() const;
   /// The sizes that a stream keeps, and how a program uses a stream like it.
   struct Kept {
     const Impl& model;                                            ///< that the stream was made from

@@ -121,8 +121,11 @@ Expected<void> LaneGroup::gather_states(const RunOptions& options) {
   std::vector<std::vector<Value>> computed(lanes_.size());
   for (std::size_t lane = 0; lane < lanes_.size() && program_.initial; ++lane) {
     if (lanes_[lane].row) continue;
+    computed[lane] = common_first_;
+    if (!common_first_.empty()) continue;
     SCANLOOM_TRY(computed[lane],
                  first_values(*lanes_[lane].part->job, shared_.model, program_, options));
+    if (!program_.initial_varies) common_first_ = computed[lane];
   }
   const auto first_of = [&](const ManyState& state, std::size_t lane) -> Tensor {
     if (state.fed) return feed_of(*lanes_[lane].part->job, shared_.model, *state.fed);

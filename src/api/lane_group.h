@@ -83,7 +83,9 @@ class LaneGroup {
   const std::int64_t max_lanes_;
   std::int64_t width_ = 0;  ///< lanes of the run
   std::vector<Lane> lanes_;
-  bool has_changed_ = false;               ///< lanes since the last gather
+  bool has_changed_ = false;  ///< lanes since the last gather
+  /// What the initial program gives for all sequences; empty: not known, or it differs.
+  std::vector<Value> common_first_;
   std::vector<tensor::Tensor> arguments_;  ///< of the stream form; sequences: room for a piece
 };
 

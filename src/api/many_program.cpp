@@ -192,7 +192,7 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program() const
   if (!plan->module.states.empty()) {
     made->reason = made->why_not_cut = "the session has named states";
   } else if (Expected<std::shared_ptr<const StreamProgram>> form = stream_program(); !form) {
-    made->reason = made->why_not_cut = form.error().message();
+    made->reason = made->why_not_cut = form.error().text();
   } else {
     SCANLOOM_CHECK_OK(Maker(*this, **form, *made).make());
   }

@@ -87,6 +87,10 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_stream_reset,
     (any_function)scanloom_stream_explain,
     (any_function)scanloom_stream_report,
+    (any_function)scanloom_many_new,
+    (any_function)scanloom_many_free,
+    (any_function)scanloom_many_next,
+    (any_function)scanloom_many_explain,
 };
 
 int scanloom_c99_functions(void) {

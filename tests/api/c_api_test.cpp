@@ -404,6 +404,7 @@ TEST(CApi, NullIsFreedAndRefusedElsewhere) {
   scanloom_run_options_free(nullptr);
   scanloom_cancel_free(nullptr);
   scanloom_stream_free(nullptr);
+  scanloom_many_free(nullptr);
   scanloom_text_free(nullptr);
   scanloom_session* session = nullptr;
   EXPECT_EQ(scanloom_session_load(nullptr, nullptr, &session, nullptr), SCANLOOM_INVALID_ARGUMENT);
@@ -609,6 +610,64 @@ TEST(CApi, StreamsKeepStates) {
   EXPECT_EQ(
       scanloom_stream_push(stream.get(), nullptr, nullptr, &feed, 1, nullptr, &value, 1, nullptr),
       SCANLOOM_INVALID_ARGUMENT);
+}
+
+/// Sequences of 1, 2, ... steps of the rows of kXs; `left` of them.
+struct Rows {
+  const scanloom_value* start;
+  int left;
+  std::vector<OwnedValue> made = {};
+  std::vector<const scanloom_value*> inputs = {};
+  unsigned char resets[3] = {1, 0, 1};
+  const char* names[2] = {"start", "xs"};
+};
+
+int next_rows(void* user, scanloom_sequence* sequence) {
+  Rows& rows = *static_cast<Rows*>(user);
+  if (rows.left < 0) return 7;
+  if (rows.left-- == 0) return 0;
+  const auto steps = static_cast<std::int64_t>(rows.made.size()) + 1;
+  rows.made.push_back(f32(kXs, {steps, 2}));
+  rows.inputs = {rows.start, rows.made.back().get()};
+  *sequence = {rows.names, rows.inputs.data(), 2, steps == 3 ? rows.resets : nullptr, 3};
+  return 1;
+}
+
+TEST(CApi, ManySequences) {
+  const OwnedSession session = load_c(running_sums());
+  const OwnedValue start = f32(kStart, {2});
+  Rows rows{start.get(), 3};
+  const char* wanted = "last";
+  scanloom_many* many = nullptr;
+  ASSERT_EQ(
+      scanloom_many_new(session.get(), nullptr, next_rows, &rows, 64, &wanted, 1, &many, nullptr),
+      SCANLOOM_OK);
+  std::vector<std::vector<float>> lasts;
+  for (int found = 1; found == 1;) {
+    scanloom_value* value = nullptr;
+    ASSERT_EQ(scanloom_many_next(many, &value, 1, &found, nullptr), SCANLOOM_OK);
+    const OwnedValue owned(value);
+    if (found == 1) lasts.push_back(floats_of(value));
+  }
+  EXPECT_THAT(lasts, ElementsAre(ElementsAre(11, 22), ElementsAre(14, 26), ElementsAre(15, 26)));
+  char* const text = scanloom_many_explain(many);
+  EXPECT_THAT(text, ::testing::HasSubstr("one by one: no input has an open size"));
+  scanloom_text_free(text);
+  scanloom_many_free(many);
+
+  Rows cancelled{start.get(), -1};
+  ASSERT_EQ(scanloom_many_new(session.get(), nullptr, next_rows, &cancelled, 64, nullptr, 0, &many,
+                              nullptr),
+            SCANLOOM_OK);
+  int found = 1;
+  EXPECT_EQ(scanloom_many_next(many, nullptr, 0, &found, nullptr), SCANLOOM_CANCELLED);
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(scanloom_many_next(many, nullptr, 0, nullptr, nullptr), SCANLOOM_INVALID_ARGUMENT);
+  scanloom_many_free(many);
+  EXPECT_EQ(
+      scanloom_many_new(session.get(), nullptr, nullptr, nullptr, 64, nullptr, 0, &many, nullptr),
+      SCANLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(many, nullptr);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ from openvino_ir import Graph  # noqa: E402
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
 # Pages whose programs build on each other.
 CONNECTED = [path for path in DOCUMENTS
-             if path.name.startswith("getting-started-") or path.name == "life-of-a-loop.md"]
+             if path.name.startswith("getting-started-")
+             or path.name in ("life-of-a-loop.md", "many-sequences.md")]
 APART = [path for path in DOCUMENTS if path not in CONNECTED]
 HAS_AVX2 = "avx2" in pathlib.Path("/proc/cpuinfo").read_text()
 

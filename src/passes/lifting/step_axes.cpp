@@ -114,7 +114,22 @@ class Follower {
     if (has_operand_of(site, Kind::last))
       return across("it needs the final state of a loop over them");
     if (node.op->layer_states > 0) return set_carried(node, flow_of_layer(site, id));
+    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0]))
+      return {};
     return set_all(node, flow_along(site));
+  }
+
+  /// Whether nothing but sizes is read of a value: "zeros_like(x[0])" takes a step for its sizes,
+  /// which all steps have.
+  [[nodiscard]] bool reads_sizes_only(ValueId value) const {
+    const ir::Region& top = module_.region(module_.top());
+    const auto is_value = [&](ValueId other) { return other == value; };
+    return std::ranges::none_of(top.yields, is_value) &&
+           std::ranges::none_of(top.nodes, [&](NodeId id) {
+             const Node& node = module_.node(id);
+             const bool reads_sizes = node.op == &ops::shape_op || node.op == &ops::dim_op;
+             return !reads_sizes && std::ranges::any_of(node.inputs, is_value);
+           });
   }
 
   /// A loop or layer along another open axis would start again with each piece, and a user may feed
