@@ -1,10 +1,13 @@
 #include "running.h"
 
+#include <cxxabi.h>
+
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "errors.h"
+#include "gil.h"
 #include "text.h"
 
 namespace scanloom::python {
@@ -17,12 +20,14 @@ class Turn {
   Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
 
   void operator()(const Progress& progress) {
-    const nb::gil_scoped_acquire locked;
+    const GilAcquire locked;
     if (raised_) return;
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!settings_.progress.is_none())
         settings_.progress(text(progress.node), progress.step, progress.steps);
+    } catch (abi::__forced_unwind&) {
+      wait_for_the_end();
     } catch (...) {
       raised_ = std::current_exception();
       flag_.cancel();
@@ -56,7 +61,7 @@ Results run_unlocked(const RunSettings& settings,
     options.progress = [&turn](const Progress& progress) { turn(progress); };
   std::optional<Expected<Results>> results;
   {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     results.emplace(run(options));
   }
   turn.rethrow();
