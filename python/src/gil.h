@@ -5,13 +5,14 @@
 
 #include <nanobind/nanobind.h>
 
-#include <unistd.h>
+#include <chrono>
+#include <thread>
 
 namespace scanloom::python {
 
 /// Waits until the process ends.
 [[noreturn]] inline void wait_for_the_end() {
-  while (true) pause();
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
 /// Calls `take`, which takes the GIL; if Python is ending, waits for the end of the process, as

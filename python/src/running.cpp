@@ -1,7 +1,5 @@
 #include "running.h"
 
-#include <cxxabi.h>
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,11 +24,11 @@ class Turn {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!settings_.progress.is_none())
         settings_.progress(text(progress.node), progress.step, progress.steps);
-    } catch (abi::__forced_unwind&) {
-      wait_for_the_end();
-    } catch (...) {
+    } catch (const std::exception&) {
       raised_ = std::current_exception();
       flag_.cancel();
+    } catch (...) {  // no exception: Python is ending
+      wait_for_the_end();
     }
   }
 

@@ -67,13 +67,18 @@ void add_folder(CLI::App& app, const std::string& name, std::string (*folder)(),
   app.add_flag_callback(name, [folder] { throw CLI::CallForVersion(folder(), 0); }, help);
 }
 
+bool is_command(const CLI::App& app, const std::string& name) {
+  return std::ranges::any_of(app.get_subcommands(nullptr), [&](const CLI::App* command) {
+    return command->get_name() == name;
+  });
+}
+
 /// Parses the arguments; `help COMMAND` is `COMMAND --help`.
 void parse(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words[0] == "help") {
     words.erase(words.begin());
-    if (words.empty() || app.get_subcommand_no_throw(words[0]) != nullptr)
-      words.emplace_back("--help");
+    if (words.empty() || is_command(app, words[0])) words.emplace_back("--help");
   }
   std::ranges::reverse(words);  // as the parser takes them
   app.parse(std::move(words));
