@@ -213,7 +213,7 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
 }
 
 report::StreamUse Stream::Impl::use() const {
-  report::StreamUse use{std::vector<bool>(model->own_inputs), {}};
+  report::StreamUse use{std::vector<bool>(model->own_inputs), {}, model->options.low_latency};
   if (program) {
     for (std::size_t i = 0; i < model->own_inputs; ++i)
       use.is_set_first[i] =

@@ -140,13 +140,17 @@ std::string views(const Interface& interface) {
   return "{" + text + "}";
 }
 
-/// ", {.states = {{"h", "h_next"}}}"; empty if no states are named.
+/// ", {.states = {{"h", "h_next"}}, .low_latency = true}"; empty if there are no such options.
 std::string options_text(const Interface& interface) {
-  if (!interface.stream || interface.stream->states.empty()) return {};
-  std::string text;
+  if (!interface.stream) return {};
+  std::string states;
   for (const auto& [input, output] : interface.stream->states)
-    text += fmt::format("{}{{{}, {}}}", text.empty() ? "" : ", ", literal(input), literal(output));
-  return ", {.states = {" + text + "}}";
+    states +=
+        fmt::format("{}{{{}, {}}}", states.empty() ? "" : ", ", literal(input), literal(output));
+  std::string options = states.empty() ? "" : ".states = {" + states + "}";
+  if (interface.stream->low_latency)
+    options += std::string(options.empty() ? "" : ", ") + ".low_latency = true";
+  return options.empty() ? "" : ", {" + options + "}";
 }
 
 std::string stream_text(const Interface& interface) {

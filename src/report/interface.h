@@ -16,6 +16,7 @@ struct StreamUse {
   /// By input: whether it is set before the first push instead of fed to each.
   std::vector<bool> is_set_first;
   std::vector<std::pair<std::string, std::string>> states;  ///< inputs and outputs that are named
+  bool low_latency = false;                                 ///< SessionOptions::low_latency
 };
 
 struct Interface {

@@ -107,8 +107,9 @@ std::string named_states(const StreamUse& stream) {
 }
 
 std::string session_and_stream(const Interface& interface) {
-  std::string text =
-      "session = scanloom.InferenceSession(" + literal(model_path(interface)) + ")\n";
+  const bool low_latency = interface.stream && interface.stream->low_latency;
+  std::string text = "session = scanloom.InferenceSession(" + literal(model_path(interface)) +
+                     (low_latency ? ", low_latency=True" : "") + ")\n";
   if (!interface.stream) return text;
   const StreamUse& stream = *interface.stream;
   text += "stream = session.stream(" +

@@ -113,6 +113,9 @@ def test_errors(tmp_path):
     answer = scanloom("report", model, "--dim", "T=100", "--max-steps", "3", expect=LIMIT)
     assert "step" in answer.stderr
     scanloom("report", model, "--runs", "1001", expect=BAD)
+    for given in (("--feed", "x=absent.npy"), ("--dim", "T=100")):
+        answer = scanloom("report", model, "--no-run", *given, expect=BAD)
+        assert f"{given[0]} excludes --no-run" in answer.stderr
 
 
 def test_times_per_step_are_those_of_the_fastest_run(tmp_path):

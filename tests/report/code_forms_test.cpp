@@ -46,6 +46,11 @@ TEST(CodeForms, StreamsAreSetFirstAndThenFed) {
   EXPECT_THAT(cpp, HasSubstr(R"(stream.push(
         {{"x", scanloom::view(input1.get(), {1})}}))"));
   EXPECT_FALSE(code_forms(interface).contains("command"));
+  interface.stream->low_latency = true;
+  EXPECT_THAT(python_form(interface), HasSubstr(R"(("model.onnx", low_latency=True))"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr(R"({{"h\"", "h_next"}}, .low_latency = true})"));
+  interface.stream->states.clear();
+  EXPECT_THAT(cpp_form(interface), HasSubstr(R"(("model.onnx", {.low_latency = true}))"));
 }
 
 TEST(CodeForms, OpenSizesAreThoseThatRanOrOne) {

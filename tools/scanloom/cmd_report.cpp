@@ -131,13 +131,15 @@ void add_report(CLI::App& app, int&) {
   add_feed_options(*command, args->feeds);
   add_limit_options(*command, args->limits);
   command->add_option("-o,--out", args->out,
-                      "file for the page (default: report.html), or for its data if it ends in .json;\n"
+                      "file for the page (default: report.html), or for its data if it ends in\n.json;"
                       "- for stdout");
   command->add_option("--title", args->title, "title of the page (default: the model's file)");
   command->add_option("--runs", args->runs, "runs before the one that is timed node by node")
       ->check(whole_number(0, 1000))
       ->capture_default_str();
-  command->add_flag("--no-run", args->no_run, "show the model without running it");
+  command->add_flag("--no-run", args->no_run, "show the model without running it")
+      ->excludes(command->get_option("--feed"))
+      ->excludes(command->get_option("--dim"));
   command->add_flag("--calibrate", args->calibrate,
                     "measure the machine first, for the roofline; takes a second, and is kept");
   command->add_flag("--json", args->json,

@@ -53,12 +53,9 @@ void add_tensors(const std::string& name, const View& view, std::vector<NamedVie
 
 void save(const RunArgs& args, const Results& results) {
   if (args.out.ends_with(".npy")) {
-    if (results.size() == 1 && !results[0].is_tensor())
+    if (!results[0].is_tensor())
       fail(Code::invalid_argument, "--out: a .npy file holds one tensor, the result is a " +
                                        value_text(results[0].view()) + "; name it .npz");
-    if (results.size() != 1)
-      fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
-                                       std::to_string(results.size()) + "; name it .npz");
     return write_npy(args.out, results[0].view());
   }
   std::vector<NamedView> tensors;
@@ -120,8 +117,13 @@ void check_outputs(std::vector<std::string> names) {
     fail(Code::invalid_argument, "--output: '" + *twice + "' is named twice");
 }
 
-/// Throws Failure if a file to write is one that is read, or both are the same.
+/// Throws Failure, before anything runs, if a file to write is one that is read, if both are the
+/// same, or if the file of the results cannot hold as many.
 void check_files(const RunArgs& args, const Session& session) {
+  const std::size_t results = args.outputs.empty() ? session.outputs().size() : args.outputs.size();
+  if (args.out.ends_with(".npy") && results != 1)
+    fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
+                                     std::to_string(results) + "; name it .npz");
   expect_not_read("--out", args.out, session, args.feeds);
   if (!args.profile) return;
   expect_not_read("--trace", args.trace, session, args.feeds);

@@ -284,11 +284,14 @@ def filter_ir(path: pathlib.Path) -> pathlib.Path:
 
 
 def streams_of_every_kind(folder: pathlib.Path) -> list[scanloom.Stream]:
-    """What loops carry, whose first value is fed or computed; states that are named, or the model's."""
+    """What loops carry, whose first value is fed or computed; states that are named by the session, by
+    the model, or by the option low_latency."""
     sums = scanloom.InferenceSession(sums_model(folder / "sums.onnx", HOSTILE))
     computed = scanloom.InferenceSession(computed_start_model(folder / "computed.onnx"))
     own = scanloom.InferenceSession(filter_ir(folder / "filter.xml"))
-    return [sums.stream(), sums.stream(states={"start": "last"}), computed.stream(), own.stream()]
+    low_latency = scanloom.InferenceSession(folder / "computed.onnx", low_latency=True)
+    return [sums.stream(), sums.stream(states={"start": "last"}), computed.stream(), own.stream(),
+            low_latency.stream()]
 
 
 def test_the_programs_of_a_stream_push_to_one(tmp_path: pathlib.Path) -> None:

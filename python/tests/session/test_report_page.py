@@ -207,7 +207,8 @@ def notebook(tmp_path: pathlib.Path) -> Iterator[str]:
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=tmp_path)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/notebook.html"
+        host, port = server.server_address[:2]
+        yield f"http://{host}:{port}/notebook.html"
         server.shutdown()
 
 
