@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <scanloom/session.h>

@@ -93,8 +93,7 @@ std::vector<std::vector<std::string>> fed_values(const Arranged& feeds,
   std::vector<std::vector<std::string>> values(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].kind == ValueKind::tensor && feeds.data[i] != nullptr)
-      values[i] =
-          report::fed_literals(inputs[i].dtype, feeds.data[i], feeds.shapes[i].elements());
+      values[i] = report::fed_literals(inputs[i].dtype, feeds.data[i], feeds.shapes[i].elements());
   return values;
 }
 

@@ -1,5 +1,5 @@
-// Characters that change how the text around them is shown. Names from models are arbitrary, so text
-// for people and programs made of them must not contain any.
+// Characters that change how the text around them is shown. Names from models are arbitrary, so
+// text for people and programs made of them must not contain any.
 #pragma once
 
 #include <cstddef>

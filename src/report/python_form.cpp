@@ -87,11 +87,11 @@ std::string imports(const Interface& interface) {
 }
 
 std::string call_of_function(const Interface& interface) {
-  std::string text = imports(interface) +
-                     fmt::format("# Written by function.save(\"{0}\").\n"
-                                 "function = scanloom.load(\"{0}\")\n"
-                                 "results = function(\n",
-                                 kFunctionFile);
+  std::string text = imports(interface) + fmt::format(
+                                              "# Written by function.save(\"{0}\").\n"
+                                              "function = scanloom.load(\"{0}\")\n"
+                                              "results = function(\n",
+                                              kFunctionFile);
   for (std::size_t i = 0; i < interface.inputs.size(); ++i)
     text +=
         "    " + value_text(interface, i) + ",  # " + declared_sizes(interface.inputs[i]) + "\n";

@@ -87,12 +87,14 @@ TEST(CodeForms, CommentsEndWithTheirLine) {
 }
 
 TEST(CodeForms, SmallFeedsAreWrittenOut) {
-  const std::vector<ValueInfo> inputs = {input("sr", DType::i64), input("p", DType::f32, {{2, ""}, {2, ""}}),
+  const std::vector<ValueInfo> inputs = {input("sr", DType::i64),
+                                         input("p", DType::f32, {{2, ""}, {2, ""}}),
                                          input("on", DType::boolean, {{1, ""}})};
   Interface interface{inputs, {}, ""};
   interface.values = {{"16000"}, {"1", "0.5", "1e+20", "-3"}, {"1"}};
   EXPECT_THAT(python_form(interface), HasSubstr("numpy.array(16000, numpy.int64)"));
-  EXPECT_THAT(python_form(interface), HasSubstr("numpy.array([[1, 0.5], [1e+20, -3]], numpy.float32)"));
+  EXPECT_THAT(python_form(interface),
+              HasSubstr("numpy.array([[1, 0.5], [1e+20, -3]], numpy.float32)"));
   EXPECT_THAT(python_form(interface), HasSubstr("numpy.array([1], numpy.bool_)"));
   EXPECT_THAT(cpp_form(interface), HasSubstr("const std::int64_t input0[] = {16000};"));
   EXPECT_THAT(cpp_form(interface), HasSubstr("const float input1[] = {1.0, 0.5, 1e+20, -3.0};"));
@@ -132,12 +134,14 @@ TEST(CodeForms, TypesOfMlDtypesHaveItsNames) {
 }
 
 TEST(CodeForms, NoNameTurnsTheDirectionOfTheText) {
-  const std::vector<ValueInfo> inputs = {input("a\xe2\x80\xae", DType::f32, {{-1, "\xe2\x81\xa6"}})};
+  const std::vector<ValueInfo> inputs = {
+      input("a\xe2\x80\xae", DType::f32, {{-1, "\xe2\x81\xa6"}})};
   const Interface interface{inputs, {}, ""};
   EXPECT_THAT(python_form(interface), HasSubstr(R"("a\u202e": )"));
   EXPECT_THAT(cpp_form(interface), HasSubstr(R"("a\342\200\256")"));
   EXPECT_THAT(command_form(interface), HasSubstr(R"($'a\342\200\256=zeros')"));
-  for (const std::string& code : {python_form(interface), cpp_form(interface), command_form(interface)})
+  for (const std::string& code :
+       {python_form(interface), cpp_form(interface), command_form(interface)})
     EXPECT_THAT(code, Not(HasSubstr("\xe2\x80\xae"))) << code;
 }
 

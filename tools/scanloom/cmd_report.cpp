@@ -131,8 +131,8 @@ void add_report(CLI::App& app, int&) {
   add_feed_options(*command, args->feeds);
   add_limit_options(*command, args->limits);
   command->add_option("-o,--out", args->out,
-                      "file for the page (default: report.html), or for its data if it ends in\n.json;"
-                      "- for stdout");
+                      "file for the page (default: report.html), or for its data if its name\n"
+                      "ends in .json; - for stdout");
   command->add_option("--title", args->title, "title of the page (default: the model's file)");
   command->add_option("--runs", args->runs, "runs before the one that is timed node by node")
       ->check(whole_number(0, 1000))

@@ -126,7 +126,8 @@ std::string forms_of(const ValueInfo& input) {
   };
   const bool is_text = input.dtype == DType::string;
   if (input.kind == ValueKind::tensor && is_text)
-    return "a quoted string or a list of them, such as " + feed("[\"one\", \"two\"]") + ", or a file";
+    return "a quoted string or a list of them, such as " + feed("[\"one\", \"two\"]") +
+           ", or a file";
   if (!is_text && !is_fed_as_number(input.dtype)) return "a file: .npy, .npz or .pb";
   if (input.type.find("map(") != std::string::npos) return "a file that ends in .pb";
   const std::string list = is_text ? "[[\"one\"], [\"two\"]]" : "[[1, 2], [3]]";

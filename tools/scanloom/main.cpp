@@ -68,9 +68,8 @@ void add_folder(CLI::App& app, const std::string& name, std::string (*folder)(),
 }
 
 bool is_command(const CLI::App& app, const std::string& name) {
-  return std::ranges::any_of(app.get_subcommands(nullptr), [&](const CLI::App* command) {
-    return command->get_name() == name;
-  });
+  return std::ranges::any_of(app.get_subcommands(nullptr),
+                             [&](const CLI::App* command) { return command->get_name() == name; });
 }
 
 /// Parses the arguments; `help COMMAND` is `COMMAND --help`.

@@ -24,8 +24,8 @@ void expect_not_read(const std::string& option, const std::string& path, const S
 void expect_writable(const std::string& option, const std::string& path);
 
 /// Writes a temporary file next to the target and renames it: whatever happens, the target holds
-/// its old bytes or all of the new ones. Links are followed, permissions kept, and pipes and devices
-/// written into. Throws Failure.
+/// its old bytes or all of the new ones. Links are followed, permissions kept, and pipes and
+/// devices written into. Throws Failure.
 void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace scanloom::cli
