@@ -76,5 +76,7 @@ int main() {
       std::fprintf(stderr, "error: %s\n", done.error().message().c_str());
       return 2;
     }
-  return 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::fprintf(stderr, "error: cannot write the results\n");
+  return 2;
 }

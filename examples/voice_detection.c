@@ -215,5 +215,9 @@ int main(int argc, char** argv) {
   scanloom_stream_free(stream);
   scanloom_session_free(session);
   free(samples.values);
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "error: cannot write the segments\n");
+    return 2;
+  }
   return code == SCANLOOM_OK ? 0 : 2;
 }

@@ -144,7 +144,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const scanloom::Expected<void> done = detect(argv[1], argv[2]);
-  if (done) return 0;
-  std::fprintf(stderr, "error: %s\n", done.error().message().c_str());
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (done && is_written) return 0;
+  if (done)
+    std::fprintf(stderr, "error: cannot write the segments\n");
+  else
+    std::fprintf(stderr, "error: %s\n", done.error().message().c_str());
   return 2;
 }

@@ -4,6 +4,7 @@
     voice_detection.py silero_vad.onnx recording.wav
 """
 
+import os
 import sys
 import wave
 
@@ -67,14 +68,20 @@ def main():
         return 2
     _, model, recording = sys.argv
     try:
-        for begin, end in segments(probabilities(model, read_wav(recording))):
-            print(f"speech from {begin:6.2f} s to {end:6.2f} s")
+        samples = read_wav(recording)
     except (OSError, EOFError, wave.Error) as problem:
         print(f"error: {recording}: {str(problem) or 'not a WAV file'}", file=sys.stderr)
         return 2
+    try:
+        for begin, end in segments(probabilities(model, samples)):
+            print(f"speech from {begin:6.2f} s to {end:6.2f} s")
+        sys.stdout.flush()
     except scanloom.Error as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
+    except OSError as problem:
+        print(f"error: cannot write the segments: {problem.strerror}", file=sys.stderr, flush=True)
+        os._exit(2)  # at its usual end Python would try to write again
     return 0
 
 

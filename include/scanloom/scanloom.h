@@ -373,9 +373,11 @@ SCANLOOM_API scanloom_code scanloom_session_report(const scanloom_session* sessi
 
 /* ---- Streams ------------------------------------------------------------------------------ */
 
-/// Creates a stream, which keeps the states named in the session's options from one push to the
-/// next. States are zero at first if their sizes are declared or follow from the feeds. Errors:
-/// out_of_memory.
+/// Creates a stream, which keeps the model's own states and those named in the session's options
+/// from one push to the next or, if there are none, what the model's loops and recurrent layers
+/// carry. Named states are zero at first if their sizes are declared or follow from the feeds.
+/// Errors: unsupported (none is named, and a node computes across the steps or no loop iterates
+/// over an open size), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_stream_new(const scanloom_session* session,
                                                scanloom_stream** stream, scanloom_error** error);
 SCANLOOM_API void scanloom_stream_free(scanloom_stream* stream);
@@ -394,7 +396,7 @@ SCANLOOM_API void scanloom_stream_reset(scanloom_stream* stream);
 /// Like scanloom_session_explain, for the loops that the pushes run.
 SCANLOOM_API char* scanloom_stream_explain(const scanloom_stream* stream);
 /// Like scanloom_session_report, for the program that the pushes run, with the sizes of the states
-/// that the stream keeps. Runs nothing.
+/// that the stream keeps and programs that push to such a stream. Runs nothing.
 SCANLOOM_API scanloom_code scanloom_stream_report(const scanloom_stream* stream, int as_data,
                                                   char** text, scanloom_error** error);
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _native
 from ._arguments import named_arguments
 from ._errors import InvalidType
 from ._ort.loading import Source
+from ._ort.option_values import integer
 from ._ort.options import SessionOptions
 from ._theano.types import as_array
 from ._theano.variable import TensorVariable, as_tensor_variable
@@ -75,14 +76,22 @@ Sizes = Union[Mapping[str, Sequence[Union[int, None]]], None]
 Values = Union[Mapping[str, Any], None]
 
 
+def _sizes_of(name: str, given: Any) -> list[int]:
+    """The sizes of an input, -1 for those that stay open. Raises InvalidType, InvalidArgument."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidType(
+            f"sizes['{name}'] must be a sequence with a size for each axis of input '{name}', not "
+            f"{given!r:.80}",
+            ("sizes are given by the name of an input, not of a dimension; None leaves one open",),
+        )
+    return [-1 if size is None else integer(f"a size of input '{name}'", size, -1) for size in given]
+
+
 def fixed_inputs(
     sizes: Sizes, values: Values
 ) -> tuple[list[tuple[str, list[int]]], list[tuple[str, Any]]]:
     """Converts sizes and values, by input name, to the form that the library takes."""
-    fixed = [
-        (name, [-1 if size is None else int(size) for size in given])
-        for name, given in (sizes or {}).items()
-    ]
+    fixed = [(name, _sizes_of(name, given)) for name, given in (sizes or {}).items()]
     known = [(name, as_array(x, f"the input '{name}'")) for name, x in (values or {}).items()]
     return fixed, known
 

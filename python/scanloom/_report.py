@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
@@ -68,18 +69,22 @@ class Report:
             place = os.fsdecode(path)
         except TypeError:
             raise InvalidType(f"the path of a report must be a path, not {path!r:.80}") from None
-        written(place, self._text if place.endswith(".json") else self.html)
+        written(place, self._text if place.lower().endswith(".json") else self.html)
 
     def open(self) -> str:
         """Opens the page in a browser, from a temporary file, and returns the file's path. The file
-        is kept. Raises Unsupported."""
+        is kept. Raises FileNotWritten, Unsupported."""
         page = self.html  # before there is a file, which would stay if this raises
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="scanloom-report-", suffix=".html", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(page)
-        webbrowser.open(pathlib.Path(file.name).as_uri())  # escapes what the folder's name holds
-        return file.name
+        handle, path = tempfile.mkstemp(prefix="scanloom-report-", suffix=".html")
+        os.close(handle)
+        try:
+            written(path, page)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+            raise
+        webbrowser.open(pathlib.Path(path).as_uri())  # escapes what the folder's name holds
+        return path
 
     def _repr_html_(self) -> Union[str, None]:
         """None, so that a notebook shows the text instead, if the package has no page."""

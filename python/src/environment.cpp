@@ -5,6 +5,7 @@
 #include <scanloom/environment.h>
 
 #include "errors.h"
+#include "gil.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -31,7 +32,7 @@ nb::dict plain(const Environment::Plugin& plugin) {
 
 Environment found() {
   return value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return environment();
   }());
 }

@@ -18,6 +18,7 @@
 
 #include "expressions.h"
 #include "feeds.h"
+#include "gil.h"
 #include "results.h"
 #include "running.h"
 #include "text.h"
@@ -139,7 +140,7 @@ nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to
   options.session.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
   const std::string path = path_of(to), from = path_of(given);
   done_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return is_path ? convert(from, path, options)
                    : convert_bytes(std::as_bytes(std::span(from)), path, options);
   }());

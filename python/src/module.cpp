@@ -20,6 +20,7 @@
 #include "errors.h"
 #include "expressions.h"
 #include "feeds.h"
+#include "gil.h"
 #include "many.h"
 #include "results.h"
 #include "running.h"
@@ -67,7 +68,7 @@ std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()};
 
 Session load(const nb::bytes& path, const SessionOptions& options) {
   return value_or_raise([&, file = path_of(path)] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return Session::load(file, options);
   }());
 }
@@ -75,7 +76,7 @@ Session load(const nb::bytes& path, const SessionOptions& options) {
 Session load_bytes(const nb::bytes& model, const SessionOptions& options) {
   const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
   return value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return Session::load_bytes(bytes, options);
   }());
 }
@@ -168,7 +169,7 @@ nb::object report_of(const Session& session, const nb::object& feeds, const RunS
 
 nb::object page_of(const std::string& data) {
   return text(value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return report_page(data);
   }()));
 }
@@ -176,7 +177,7 @@ nb::object page_of(const std::string& data) {
 nb::object plan_for(const Session& session, const nb::dict& arrays) {
   const Feeds feeds(arrays, session.inputs());
   return text(value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return session.plan(feeds.feeds());
   }()));
 }
@@ -184,7 +185,7 @@ nb::object plan_for(const Session& session, const nb::dict& arrays) {
 nb::object nests_for(const Session& session, const nb::dict& arrays) {
   const Feeds feeds(arrays, session.inputs());
   return text(value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return session.nests(feeds.feeds());
   }()));
 }
@@ -192,7 +193,7 @@ nb::object nests_for(const Session& session, const nb::dict& arrays) {
 nb::object llvm_for(const Session& session, const nb::dict& arrays, bool optimized) {
   const Feeds feeds(arrays, session.inputs());
   return text(value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return session.llvm(feeds.feeds(), optimized);
   }()));
 }
@@ -200,7 +201,7 @@ nb::object llvm_for(const Session& session, const nb::dict& arrays, bool optimiz
 nb::object assembly_for(const Session& session, const nb::dict& arrays) {
   const Feeds feeds(arrays, session.inputs());
   return text(value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return session.assembly(feeds.feeds());
   }()));
 }
@@ -230,7 +231,7 @@ void set_state(BoundStream& bound, const std::string& input, const nb::object& v
   if (info == nullptr) info = find_input(bound.session.inputs(), input);
   const ArrayView array(value, input, info);
   const Expected<void> done = [&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.set(input, array.view());
   }();
@@ -239,7 +240,7 @@ void set_state(BoundStream& bound, const std::string& input, const nb::object& v
 
 nb::object get_state(BoundStream& bound, const std::string& state, const RunSettings& settings) {
   Value value = value_or_raise([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.get(state);
   }());
@@ -304,7 +305,7 @@ Results of_kept(const nb::list& kept, std::list<ArrayView>& arrays) {
 /// Returns (states, starts, begun, contradicted).
 nb::tuple save_states(BoundStream& bound) {
   const StreamState state = [&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.save();
   }();
@@ -317,7 +318,7 @@ void restore_states(BoundStream& bound, const nb::list& states, const nb::list& 
   std::list<ArrayView> arrays;
   const StreamState state{of_kept(states, arrays), of_kept(starts, arrays), begun, contradicted};
   const Expected<void> done = [&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.restore(state);
   }();
@@ -325,7 +326,7 @@ void restore_states(BoundStream& bound, const nb::list& states, const nb::list& 
 }
 
 void reset_states(BoundStream& bound) {
-  const nb::gil_scoped_release unlocked;
+  const GilRelease unlocked;
   const std::scoped_lock turn(*bound.turn);
   bound.stream.reset();
 }
@@ -338,7 +339,7 @@ nb::tuple describe_report(const CheckReport& report) {
 
 nb::tuple check_model(const nb::bytes& path, const SessionOptions& options) {
   return describe_report([&, file = path_of(path)] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return check(file, options);
   }());
 }
@@ -346,7 +347,7 @@ nb::tuple check_model(const nb::bytes& path, const SessionOptions& options) {
 nb::tuple check_model_bytes(const nb::bytes& model, const SessionOptions& options) {
   const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
   return describe_report([&] {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     return check_bytes(bytes, options);
   }());
 }
@@ -373,7 +374,7 @@ void bind_session(nb::module_& module) {
       .def("stream",
            [](const Session& session) {
              Stream stream = value_or_raise([&] {
-               const nb::gil_scoped_release unlocked;
+               const GilRelease unlocked;
                return session.stream();
              }());
              return BoundStream{.session = session, .stream = std::move(stream)};
@@ -385,7 +386,7 @@ void bind_session(nb::module_& module) {
       .def("passes",
            [](const Session& session) {
              return text(value_or_raise([&] {
-               const nb::gil_scoped_release unlocked;
+               const GilRelease unlocked;
                return session.passes();
              }()));
            })
@@ -407,7 +408,7 @@ void bind_session(nb::module_& module) {
            [](nb::handle self) {
              const auto& bound = nb::cast<const BoundStream&>(self);
              return explained(self, [&] {
-               const nb::gil_scoped_release unlocked;
+               const GilRelease unlocked;
                const std::scoped_lock turn(*bound.turn);
                return bound.stream.explain();
              }());
@@ -415,7 +416,7 @@ void bind_session(nb::module_& module) {
       .def("report", [](const BoundStream& bound, std::string title) {
         const ReportOptions options{.form = ReportForm::data, .title = std::move(title)};
         return text(value_or_raise([&] {
-          const nb::gil_scoped_release unlocked;
+          const GilRelease unlocked;
           const std::scoped_lock turn(*bound.turn);
           return bound.stream.report(options);
         }()));

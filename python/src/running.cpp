@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "gil.h"
 #include "text.h"
 
 namespace scanloom::python {
@@ -17,15 +18,17 @@ class Turn {
   Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
 
   void operator()(const Progress& progress) {
-    const nb::gil_scoped_acquire locked;
+    const GilAcquire locked;
     if (raised_) return;
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!settings_.progress.is_none())
         settings_.progress(text(progress.node), progress.step, progress.steps);
-    } catch (...) {
+    } catch (const std::exception&) {
       raised_ = std::current_exception();
       flag_.cancel();
+    } catch (...) {  // no exception: Python is ending
+      wait_for_the_end();
     }
   }
 
@@ -56,7 +59,7 @@ Results run_unlocked(const RunSettings& settings,
     options.progress = [&turn](const Progress& progress) { turn(progress); };
   std::optional<Expected<Results>> results;
   {
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     results.emplace(run(options));
   }
   turn.rethrow();

@@ -51,7 +51,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self._rest = b""
         self._session: Union[str, None] = None
-        page = self._page()
+        page = self._target("page")
         self._session = self.ask("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
@@ -61,14 +61,14 @@ class Browser:
             self.ask("Emulation.setEmulatedMedia",
                      features=[{"name": "prefers-color-scheme", "value": "dark"}])
 
-    def _page(self) -> str:
+    def _target(self, kind: str) -> str:
         deadline = time.monotonic() + _SECONDS
         while time.monotonic() < deadline:
             for target in self.ask("Target.getTargets")["targetInfos"]:
-                if target["type"] == "page":
+                if target["type"] == kind:
                     return str(target["targetId"])
             time.sleep(0.1)
-        raise TimeoutError("Chromium opened no page")
+        raise TimeoutError(f"Chromium opened no {kind}")
 
     def __enter__(self) -> "Browser":
         return self
@@ -127,6 +127,17 @@ class Browser:
     def open(self, path: pathlib.Path) -> None:
         """Opens a report and waits until it is drawn."""
         self.ask("Page.navigate", url=path.resolve().as_uri())
+        self._wait_until_drawn()
+
+    def open_frame(self, address: str) -> None:
+        """Opens a page with a report in a frame, as a notebook shows one, and waits until it is
+        drawn. From now on, this object is the page in the frame."""
+        self.ask("Page.navigate", url=address)
+        self._session = self.ask("Target.attachToTarget", targetId=self._target("iframe"), flatten=True)["sessionId"]
+        self.ask("Runtime.enable")
+        self._wait_until_drawn()
+
+    def _wait_until_drawn(self) -> None:
         deadline = time.monotonic() + _SECONDS
         while self.run("document.documentElement?.dataset.ready") != "yes":
             if self.problems or time.monotonic() > deadline:

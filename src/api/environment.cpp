@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <scanloom/session.h>
@@ -136,8 +138,12 @@ std::string text_of(const Plugin& plugin) {
 
 std::string calibration_text(const Environment& about) {
   if (about.calibration.empty()) return "none: there is no home folder";
+  if (about.is_calibrated) return about.calibration;
+  std::error_code none;
+  const bool exists = std::filesystem::exists(about.calibration, none);
   return about.calibration +
-         (about.is_calibrated ? "" : ", not measured yet (scanloom bench --calibrate)");
+         (exists ? ", which has no measurements of this machine" : ", not measured yet") +
+         " (scanloom bench --calibrate)";
 }
 
 std::string settings_text(const Environment& about) {

@@ -20,7 +20,7 @@
 #include "passes/streaming/lane_axes.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
-#include "report/interface.h"
+#include "report/report.h"
 #include "runtime/run.h"
 #include "tensor/object.h"
 
@@ -217,10 +217,10 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   };
   [[nodiscard]] Expected<std::string> report(const Reported& what,
                                              const ReportOptions& options) const;
-  /// Runs that are not timed node by node, and one that is. `fastest` becomes the least time in
-  /// seconds of the former, if there are any.
+  /// Runs that are not timed node by node, and one that is, whose report it returns. `facts` gets
+  /// the time of the fastest of the former, and what its loops took.
   [[nodiscard]] Expected<RunReport> timed_run(const Arranged& feeds, const ReportOptions& options,
-                                              std::optional<double>& fastest) const;
+                                              report::Facts& facts) const;
   [[nodiscard]] report::StreamFacts stream_facts(const Kept* kept) const;
   /// Returns the output of `print` for the binding of the feeds' sizes.
   Expected<std::string> text_of_binding(

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "api/guard.h"
+#include "api/output_files.h"
 #include "base/cpu.h"
 #include "kernels/measure.h"
 
@@ -92,15 +93,7 @@ Expected<void> store(const MachineFigures& figures) {
   if (path == home_path() && !fs::is_directory(variable("HOME"), problem))
     return fail(Code::not_found, "the home folder '{}' does not exist", variable("HOME"));
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
-  const fs::path written = path.string() + ".new";
-  std::ofstream file(written);
-  if (!(file << text_of(figures)) || !file.flush())
-    return fail(Code::not_found, "'{}' cannot be written", written.string());
-  file.close();
-  fs::rename(written, path, problem);
-  if (problem)
-    return fail(Code::not_found, "'{}' cannot be written: {}", path.string(), problem.message());
-  return {};
+  return write_file(path.string(), text_of(figures));
 }
 
 }  // namespace

@@ -140,9 +140,11 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
         break;
       case plan::Op::loop_begin:
         add(binding.loops[i].node,
-            profile.bodies[i].steps > 0           ? "compiled per step"
-            : binding.loops[i].may_become_whole() ? "compiled as a whole loop, when long"
-                                                  : "stepped",
+            profile.bodies[i].steps > 0 ? "compiled per step"
+            : binding.loops[i].may_become_whole() &&
+                    plan::has_code_of_steps(binding, binding.loops[i])
+                ? "compiled as a whole loop, when long"
+                : "stepped",
             profile.loops[i]);
         ++depth;
         add_body(*binding.plan, profile.bodies[i], parts, depth, rows);

@@ -9,6 +9,7 @@
 #include "api/impl.h"
 #include "api/machine.h"
 #include "ir/size_names.h"
+#include "report/fed_literals.h"
 
 namespace scanloom {
 namespace {
@@ -20,6 +21,7 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
+/// Returns what all runs of the entry so far have measured, by loop.
 std::vector<report::LoopMeasured> measured(BoundEntry& entry) {
   const std::scoped_lock lock(entry.mutex);
   std::vector<report::LoopMeasured> loops(entry.binding->loops.size());
@@ -33,6 +35,29 @@ std::vector<report::LoopMeasured> measured(BoundEntry& entry) {
     }
   }
   return loops;
+}
+
+/// Returns the same for the sizes of a feed; empty if they are not bound yet. Locks `mutex`.
+std::vector<report::LoopMeasured> measured(std::mutex& mutex,
+                                           const std::vector<std::shared_ptr<BoundEntry>>& bound,
+                                           const std::vector<tensor::Shape>& shapes) {
+  std::shared_ptr<BoundEntry> entry;
+  {
+    const std::scoped_lock lock(mutex);
+    const auto found =
+        std::ranges::find_if(bound, [&](const auto& each) { return each->shapes == shapes; });
+    if (found != bound.end()) entry = *found;
+  }
+  return entry ? measured(*entry) : std::vector<report::LoopMeasured>();
+}
+
+/// Leaves in `now` what was measured since `before`, which may be empty: nothing was.
+void subtract(std::vector<report::LoopMeasured>& now,
+              std::span<const report::LoopMeasured> before) {
+  for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i) {
+    now[i].steps -= before[i].steps;
+    now[i].seconds -= before[i].seconds;
+  }
 }
 
 std::vector<std::vector<std::int64_t>> fed_sizes(const BoundEntry& entry, std::size_t inputs) {
@@ -49,19 +74,32 @@ report::Interface pushed_interface(std::span<const ValueInfo> inputs, const repo
   report::Interface pushed = program;
   pushed.inputs = inputs;
   pushed.sizes.clear();
+  pushed.values.clear();
   for (const ValueInfo& input : pushed.inputs) {
     const auto found = std::ranges::find(program.inputs, input.name, &ValueInfo::name);
     const auto at = static_cast<std::size_t>(found - program.inputs.begin());
     pushed.sizes.push_back(at < program.sizes.size() ? program.sizes[at]
                                                      : std::vector<std::int64_t>());
+    pushed.values.push_back(at < program.values.size() ? program.values[at]
+                                                       : std::vector<std::string>());
   }
   pushed.stream = use;
   return pushed;
 }
 
+/// The elements of the feeds as programs write them.
+std::vector<std::vector<std::string>> fed_values(const Arranged& feeds,
+                                                 std::span<const ValueInfo> inputs) {
+  std::vector<std::vector<std::string>> values(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].kind == ValueKind::tensor && feeds.data[i] != nullptr)
+      values[i] = report::fed_literals(inputs[i].dtype, feeds.data[i], feeds.shapes[i].elements());
+  return values;
+}
+
 void add_binding(report::Facts& facts, BoundEntry& entry, std::size_t inputs) {
   facts.binding = entry.binding.get();
-  facts.measured = measured(entry);
+  if (facts.measured.empty()) facts.measured = measured(entry);
   facts.interface.sizes = fed_sizes(entry, inputs);
   const std::scoped_lock lock(entry.mutex);
   if (entry.runs > 0) facts.data_bytes = entry.data_bytes;
@@ -71,7 +109,7 @@ void add_binding(report::Facts& facts, BoundEntry& entry, std::size_t inputs) {
 
 Expected<RunReport> Session::Impl::timed_run(const Arranged& feeds,
                                              const ReportOptions& report_options,
-                                             std::optional<double>& fastest) const {
+                                             report::Facts& facts) const {
   if (report_options.runs < 0 || report_options.runs > kMaxRuns)
     return fail(Code::invalid_argument, "the number of runs of a report is {}, outside of [0, {}]",
                 report_options.runs, kMaxRuns);
@@ -81,10 +119,16 @@ Expected<RunReport> Session::Impl::timed_run(const Arranged& feeds,
   for (int i = 0; i <= report_options.runs; ++i) {
     report = {};
     run_options.profile = i == report_options.runs;
+    const std::vector<report::LoopMeasured> before = measured(mutex, bound, feeds.shapes);
     auto results = is_interpreted ? run_interpreted(feeds, run_options, report)
                                   : run_bound(feeds, run_options, report);
     if (!results) return ir::with_size_names(results.error(), plan->module);
-    if (!run_options.profile) fastest = std::min(fastest.value_or(report.seconds), report.seconds);
+    // The first runs compile loops and touch memory for the first time; the fastest one is typical.
+    const bool is_fastest = !facts.fastest_run || report.seconds < *facts.fastest_run;
+    if (run_options.profile ? report_options.runs > 0 : !is_fastest) continue;
+    if (!run_options.profile) facts.fastest_run = report.seconds;
+    facts.measured = measured(mutex, bound, feeds.shapes);
+    subtract(facts.measured, before);
   }
   return report;
 }
@@ -117,7 +161,7 @@ Expected<std::string> Session::Impl::report(const Reported& what,
   RunReport run;
   std::shared_ptr<BoundEntry> entry;
   if (what.feeds != nullptr) {
-    SCANLOOM_TRY(run, timed_run(*what.feeds, report_options, facts.fastest_run));
+    SCANLOOM_TRY(run, timed_run(*what.feeds, report_options, facts));
     if (options.execution != Execution::interpreted) {
       SCANLOOM_TRY(entry, bind(what.feeds->shapes));
     }
@@ -136,10 +180,13 @@ Expected<std::string> Session::Impl::report(const Reported& what,
                                              : std::string(what.is_function ? "function" : "model");
   if (!what.is_function) facts.stream = stream_facts(what.kept);
   if (entry) add_binding(facts, *entry, what.inputs);
+  if (what.feeds != nullptr) {
+    facts.run = &run;
+    facts.interface.values = fed_values(*what.feeds, facts.interface.inputs);
+  }
   if (what.kept != nullptr)
     facts.pushed = pushed_interface(std::span(model.inputs).first(model.own_inputs), what.kept->use,
                                     facts.interface);
-  if (what.feeds != nullptr) facts.run = &run;
   facts.machine = known_figures();
   if (facts.machine)
     facts.roofline = [figures = *facts.machine](double bytes, double operations) {

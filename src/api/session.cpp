@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "ir/size_names.h"
+#include "tensor/symbol_name.h"
 
 namespace scanloom {
 namespace {
@@ -25,16 +26,17 @@ tensor::Type output_type(const ir::Module& module, std::size_t i) {
     type.dims = declared.dims;
   }
   if (type.rank() != declared.rank()) return type;
-  for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-    if (module.dims.is_fresh(type.dims[axis])) type.dims[axis] = declared.dims[axis];
+  const auto is_name = [&](tensor::Dim dim) {
+    return !tensor::symbol_name(module.dims, dim).empty();
+  };
+  // A name of the model says more than an expression that was inferred, such as max(0,x.0).
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    tensor::Dim& dim = type.dims[axis];
+    const tensor::Dim other = declared.dims[axis];
+    if (module.dims.is_fresh(dim) || (!dim.is_constant() && !is_name(dim) && is_name(other)))
+      dim = other;
+  }
   return type;
-}
-
-/// "2*x.1" for an expression of sizes; empty for one without a name.
-std::string size_text(const ir::Module& module, tensor::Dim dim) {
-  if (module.dims.is_fresh(dim)) return {};
-  const std::string text = module.dims.to_string(dim);
-  return to_valid_utf8(ir::has_numbered_size(text) ? ir::SizeNames(module).in(text) : text);
 }
 
 ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
@@ -55,7 +57,7 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
     if (dim.is_constant())
       shown.size = dim.value();
     else
-      shown.name = size_text(module, dim);
+      shown.name = to_valid_utf8(tensor::symbol_name(module.dims, dim));
     info.shape.push_back(shown);
   }
   return info;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/impl.h"
+#include "tensor/symbol_name.h"
 
 namespace scanloom {
 
@@ -19,7 +20,8 @@ std::vector<SharedSize> shared_sizes(const ir::Module& module, std::size_t input
       if (dim.is_constant() || module.dims.node(dim.expr()).kind != tensor::DimKind::symbol)
         continue;
       const auto [known, is_new] = first.try_emplace(dim, InputAxis{i, axis});
-      if (!is_new) shared.push_back({module.dims.to_string(dim), known->second, {i, axis}});
+      if (!is_new)
+        shared.push_back({tensor::symbol_name(module.dims, dim), known->second, {i, axis}});
     }
   }
   return shared;

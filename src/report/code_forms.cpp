@@ -1,22 +1,18 @@
 #include "report/code_forms.h"
 
+#include <algorithm>
+#include <vector>
+
+#include <scanloom/shell_word.h>
+
+#include "base/one_line.h"
+
 namespace scanloom::report {
 namespace {
 
-/// Quotes a word for a shell, unless no character needs it.
-std::string shell_word(const std::string& text) {
-  const bool is_plain = !text.empty() && text[0] != '=' &&
-                        text.find_first_not_of(
-                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                            "0123456789_./=,:-") == std::string::npos;
-  if (is_plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// Returns the value after `--feed NAME=` for an input of that kind.
-std::string fed(const ValueInfo& info) {
+std::string feed_word(const Interface& interface, std::size_t input) {
+  const ValueInfo& info = interface.inputs[input];
   switch (info.kind) {
     case ValueKind::sequence:
       return "[]";
@@ -28,7 +24,9 @@ std::string fed(const ValueInfo& info) {
       break;
   }
   if (dtype_kind(info.dtype) == DTypeKind::text) return "'text'";
-  return dtype_kind(info.dtype) == DTypeKind::complex ? "[0j]" : "zeros";
+  if (dtype_kind(info.dtype) == DTypeKind::complex) return "[0j]";
+  const std::string elements = nested_elements(interface, input);
+  return elements.empty() ? "zeros" : elements;
 }
 
 /// Returns an option and its value as words of a shell; a value may begin like an option.
@@ -60,8 +58,28 @@ std::string declared_sizes(const ValueInfo& info) {
   }
   if (text.empty()) text = "one element";
   // A comment ends with its line, and one that ends with a backslash would take the next.
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\\' || c == '\x7f') c = ' ';
+  text = one_line(text);
+  std::ranges::replace(text, '\\', ' ');
+  return text;
+}
+
+std::string nested_elements(const Interface& interface, std::size_t input) {
+  const std::span<const std::string> elements = interface.elements(input);
+  const std::size_t rank = interface.inputs[input].shape.size();
+  if (elements.empty() || rank == 0) return elements.empty() ? std::string() : elements[0];
+  // Brackets open and close wherever an element is the first or the last of so many.
+  std::vector<std::size_t> counts(rank, 1);
+  for (std::size_t axis = rank; axis-- > 0;) {
+    counts[axis] = static_cast<std::size_t>(interface.size(input, axis));
+    if (axis + 1 < rank) counts[axis] *= counts[axis + 1];
+  }
+  std::string text;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (i > 0) text += ", ";
+    for (const std::size_t count : counts) text += i % count == 0 ? "[" : "";
+    text += elements[i];
+    for (const std::size_t count : counts) text += (i + 1) % count == 0 ? "]" : "";
+  }
   return text;
 }
 
@@ -71,8 +89,8 @@ std::string command_form(const Interface& interface) {
   std::string text = "scanloom run " + shell_word(path);
   for (std::size_t i = 0; i < interface.inputs.size(); ++i) {
     const ValueInfo& info = interface.inputs[i];
-    text += " \\\n    " + option_words("--feed", info.name + "=" + fed(info));
-    if (info.kind != ValueKind::tensor) continue;
+    text += " \\\n    " + option_words("--feed", info.name + "=" + feed_word(interface, i));
+    if (info.kind != ValueKind::tensor || !interface.elements(i).empty()) continue;
     for (std::size_t axis = 0; axis < info.shape.size(); ++axis)
       if (info.shape[axis].size < 0)
         text += " " + option_words("--dim", info.name + "." + std::to_string(axis) + "=" +

@@ -1,5 +1,5 @@
-// Programs to copy that feed a model's inputs and print its outputs. They run as they are, because
-// every input is fed with zeros.
+// Programs to copy that feed a model's inputs and print its outputs. They run as they are: inputs
+// are fed what the run was fed where that is short, otherwise zeros.
 #pragma once
 
 #include <string>
@@ -23,10 +23,15 @@ std::string command_form(const Interface& interface);
 /// be a comment: "T x 1 x 40".
 std::string declared_sizes(const ValueInfo& info);
 
+/// Returns the elements of an input as a list of lists, "[[1, 2], [3, 4]]", or a number; empty if
+/// zeros are fed.
+std::string nested_elements(const Interface& interface, std::size_t input);
 /// The file that the programs load: that of the model, or a name to replace.
 std::string model_path(const Interface& interface);
 
 /// The pushes of a program that uses a stream: enough to see that states are kept.
 inline constexpr int kPushes = 3;
+/// The file that the programs of a function load.
+inline constexpr const char* kFunctionFile = "function.scanloom";
 
 }  // namespace scanloom::report

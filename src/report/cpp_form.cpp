@@ -1,6 +1,9 @@
 // The program in C++.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/control_character.h"
 #include "report/code_forms.h"
 
 namespace scanloom::report {
@@ -8,14 +11,19 @@ namespace {
 
 std::string literal(const std::string& text) {
   std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
+  std::size_t controls = 0;  // bytes left of a control character
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    controls = std::max(controls, control_bytes(text, at));
+    if (controls > 0) {
+      // Three digits: a digit may follow.
+      quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+      --controls;
+    } else if (c == '"' || c == '\\') {
       quoted += std::string("\\") + c;
-    else if (byte < ' ' || c == '\x7f')
-      quoted += fmt::format("\\{:03o}", byte);  // three digits: a digit may follow
-    else
+    } else {
       quoted += c;
+    }
   }
   return quoted + "\"";
 }
@@ -66,6 +74,17 @@ std::string count_text(const Interface& interface, std::size_t input) {
   return "std::size_t{" + text.substr(0, first) + "}" + text.substr(first);
 }
 
+/// "16000, 0.5": as numbers of the element type, which an integer may not be in every case.
+std::string elements_text(const Interface& interface, std::size_t input) {
+  const bool is_real = is_floating_point(interface.inputs[input].dtype);
+  std::string text;
+  for (const std::string& element : interface.elements(input)) {
+    text += (text.empty() ? "" : ", ") + element;
+    if (is_real && element.find_first_of(".e") == std::string::npos) text += ".0";
+  }
+  return text;
+}
+
 /// The declaration of an input's elements, and the view of them.
 struct Fed {
   std::string declaration, view;
@@ -92,6 +111,9 @@ Fed fed(const Interface& interface, std::size_t input) {
                         dtype_bytes(info.dtype)),
             fmt::format("scanloom::View{{scanloom::DType::{}, {}, {}.data()}}",
                         dtype_name(info.dtype), shape, name)};
+  if (!interface.elements(input).empty())
+    return {fmt::format("const {} {}[] = {{{}}};", type, name, elements_text(interface, input)),
+            fmt::format("scanloom::view({}, {})", name, shape)};
   return {fmt::format("const auto {} = std::make_unique<{}[]>({});", name, type, count),
           fmt::format("scanloom::view({}.get(), {})", name, shape)};
 }
@@ -146,7 +168,12 @@ constexpr const char* kIncludes =
 
 std::string call_of_function(const Interface& interface) {
   return kIncludes + std::string("#include <scanloom/function.h>\n\n") +
-         "void call(const scanloom::Function& function) {\n" + declarations(interface) +
+         fmt::format(
+             "int main() {{\n  // Written by function.save(\"{0}\").\n"
+             "  const scanloom::Function function =\n"
+             "      scanloom::Function::load(\"{0}\").value_or_throw();\n",
+             kFunctionFile) +
+         declarations(interface) +
          "  const std::vector<scanloom::Value> results =\n      function(" + views(interface) +
          ").value_or_throw();\n"
          "  for (const scanloom::Value& value : results)\n"

@@ -25,10 +25,17 @@ struct Interface {
   bool is_function = false;  ///< a function of expressions, called by position
   /// Sizes that ran, by input and axis; empty: nothing ran, and open sizes are shown as 1.
   std::vector<std::vector<std::int64_t>> sizes = {};
+  /// The elements that were fed, by input: report/fed_literals.h; empty: zeros are shown.
+  std::vector<std::vector<std::string>> values = {};
   std::optional<StreamUse> stream = {};  ///< nullopt: the model runs without a stream
 
   /// Returns the size to show of an axis of an input.
   [[nodiscard]] std::int64_t size(std::size_t input, std::size_t axis) const;
+  /// Returns the elements to show of an input, as many as size() tells; empty: zeros.
+  [[nodiscard]] std::span<const std::string> elements(std::size_t input) const {
+    if (input >= values.size()) return {};
+    return values[input];
+  }
   /// Whether an input is set before the first push of a stream.
   [[nodiscard]] bool is_set_first(std::size_t input) const {
     return stream && stream->is_set_first[input];

@@ -64,6 +64,11 @@ Obstacle of_body(const Binding& binding, const BoundLoop& loop) {
 }
 
 Obstacle of_few_steps(const BoundLoop& loop) {
+  if (!loop.whole && loop.trip_count == 1)
+    return {"it takes one step per run, and the body's code takes over at the second step",
+            "Feed more steps to each run, if there are more: code then takes the steps after the "
+            "first.",
+            {}};
   // In the order of the strategy's text: the whole loop, then its steps.
   const std::int64_t steps =
       loop.whole ? loop.whole->steps_to_whole_loop : loop.per_step.steps_to_compile;

@@ -1,24 +1,53 @@
 // The program in Python.
 #include <fmt/format.h>
 
+#include "base/control_character.h"
 #include "report/code_forms.h"
 
 namespace scanloom::report {
 namespace {
 
+/// Returns the code of a control character of up to three bytes of UTF-8.
+unsigned code_of(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (bytes.size() == 1) return byte(0);
+  if (bytes.size() == 2) return (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
+  return (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+}
+
 /// JSON's escapes mean the same in Python.
 std::string literal(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string escaped;
+  for (std::size_t at = 0; at < json.size();) {
+    const std::size_t control = control_bytes(json, at);
+    if (control == 0) {
+      escaped += json[at++];
+      continue;
+    }
+    escaped += fmt::format("\\u{:04x}", code_of(std::string_view(json).substr(at, control)));
+    at += control;
+  }
+  return escaped;
+}
+
+/// "float8_e4m3fn" for ONNX's "float8e4m3fn".
+std::string ml_dtypes_name(DType dtype) {
+  std::string name(dtype_onnx_name(dtype));
+  if (dtype == DType::f8e8m0) name += "fnu";
+  if (dtype == DType::f4e2m1) name += "fn";
+  if (name.starts_with("float")) name.insert(name.find('e'), "_");
+  return name;
 }
 
 std::string numpy_type(DType dtype) {
   if (dtype == DType::f32) return "numpy.float32";
   if (dtype == DType::f64) return "numpy.float64";
+  if (dtype == DType::boolean) return "numpy.bool_";  // numpy.bool is not in every version
   const std::string name(dtype_onnx_name(dtype));
   const bool is_numpys = dtype == DType::f16 || dtype_kind(dtype) == DTypeKind::complex ||
-                         dtype == DType::boolean ||
                          (is_integer(dtype) && dtype_file_bits(dtype) >= 8);
-  return is_numpys ? "numpy." + name : "ml_dtypes." + name;
+  return is_numpys ? "numpy." + name : "ml_dtypes." + ml_dtypes_name(dtype);
 }
 
 std::string shape_text(const Interface& interface, std::size_t input) {
@@ -43,6 +72,8 @@ std::string value_text(const Interface& interface, std::size_t input) {
   }
   const std::string shape = shape_text(interface, input);
   if (dtype_kind(info.dtype) == DTypeKind::text) return "numpy.full(" + shape + ", \"text\")";
+  if (const std::string elements = nested_elements(interface, input); !elements.empty())
+    return "numpy.array(" + elements + ", " + numpy_type(info.dtype) + ")";
   return "numpy.zeros(" + shape + ", " + numpy_type(info.dtype) + ")";
 }
 
@@ -52,11 +83,15 @@ std::string imports(const Interface& interface) {
     if (info.kind == ValueKind::tensor && dtype_kind(info.dtype) != DTypeKind::text &&
         numpy_type(info.dtype).starts_with("ml_dtypes"))
       text = "import ml_dtypes\n";
-  return text + "import numpy\n" + (interface.is_function ? "" : "import scanloom\n") + "\n";
+  return text + "import numpy\nimport scanloom\n\n";
 }
 
 std::string call_of_function(const Interface& interface) {
-  std::string text = imports(interface) + "results = function(\n";
+  std::string text = imports(interface) + fmt::format(
+                                              "# Written by function.save(\"{0}\").\n"
+                                              "function = scanloom.load(\"{0}\")\n"
+                                              "results = function(\n",
+                                              kFunctionFile);
   for (std::size_t i = 0; i < interface.inputs.size(); ++i)
     text +=
         "    " + value_text(interface, i) + ",  # " + declared_sizes(interface.inputs[i]) + "\n";

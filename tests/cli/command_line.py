@@ -18,7 +18,7 @@ RECORDINGS = PROJECT / "build" / "cache" / "recordings"
 # The one place where a version is written.
 VERSION = re.search(r"project\(scanloom VERSION (\S+)", (PROJECT / "CMakeLists.txt").read_text())[1]
 
-FINE, DIFFERS, BAD, LIMIT, INTERRUPTED = 0, 1, 2, 3, 130
+FINE, DIFFERS, BAD, LIMIT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
 
 def scanloom(*arguments, cwd=None, expect=FINE):

@@ -70,6 +70,15 @@ def test_speech_up_to_the_end_and_no_sound_at_all(language, tmp_path, speech):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_segments_that_cannot_be_written(language, speech):
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run([*LANGUAGES[language], str(MODEL), str(speech)], stdout=full,
+                                stderr=subprocess.PIPE, text=True, timeout=120)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: cannot write the segments")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_says_what_is_wrong(language, tmp_path, speech):
     stereo = write_wav(tmp_path / "stereo.wav", bytes(8), channels=2, rate=44100)
     (tmp_path / "text.wav").write_text("this is a text, not a recording")

@@ -2,10 +2,13 @@
 
 import json
 import re
+import resource
 import shlex
+import signal
+import subprocess
 
 import numpy as np
-from command_line import BAD, LIMIT, PROGRAM, save, scanloom, sums_model, tensor
+from command_line import BAD, FINE, LIMIT, PROGRAM, save, scanloom, sums_model, tensor
 from onnx import helper
 
 
@@ -19,7 +22,7 @@ def test_writes_a_page(tmp_path):
     assert answer.stdout == "" and "open it in a browser" in answer.stderr
     data = data_of(tmp_path / "page.html")
     assert data["title"] == "sums.onnx"
-    assert data["run"]["steps"] == 100 and data["loops"][0]["measured"]["steps"] == 200
+    assert data["run"]["steps"] == 100 and data["loops"][0]["measured"]["steps"] == 100
     assert str(tmp_path) not in (tmp_path / "page.html").read_text()
 
 
@@ -113,3 +116,93 @@ def test_errors(tmp_path):
     for given in (("--feed", "x=absent.npy"), ("--dim", "T=100")):
         answer = scanloom("report", model, "--no-run", *given, expect=BAD)
         assert f"{given[0]} excludes --no-run" in answer.stderr
+
+
+def test_times_per_step_are_those_of_the_fastest_run(tmp_path):
+    """The first run binds, compiles and touches memory: it is no part of them."""
+    data = json.loads(scanloom("report", sums_model(tmp_path / "sums.onnx"), "--json", "--dim", "T=100").stdout)
+    measured = data["loops"][0]["measured"]
+    assert measured["steps"] * measured["seconds_per_step"] <= data["run"]["fastest_seconds"]
+
+
+def test_data_are_written_to_a_file_of_json(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    for name in ("data.json", "data.JSON"):
+        scanloom("report", model, "--no-run", "-o", tmp_path / name)
+        assert json.loads((tmp_path / name).read_text())["title"] == "sums.onnx"
+
+
+def test_what_is_made_up_is_told(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    answer = scanloom("report", model, "--json", "--feed", "start=[1, 2]")
+    assert json.loads(answer.stdout)["made_up"] == {"values": ["x"], "sizes": ["T"]}
+    assert "random numbers were fed to 'x'; --feed x=... gives the values" in answer.stderr
+    assert "the size 1 was taken for 'T'; --dim T=SIZE sets it" in answer.stderr
+    answer = scanloom("report", model, "--json", "--random", "--dim", "T=1", "--feed", "x=0", "--feed", "start=1")
+    assert "made_up" not in json.loads(answer.stdout) and "random" not in answer.stderr
+
+
+def test_small_feeds_are_in_the_programs(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    data = json.loads(scanloom("report", model, "--json", "--feed", "start=[16000, 0.5]", "--feed", "x=0").stdout)
+    assert "numpy.array([16000, 0.5], numpy.float32)" in data["code"]["python"]
+    assert "const float input0[] = {16000.0, 0.5};" in data["code"]["cpp"]
+    assert "--feed 'start=[16000, 0.5]'" in data["code"]["command"]
+    words = shlex.split(data["code"]["command"].replace("\\\n", " "))
+    scanloom(*words[1:], cwd=tmp_path)
+    with np.load(tmp_path / "results.npz") as results:
+        assert results["last"].tolist() == [16000, 0.5]
+
+
+def without_space(*arguments, expect=BAD):
+    """Runs the program where files may have no bytes, as on a full disk."""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    answer = subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True,
+                            timeout=120, preexec_fn=limit, stdin=subprocess.DEVNULL)
+    assert answer.returncode == expect, answer.stderr
+    return answer
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    for command, name in (("report --no-run -o", "page.html"), ("run --random --out", "y.npz"),
+                          ("run --random --trace", "trace.json")):
+        (tmp_path / name).write_text("old")
+        answer = without_space(*command.split(), tmp_path / name, model)
+        assert f"cannot write {tmp_path / name}: File too large" in answer.stderr
+        assert (tmp_path / name).read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "sums.onnx", "trace.json", "y.npz"]
+
+
+def test_files_are_replaced_where_they_are(tmp_path):
+    """Links lead to the new file, permissions stay, and pipes are written into."""
+    model = sums_model(tmp_path / "sums.onnx")
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "page.html").chmod(0o640)
+    (tmp_path / "link.html").symlink_to("page.html")
+    (tmp_path / "dangling.html").symlink_to("new.html")
+    scanloom("report", model, "--no-run", "-o", tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink() and (tmp_path / "page.html").read_text().startswith("<!doctype")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o640
+    scanloom("report", model, "--no-run", "-o", tmp_path / "dangling.html")
+    assert (tmp_path / "dangling.html").is_symlink() and (tmp_path / "new.html").exists()
+    scanloom("report", model, "--no-run", "-o", "/dev/null", expect=FINE)
+
+
+def test_outputs_are_checked_before_the_run(tmp_path):
+    absent = tmp_path / "absent"
+    for arguments in (["report", "-o", absent / "x.html"], ["run", "--out", absent / "x.npz"],
+                      ["run", "--trace", absent / "x.json"], ["report", "-o", tmp_path]):
+        answer = scanloom(arguments[0], "no such model", *arguments[1:], expect=BAD)
+        option = "--out" if arguments[1] == "-o" else arguments[1]
+        assert f"{option}: cannot write {arguments[2]}: " in answer.stderr
+
+
+def test_a_note_about_feeds_only_where_it_helps(tmp_path):
+    model = sums_model(tmp_path / "sums.onnx")
+    answer = scanloom("report", model, "--dim", "T=100", "--max-steps", "3", expect=LIMIT)
+    assert "--no-run" not in answer.stderr

@@ -142,3 +142,19 @@ def test_the_module_without_the_program(tmp_path):
     answer = subprocess.run([sys.executable, "-m", "scanloom", "version"], capture_output=True, text=True,
                             env={**os.environ, "PATH": str(tmp_path)})  # fmt: skip
     assert answer.returncode == BAD and answer.stderr.startswith("error: the program scanloom is not")
+
+
+def test_help_lists_commands_and_options():
+    alone = scanloom(expect=BAD).stdout
+    assert alone == scanloom("help").stdout == scanloom("--help").stdout and "compare" in alone
+    assert scanloom("help", "run").stdout == scanloom("run", "--help").stdout
+    assert "unknown command 'rum'" in scanloom("help", "rum", expect=BAD).stderr
+    assert scanloom("-V").stdout == f"{VERSION}\n"
+
+
+def test_a_file_without_measurements_is_told_from_none(tmp_path):
+    (tmp_path / "machine.txt").write_text("garbage")
+    text = with_variables("--verbose", SCANLOOM_MACHINE=str(tmp_path / "machine.txt"))
+    assert "machine.txt, which has no measurements of this machine" in text
+    text = with_variables("--verbose", SCANLOOM_MACHINE=str(tmp_path / "absent.txt"))
+    assert "absent.txt, not measured yet" in text

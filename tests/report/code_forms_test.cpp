@@ -1,8 +1,14 @@
 // Names and sizes of a model in programs: what they quote, and which values they feed.
 #include "report/code_forms.h"
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "report/fed_literals.h"
 
 namespace scanloom::report {
 namespace {
@@ -77,7 +83,75 @@ TEST(CodeForms, TypesThatPythonOrCppLack) {
 
 TEST(CodeForms, CommentsEndWithTheirLine) {
   const ValueInfo info = input("x", DType::f32, {{-1, "T\nimport os"}, {-1, "back\\"}, {-1, ""}});
-  EXPECT_EQ(declared_sizes(info), "T import os x back  x ?");
+  EXPECT_EQ(declared_sizes(info), "T?import os x back  x ?");
+}
+
+TEST(CodeForms, SmallFeedsAreWrittenOut) {
+  const std::vector<ValueInfo> inputs = {input("sr", DType::i64),
+                                         input("p", DType::f32, {{2, ""}, {2, ""}}),
+                                         input("on", DType::boolean, {{1, ""}})};
+  Interface interface{inputs, {}, ""};
+  interface.values = {{"16000"}, {"1", "0.5", "1e+20", "-3"}, {"1"}};
+  EXPECT_THAT(python_form(interface), HasSubstr("numpy.array(16000, numpy.int64)"));
+  EXPECT_THAT(python_form(interface),
+              HasSubstr("numpy.array([[1, 0.5], [1e+20, -3]], numpy.float32)"));
+  EXPECT_THAT(python_form(interface), HasSubstr("numpy.array([1], numpy.bool_)"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr("const std::int64_t input0[] = {16000};"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr("const float input1[] = {1.0, 0.5, 1e+20, -3.0};"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr("scanloom::view(input1, {2, 2})"));
+  EXPECT_THAT(command_form(interface), HasSubstr("--feed sr=16000"));
+  EXPECT_THAT(command_form(interface), HasSubstr("--feed 'p=[[1, 0.5], [1e+20, -3]]'"));
+}
+
+TEST(CodeForms, FeedsThatAreLongOrNoNumbersAreZeros) {
+  const auto literals = [](const auto& elements) {
+    using Element = std::decay_t<decltype(elements[0])>;
+    return fed_literals(dtype_of<Element>, reinterpret_cast<const std::byte*>(elements.data()),
+                        std::ssize(elements));
+  };
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  EXPECT_THAT(literals(std::vector<std::int64_t>{16000}), ElementsAre("16000"));
+  EXPECT_THAT(literals(std::vector<std::int8_t>{-1, 0}), ElementsAre("-1", "0"));
+  EXPECT_THAT(literals(std::vector<float>{0.1f}), ElementsAre("0.1"));
+  EXPECT_THAT(literals(std::vector<float>{0, 0}), IsEmpty());
+  EXPECT_THAT(literals(std::vector<float>(9, 1)), IsEmpty());
+  EXPECT_THAT(literals(std::vector<float>{}), IsEmpty());
+  EXPECT_THAT(literals(std::vector<double>{std::nan("")}), IsEmpty());
+  EXPECT_THAT(literals(std::vector<std::uint64_t>{~std::uint64_t{0}}), IsEmpty());
+  EXPECT_THAT(literals(std::vector{std::numeric_limits<std::int64_t>::min()}), IsEmpty());
+}
+
+TEST(CodeForms, TypesOfMlDtypesHaveItsNames) {
+  const std::vector<std::pair<DType, const char*>> names = {
+      {DType::f8e4m3fn, "float8_e4m3fn"}, {DType::f8e5m2fnuz, "float8_e5m2fnuz"},
+      {DType::f8e8m0, "float8_e8m0fnu"},  {DType::f4e2m1, "float4_e2m1fn"},
+      {DType::bf16, "bfloat16"},          {DType::i4, "int4"}};
+  for (const auto& [dtype, name] : names) {
+    const std::vector<ValueInfo> inputs = {input("x", dtype)};
+    EXPECT_THAT(python_form({inputs, {}, ""}), HasSubstr(std::string("ml_dtypes.") + name + ")"));
+  }
+}
+
+TEST(CodeForms, NoNameTurnsTheDirectionOfTheText) {
+  const std::vector<ValueInfo> inputs = {
+      input("a\xe2\x80\xae", DType::f32, {{-1, "\xe2\x81\xa6"}})};
+  const Interface interface{inputs, {}, ""};
+  EXPECT_THAT(python_form(interface), HasSubstr(R"("a\u202e": )"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr(R"("a\342\200\256")"));
+  EXPECT_THAT(command_form(interface), HasSubstr(R"($'a\342\200\256=zeros')"));
+  for (const std::string& code :
+       {python_form(interface), cpp_form(interface), command_form(interface)})
+    EXPECT_THAT(code, Not(HasSubstr("\xe2\x80\xae"))) << code;
+}
+
+TEST(CodeForms, FunctionsAreLoadedFromTheirFile) {
+  const std::vector<ValueInfo> inputs = {input("x", DType::f32)};
+  Interface interface{inputs, {}, ""};
+  interface.is_function = true;
+  EXPECT_THAT(python_form(interface), HasSubstr("function = scanloom.load(\"function.scanloom\")"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr("int main() {"));
+  EXPECT_THAT(cpp_form(interface), HasSubstr("Function::load(\"function.scanloom\")"));
 }
 
 TEST(Json, MarkupIsEscaped) {

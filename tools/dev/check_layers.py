@@ -22,7 +22,7 @@ class Layer:
 
 # The public headers with types that the library and its users share.
 VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h",
-                 "nearest_name.h", "value.h"}
+                 "nearest_name.h", "shell_word.h", "value.h"}
 
 _OPERATORS = ("base", "tensor", "opmath", "ir", "ops")
 

@@ -157,6 +157,8 @@ Results run_repeatedly(const RunArgs& args, const Session& session, std::span<co
 
 void run(const RunArgs& args) {
   check_outputs(args.outputs);
+  expect_writable("--out", args.out);
+  if (args.profile) expect_writable("--trace", args.trace);
   const Session session = load(args.model);
   check_files(args, session);
   const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);

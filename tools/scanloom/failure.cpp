@@ -78,6 +78,7 @@ int finish(int status) {
   if (std::fflush(stdout) == 0 && std::cout.good() && std::ferror(stdout) == 0) return status;
   // The reason of an earlier failure is lost; writing one more byte reproduces it.
   if (errno == 0 && std::fputc('\n', stdout) != EOF) std::fflush(stdout);
+  if (errno == EPIPE) return kPipeClosed;  // the reader has seen enough, as in `scanloom | head`
   const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
   report(Error(Code::invalid_argument, "cannot write the results" + why));
   return status == kFine || status == kDiffers ? kBad : status;

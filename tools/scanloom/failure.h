@@ -14,6 +14,7 @@ inline constexpr int kDiffers = 1;  ///< results differ, or a check failed
 inline constexpr int kBad = 2;      ///< bad model, input or usage
 inline constexpr int kLimit = 3;
 inline constexpr int kInterrupted = 130;
+inline constexpr int kPipeClosed = 141;  ///< as a shell calls the end by SIGPIPE
 
 [[noreturn]] void fail(Code code, std::string text);
 
@@ -29,7 +30,7 @@ int report(const Error& error);
 void guard_stdout();
 
 /// Flushes stdout and returns the exit status for `status`: kBad, with an error on stderr, if the
-/// output could not be written.
+/// output could not be written; kPipeClosed, without one, if nobody reads it.
 int finish(int status);
 
 }  // namespace scanloom::cli

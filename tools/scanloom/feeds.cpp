@@ -6,6 +6,8 @@
 #include <optional>
 #include <random>
 
+#include <scanloom/shell_word.h>
+
 #include "element.h"
 #include "failure.h"
 #include "fed_list.h"
@@ -119,15 +121,18 @@ View random_tensor(const ValueInfo& input, Makers& makers) {
 
 /// Describes what can be fed to an input that is not a tensor of numbers.
 std::string forms_of(const ValueInfo& input) {
-  const std::string name = "--feed '" + input.name + "=";
+  const auto feed = [&](const std::string& what) {
+    return "--feed " + shell_word(input.name + "=" + what);
+  };
   const bool is_text = input.dtype == DType::string;
   if (input.kind == ValueKind::tensor && is_text)
-    return "a quoted string or a list of them, such as " + name + "[\"one\", \"two\"]', or a file";
+    return "a quoted string or a list of them, such as " + feed("[\"one\", \"two\"]") +
+           ", or a file";
   if (!is_text && !is_fed_as_number(input.dtype)) return "a file: .npy, .npz or .pb";
   if (input.type.find("map(") != std::string::npos) return "a file that ends in .pb";
-  const std::string list = is_text ? "[[\"one\"], [\"two\"]]'" : "[[1, 2], [3]]'";
+  const std::string list = is_text ? "[[\"one\"], [\"two\"]]" : "[[1, 2], [3]]";
   if (input.type.find("seq(") != std::string::npos)
-    return "a list of its items, as in " + name + list + ", or a file that ends in .pb";
+    return "a list of its items, as in " + feed(list) + ", or a file that ends in .pb";
   return "a list or none, or a file that ends in .pb";
 }
 
@@ -208,21 +213,23 @@ std::optional<View> fed(const ValueInfo& input, const Given& given, Makers& make
 }  // namespace
 
 std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
-                                  std::int64_t max_memory) {
+                                  std::int64_t max_memory, MadeUp* made_up) {
   Makers makers{Sizes(session, args.dims), Budget(max_memory), std::mt19937_64(args.seed)};
   const Given given = read_given(session, args, makers.sizes);
   std::vector<NamedView> feeds;
   for (const ValueInfo& input : session.inputs()) {
     if (const auto tensor = fed(input, given, makers))
       feeds.emplace_back(input.name, *tensor);
-    else if (args.random)
+    else if (args.random) {
       feeds.emplace_back(input.name, made_tensor(input, "random", makers));
-    else
+      if (made_up != nullptr) made_up->values.push_back(input.name);
+    } else
       throw Failure(Error(Code::invalid_argument,
                           "input '" + input.name + "' (" + input.type + ") has no feed")
-                        .note("--feed " + input.name +
-                              "=... feeds it, --random feeds all inputs without a feed"));
+                        .note("--feed " + shell_word(input.name + "=...") +
+                              " feeds it, --random feeds all inputs without a feed"));
   }
+  if (made_up != nullptr) made_up->sizes = makers.sizes.made_up();
   return feeds;
 }
 

@@ -1,5 +1,7 @@
 // scanloom: the command line. Errors become exit statuses only here.
+#include <algorithm>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <utility>
@@ -65,17 +67,34 @@ void add_folder(CLI::App& app, const std::string& name, std::string (*folder)(),
   app.add_flag_callback(name, [folder] { throw CLI::CallForVersion(folder(), 0); }, help);
 }
 
+bool is_command(const CLI::App& app, const std::string& name) {
+  return std::ranges::any_of(app.get_subcommands(nullptr),
+                             [&](const CLI::App* command) { return command->get_name() == name; });
+}
+
+/// Parses the arguments; `help COMMAND` is `COMMAND --help`.
+void parse(CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words[0] == "help") {
+    words.erase(words.begin());
+    if (words.empty() || is_command(app, words[0])) words.emplace_back("--help");
+  }
+  std::ranges::reverse(words);  // as the parser takes them
+  app.parse(std::move(words));
+}
+
 int run(int argc, char** argv) {
   namespace cli = scanloom::cli;
   int status = cli::kFine;
   CLI::App app("Runs, checks and measures models with loops.", "scanloom");
-  app.set_version_flag("--version", std::string(scanloom::version()));
+  app.set_version_flag("-V,--version", std::string(scanloom::version()));
   add_folder(app, "--cmake-dir", &cli::cmake_folder, "print the folder for CMake's scanloom_DIR");
   add_folder(app, "--include-dir", &cli::include_folder, "print the folder of the headers");
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 fine, 1 results differ or check failed, 2 bad model, input or use,\n"
-      "3 a limit was reached, 130 interrupted.\n\n"
+      "3 a limit was reached, 130 interrupted.\n"
+      "'scanloom help COMMAND' shows the options of a command.\n\n"
       "Example: scanloom run model.onnx --feed x=input.npy --out result.npz");
   cli::add_run(app, status);
   cli::add_show(app, status);
@@ -87,8 +106,12 @@ int run(int argc, char** argv) {
   cli::add_convert(app, status);
   cli::add_batch(app, status);
   cli::add_version(app, status);
+  if (argc == 1) {
+    std::cout << app.help();
+    return cli::kBad;
+  }
   try {
-    app.parse(argc, argv);
+    parse(app, argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version, --cmake-dir, --include-dir
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {

@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "npy_format.h"
 #include "npy_text.h"
+#include "output_file.h"
 
 namespace scanloom::cli {
 namespace {
@@ -165,14 +166,6 @@ std::string format_npy(const View& tensor) {
   for (std::int64_t i = 0; i < count; ++i)
     bytes.append(reinterpret_cast<const char*>(element_at(tensor, i)), dtype_bytes(tensor.dtype));
   return bytes;
-}
-
-void write_file(const std::string& path, std::string_view bytes) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) fail(Code::invalid_argument, "cannot write " + path + reason());
 }
 
 void write_npy(const std::string& path, const View& tensor) {

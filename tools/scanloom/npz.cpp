@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "npy.h"
 #include "npy_format.h"
+#include "output_file.h"
 
 namespace scanloom::cli {
 namespace {

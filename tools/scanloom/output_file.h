@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <scanloom/session.h>
 
@@ -17,5 +18,14 @@ bool is_same_file(const std::string& a, const std::string& b);
 /// from. Empty or "-": there is no file.
 void expect_not_read(const std::string& option, const std::string& path, const Session& session,
                      const FeedArgs& feeds);
+
+/// Throws Failure if the file of an output option could not be written, so that no work is done in
+/// vain. Empty or "-": there is no file.
+void expect_writable(const std::string& option, const std::string& path);
+
+/// Writes a temporary file next to the target and renames it: whatever happens, the target holds
+/// its old bytes or all of the new ones. Links are followed, permissions kept, and pipes and
+/// devices written into. Throws Failure.
+void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace scanloom::cli

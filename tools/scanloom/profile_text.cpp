@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "json_text.h"
-#include "npy_format.h"
+#include "output_file.h"
 #include "plain_text.h"
 
 namespace scanloom::cli {

@@ -1,6 +1,9 @@
 #include "sizes.h"
 
+#include <algorithm>
 #include <iostream>
+
+#include <scanloom/shell_word.h>
 
 #include "failure.h"
 #include "options.h"
@@ -36,11 +39,29 @@ void expect_open(const Session& session, const std::string& name, std::int64_t s
                                        : "the sizes that can be set are " + open));
 }
 
+/// Returns the name in the quotes of the IR's text form, which --dim takes, too: `"batch size"`.
+std::string unquoted(const std::string& text) {
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') return text;
+  std::string name;
+  for (std::size_t at = 1; at + 1 < text.size(); ++at) {
+    if (text[at] == '\\') ++at;
+    name += text[at];
+  }
+  return name;
+}
+
+bool is_dim(const Session& session, const std::string& name) {
+  return std::ranges::any_of(session.inputs(), [&](const ValueInfo& input) {
+    return std::ranges::find(input.shape, name, &ValueInfo::Dim::name) != input.shape.end();
+  });
+}
+
 }  // namespace
 
 Sizes::Sizes(const Session& session, const std::vector<std::string>& dims) {
   for (const std::string& text : dims) {
-    const auto [name, value] = split_assignment("--dim", text, text.rfind('='));
+    const auto [given, value] = split_assignment("--dim", text, text.rfind('='));
+    const std::string name = is_dim(session, given) ? given : unquoted(given);
     const auto size = parse_number<std::int64_t>(value);
     if (!size || *size < 0)
       fail(Code::invalid_argument, "--dim: '" + value + "' in '" + text + "' is not a size");
@@ -89,7 +110,7 @@ void Sizes::learn(const ValueInfo& input, const View& tensor) {
   }
 }
 
-std::vector<std::int64_t> Sizes::shape_of(const ValueInfo& input) const {
+std::vector<std::int64_t> Sizes::shape_of(const ValueInfo& input) {
   std::vector<std::int64_t> shape;
   for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
     const ValueInfo::Dim& dim = input.shape[axis];
@@ -102,10 +123,10 @@ std::vector<std::int64_t> Sizes::shape_of(const ValueInfo& input) const {
     } else if (learnt != learnt_.end()) {
       shape.push_back(learnt->second);
     } else {
+      const std::string name = dim.name.empty() ? place_of(input, axis) : dim.name;
+      if (std::ranges::find(made_up_, name) == made_up_.end()) made_up_.push_back(name);
       std::cerr << "note: axis " << axis << " of input '" << plain_line(input.name)
-                << "' is taken as 1 (--dim "
-                << plain_line(dim.name.empty() ? place_of(input, axis) : dim.name)
-                << "=SIZE sets it)\n";
+                << "' is taken as 1 (--dim " << shell_word(name + "=SIZE") << " sets it)\n";
       shape.push_back(1);
     }
   }

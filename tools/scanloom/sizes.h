@@ -12,7 +12,8 @@ namespace scanloom::cli {
 
 class Sizes {
  public:
-  /// `dims` have the form NAME=SIZE or INPUT.AXIS=SIZE. Throws Failure if the model has no such
+  /// `dims` have the form NAME=SIZE or INPUT.AXIS=SIZE; the name may be quoted as the text form
+  /// of the IR quotes it. Throws Failure if the model has no such
   /// size, or if one is given twice.
   Sizes(const Session& session, const std::vector<std::string>& dims);
 
@@ -23,7 +24,10 @@ class Sizes {
   [[nodiscard]] std::vector<std::int64_t> given_for(const ValueInfo& input) const;
 
   /// Returns the shape of a generated tensor. Unknown sizes are 1, and are listed on stderr.
-  [[nodiscard]] std::vector<std::int64_t> shape_of(const ValueInfo& input) const;
+  [[nodiscard]] std::vector<std::int64_t> shape_of(const ValueInfo& input);
+
+  /// The names or "input.axis" of the sizes that were taken as 1.
+  [[nodiscard]] const std::vector<std::string>& made_up() const { return made_up_; }
 
  private:
   using ByName = std::map<std::string, std::int64_t, std::less<>>;
@@ -34,6 +38,7 @@ class Sizes {
 
   ByName given_;   ///< by the name of a dimension or by "input.axis"
   ByName learnt_;  ///< by the name of a dimension
+  std::vector<std::string> made_up_;
 };
 
 }  // namespace scanloom::cli

@@ -44,6 +44,30 @@ def feeds_of(feeds: Feeds) -> dict[str, Any]:
     return feeds
 
 
+class GivenNames:
+    """Which names of sizes the model knows, of those that SessionOptions assign sizes to."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self._sizes = sizes
+        self._unknown = dict.fromkeys(sizes)
+
+    def size_of(self, dim: Union[int, str, None]) -> Union[int, str, None]:
+        """The size from the options, or the dimension itself. The name may be given in the quotes
+        of the IR's text form."""
+        if not isinstance(dim, str):
+            return dim
+        quoted = '"' + dim.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for name in (dim, quoted):
+            if name in self._sizes:
+                self._unknown.pop(name, None)
+                return self._sizes[name]
+        return dim
+
+    def unknown(self) -> list[str]:
+        """A note for each name that no input or output has, as far as they were described."""
+        return [f"the model has no size named '{name}', which the options fix" for name in self._unknown]
+
+
 class GivenSizes:
     """The sizes that SessionOptions assign to symbols; feeds must match them."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from .. import _native
 from .binding import IOBinding
 from .._errors import Error, InvalidArgument, ModelWarning
-from .feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
+from .feeding import Feeds, GivenNames, GivenSizes, NodeArg, feeds_of, names_of
 from .loading import Source, Variants, loading_notes, merge_options, write_optimized
 from .many import ManyIterator, ManyProgress, ManyReport, Resets
 from .option_values import state_pairs
@@ -71,7 +71,8 @@ class InferenceSession:
         if options.optimized_model_filepath:
             write_optimized(self._source, options)
         if warns(options.log_severity_level):
-            for text in [*dict.fromkeys(self._provider_notes), *self._native.warnings()]:
+            notes = [*dict.fromkeys(self._provider_notes), *self._given.unknown()]
+            for text in [*notes, *self._native.warnings()]:
                 warnings.warn(text, ModelWarning, stacklevel=2)
 
     def _open(self, source: Source, options: SessionOptions, notes: Sequence[str]) -> None:
@@ -84,10 +85,12 @@ class InferenceSession:
         self._native = source.load(options)
         self._files = [ModelFile.now(path) for path in self._native.files()]
         self._variants = Variants(source, options)
+        self._given = GivenNames(options._sizes)
         self._inputs = [self._describe(*end) for end in self._native.inputs()]
         self._outputs = [self._describe(*end) for end in self._native.outputs()]
         defaults = [self._describe(*end) for end in self._native.defaults()]
         self._defaults = [end for end in defaults if end.name not in self._options.fed_defaults]
+        self._notes.update(dict.fromkeys(self._given.unknown()))
         self._sizes = GivenSizes(self._options._sizes, self._inputs)
         self._start_profiler()
         if self._profiler is not None:
@@ -487,8 +490,7 @@ class InferenceSession:
 
     def _describe(self, name: str, type: str, dims: list[Union[int, str, None]]) -> NodeArg:
         """Describes an input or output, with symbols replaced by the sizes from the options."""
-        sizes = self._options._sizes
-        return NodeArg(name, [sizes.get(d, d) if isinstance(d, str) else d for d in dims], type)
+        return NodeArg(name, [self._given.size_of(d) for d in dims], type)
 
     def _for_feeds(self, feeds: Feeds) -> _native.Session:
         """The variant of the session in which exactly the fed inputs with a default are inputs."""

@@ -108,8 +108,9 @@ class Stream:
 
     def report(self, *, title: str = "") -> "Report":
         """Returns a report of the program that the pushes run: its graph, its loops and what would
-        make them faster, the memory of a push, and the sizes of the states that are kept. Runs
-        nothing: sizes, strategies and memory are those of the last push.
+        make them faster, the memory of a push, the sizes of the states that are kept, and programs
+        that push to such a stream. Runs nothing: sizes, strategies and memory are those of the last
+        push.
 
         title: by default the name of the model's file, or of its graph.
 

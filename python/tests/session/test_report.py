@@ -83,7 +83,7 @@ def test_data_of_a_run(session: scanloom.InferenceSession) -> None:
     assert (data["title"], data["run"]["steps"], data["fed"]) == ("sums.onnx", 50, [[2], [50, 2]])
     (loop,) = data["loops"]
     assert loop["steps"] == 50 and loop["strategy"] and loop["advice"]
-    assert loop["measured"]["steps"] == 100  # two runs that are not timed node by node
+    assert loop["measured"]["steps"] == 50  # of the fastest run
     assert loop["measured"]["seconds_per_step"] > 0
     node = next(each for each in data["nodes"] if each["id"] == loop["node"])
     assert {"carried", "scanned", "stacked"} <= {port["kind"] for port in node["ports"]}
@@ -233,6 +233,18 @@ def test_programs_with_a_hostile_name_run(tmp_path: pathlib.Path) -> None:
     assert output_of_cpp(code["cpp"], tmp_path) == "last: 2 elements\ny: 2 elements\n"
 
 
+def test_the_programs_of_a_function_load_it(tmp_path: pathlib.Path) -> None:
+    x, n = T.dvector("x"), T.iscalar("n")
+    f = scanloom.function([x, n], x * n)
+    f.save(tmp_path / "function.scanloom")
+    code = f.report([1.0, 2.0], 3).data["code"]
+    answer = subprocess.run([sys.executable, "-c", code["python"]], capture_output=True, text=True, cwd=tmp_path)
+    assert "3." in answer.stdout and "6." in answer.stdout, answer.stderr
+    if not (LIBRARY / "libscanloom.so").exists():
+        pytest.skip("needs build/release, which is not built")
+    assert output_of_cpp(code["cpp"], tmp_path) == "2 elements\n"
+
+
 def names_of_report(ends: list[dict]) -> list[str]:
     return [end["name"] for end in ends]
 
@@ -344,6 +356,8 @@ def test_files(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> No
     report = session.report()
     report.save(tmp_path / "report.html")
     report.save(tmp_path / "report.json")
+    report.save(tmp_path / "data.JSON")
+    assert json.loads((tmp_path / "data.JSON").read_text()) == report.data
     assert page_data((tmp_path / "report.html").read_text()) == report.data
     assert json.loads((tmp_path / "report.json").read_text()) == report.data
     with pytest.raises(scanloom.FolderNotFound):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import pathlib
 import sys
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -163,6 +166,97 @@ def test_prints_all_programs(chromium: browser.Browser, tmp_path: pathlib.Path) 
     page.ask("Emulation.setEmulatedMedia", media="print")
     assert page.run("[...document.querySelectorAll('.panel')].every((each) => each.offsetHeight > 0)")
     page.ask("Emulation.setEmulatedMedia", media="")
+
+
+def test_paper_shows_everything(tmp_path: pathlib.Path) -> None:
+    """The whole graph, wrapped programs and the explanation, dark on light."""
+    with browser.Browser(720, 1000, dark=True) as page:
+        shown(page, lstm_with_gradient(), tmp_path)
+        page.run("set_all_open(true)")
+        before = page.run("graph.layer.getAttribute('transform')")
+        page.ask("Emulation.setEmulatedMedia", media="print",
+                 features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        assert luminance(page.run("getComputedStyle(document.body).backgroundColor")) > 0.9
+        assert page.run("document.documentElement.scrollWidth") <= 720
+        assert page.run("[...document.querySelectorAll('pre')].every((each) => each.scrollWidth <= each.clientWidth)")
+        assert page.run("document.querySelector('#explain pre').offsetHeight") > 50
+        outside = """(() => {
+          const stage = graph.svg.getBoundingClientRect();
+          return [...graph.boxes.values()].map((item) => item.element.getBoundingClientRect()).filter((box) =>
+            box.left < stage.left - 1 || box.right > stage.right + 1 || box.bottom > stage.bottom + 1).length;
+        })()"""
+        assert page.run(outside) == 0
+        page.run("dispatchEvent(new Event('afterprint'))")
+        assert page.run("graph.layer.getAttribute('transform')") == before
+        assert not page.run("document.querySelector('#explain details').open")
+        assert page.problems == []
+
+
+@pytest.fixture
+def notebook(tmp_path: pathlib.Path) -> Iterator[str]:
+    """The address of a page that shows a report as notebooks do."""
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    frame = session.report(feeds())._repr_html_()
+    (tmp_path / "favicon.ico").touch()
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>A cell.</p>{frame}")
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=tmp_path)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, port = server.server_address[:2]
+        yield f"http://{host}:{port}/notebook.html"
+        server.shutdown()
+
+
+def test_links_in_a_notebook(notebook: str) -> None:
+    """The frame has the address of the notebook; links must not load that."""
+    with browser.Browser() as page:
+        page.open_frame(notebook)
+        for link, target in (("nav a:nth-child(4)", "loops"), ("nav a:nth-child(3)", "time"),
+                             (".skip", "summary"), ("#loops td a", "loop-")):
+            page.run(f"document.querySelector('{link}').focus()")
+            page.press("Enter")
+            assert page.run("document.activeElement.id").startswith(target)
+            box = page.run("(() => { const box = document.activeElement.getBoundingClientRect();"
+                           " return [box.top, innerHeight]; })()")
+            assert -1 <= box[0] < box[1]
+            page.run(f"document.querySelector('{link}').click()")
+        assert page.run("location.href") == "about:srcdoc"
+        assert page.run("document.documentElement.dataset.ready") == "yes"
+        assert page.problems == []
+
+
+def test_links_of_a_file_change_its_address(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    session = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx"))
+    page = shown(chromium, session.report(feeds()), tmp_path)
+    page.run("document.querySelector('nav a:nth-child(5)').click()")
+    assert page.run("location.hash") == "#memory"
+    assert page.problems == []
+
+
+def test_words_of_tables_are_not_broken(tmp_path: pathlib.Path) -> None:
+    with browser.Browser(1280, 900) as page:
+        shown(page, lstm_with_gradient(), tmp_path)
+        cells = "[...document.querySelectorAll('#time td:nth-child(2), #loops td:last-child')]"
+        assert page.run(f"{cells}.length") > 5
+        assert page.run(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+        assert page.run(f"{cells}.filter((cell) => !cell.textContent.includes(' '))"
+                        ".every((cell) => cell.getBoundingClientRect().height < 40)")
+
+
+def test_what_was_made_up_and_names_that_turn_the_text(chromium: browser.Browser, tmp_path: pathlib.Path) -> None:
+    data = scanloom.InferenceSession(sums_model(tmp_path / "m.onnx")).report(feeds(), title="a\u202eb").data
+    data["made_up"] = {"values": ["max_len"], "sizes": ["T\u2066"]}
+    page = shown(chromium, scanloom.Report(json.dumps(data)), tmp_path)
+    text = page.run("document.getElementById('summary').textContent")
+    assert "Random numbers were fed to 'max_len'" in text and "The size 1 was taken for 'T\\u2066'" in text
+    assert page.run("document.title") == "a\\u202eb - Scanloom"
+    assert not page.run(r"/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)")
+    assert page.problems == []
 
 
 def luminance(colour: str) -> float:

@@ -18,14 +18,18 @@ function code_panel(form) {
   const text = report.code[form];
   const button = html("button", { type: "button", class: "copy", onclick: () => copy(text, button) }, "Copy");
   return html("div", { class: "panel", role: "tabpanel", id: `code-${form}`,
-    "aria-labelledby": `tab-${form}` }, html("div", { class: "tools" }, button),
+    "data-name": code_names[form], "aria-labelledby": `tab-${form}` }, html("div", { class: "tools" }, button),
   html("pre", { tabindex: 0 }, html("code", {}, text)));
 }
 
 function code_introduction() {
-  if (report.is_function) return "Calls that feed zeros to the function.";
-  return report.stream.kept ? "Programs that push zeros to a stream, and run as they are." :
-    "Programs that feed zeros and run as they are.";
+  const fed = report.fed.length > 0 ? "what the run was fed where that is short, otherwise zeros" : "zeros";
+  const empty = report.inputs.some((input) => !input.type.startsWith("tensor(")) ?
+    " Sequences, optionals and maps are fed empty: where the model reads their items, give it some." : "";
+  if (report.is_function)
+    return `Programs that load the function, which save() writes, and feed it ${fed}.${empty}`;
+  return (report.stream.kept ? `Programs that push to a stream ${fed}, and run as they are.` :
+    `Programs that feed ${fed}, and run as they are.`) + empty;
 }
 
 function add_code() {

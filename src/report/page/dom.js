@@ -1,5 +1,9 @@
 // Elements are made with their text as text: names in models never become HTML.
 
+/** The text without characters that turn the direction of what follows: they are shown as escapes. */
+const visible = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g,
+  (each) => `\\u${each.charCodeAt(0).toString(16)}`);
+
 const svg_space = "http://www.w3.org/2000/svg";
 
 function set_all(element, attributes) {
@@ -8,23 +12,50 @@ function set_all(element, attributes) {
     else if (name === "key") element.style.setProperty("--key", value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined)
-      element.setAttribute(name, String(value));
+      element.setAttribute(name, visible(String(value)));
   }
+  return element;
+}
+
+function append_all(element, children) {
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined)
+    .map((child) => (typeof child === "string" ? visible(child) : child)));
   return element;
 }
 
 /** html("p", {class: "soft"}, "text", child, ...) */
 function html(tag, attributes, ...children) {
-  const element = set_all(document.createElement(tag), attributes);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-  return element;
+  return append_all(set_all(document.createElement(tag), attributes), children);
 }
 
 function svg(tag, attributes, ...children) {
-  const element = set_all(document.createElementNS(svg_space, tag), attributes);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-  return element;
+  return append_all(set_all(document.createElementNS(svg_space, tag), attributes), children);
 }
+
+/** Brings an element into view and moves the focus to it, as following a link to it would. */
+function go_to(id) {
+  const target = document.getElementById(id);
+  if (!target.hasAttribute("tabindex")) target.tabIndex = -1;
+  target.scrollIntoView();
+  target.focus({ preventScroll: true });
+  try {
+    history.replaceState(null, "", `#${id}`); // so that the address leads here again
+  } catch {
+    // A page within another one, as in a notebook, has no address of its own.
+  }
+}
+
+/** A link to an element of the page. In a notebook, where the page has the address of the page
+    around it, the browser would load that one into the frame; so a script follows the link. */
+function follow(link, id) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    go_to(id);
+  });
+  return link;
+}
+
+const link_to = (id, text) => follow(html("a", { href: `#${id}` }, text), id);
 
 /** Columns: {name, number} or a name. Cells: text or elements. */
 function table(caption, columns, rows) {
@@ -45,7 +76,7 @@ function add_part(id, name, ...children) {
   const section = html("section", { id, "aria-labelledby": `${id}-name` },
     html("h2", { id: `${id}-name` }, name), ...children);
   document.querySelector("main").append(section);
-  document.querySelector("nav").append(html("a", { href: `#${id}` }, name));
+  document.querySelector("nav").append(link_to(id, name));
   parts.push(id);
   return section;
 }

@@ -141,7 +141,8 @@ function add_time() {
   if (report.run === null || report.run.rows.length === 0) {
     add_part("time", "Time", html("p", {}, report.run === null ?
       "Nothing ran: give the report inputs to see where the time goes." :
-      "This run was not timed node by node."));
+      report.nodes.some((node) => !is_constant(node)) ? "This run was not timed node by node." :
+        "There are no nodes whose time could be taken."));
     return;
   }
   const chart = svg("svg", { class: "chart", role: "group", "aria-label": "Flame chart of the run" });

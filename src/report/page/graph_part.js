@@ -44,7 +44,7 @@ function node_details(node) {
     execution ? row_of("execution", html("span", { class: "tag", key: key_of_kind(execution.kind) },
       kind_names[execution.kind] ?? execution.kind), ` ${execution.text} `,
       execution.with === undefined ? "" : node_link(execution.with)) : null,
-    loop ? row_of("strategy", html("a", { href: `#loop-${node.id}` }, "what would help it")) : null,
+    loop ? row_of("strategy", link_to(`loop-${node.id}`, "what would help it")) : null,
     time_rows(node), operand_rows(node),
     (node.attributes ?? []).flatMap(([name, text]) => row_of(name, text)))];
 }

@@ -16,7 +16,7 @@ function loop_rows() {
   return report.loops.map((loop) => {
     const measured = loop.measured;
     const least = loop.work.least_seconds;
-    return [html("a", { href: `#loop-${loop.node}` }, loop.name), share_cell(loop),
+    return [link_to(`loop-${loop.node}`, loop.name), share_cell(loop),
       loop.steps < 0 ? "" : count_text(loop.steps),
       measured ? time_text(measured.seconds_per_step) : "",
       least ? time_text(least) : "",

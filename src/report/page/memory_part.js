@@ -24,8 +24,11 @@ function arena_of(memory) {
   return { live, peak };
 }
 
+/** ": state 'h'", which of the values of its node it is; empty if that is not known. */
+const which_value = (buffer) => (buffer.what ? `: ${buffer.what}` : "");
+
 function holder_of(buffer) {
-  return buffer.node === undefined ? "a value" : nodes.get(buffer.node)?.name ?? "a value";
+  return (nodes.get(buffer.node)?.name ?? "a value") + which_value(buffer);
 }
 
 /** The blocks to draw: {buffers, left, right, top, bottom}, in pixels; narrow buffers share one. */
@@ -101,8 +104,8 @@ function holders_at_peak(memory, peak) {
     `${counted(held.length, "buffer")}`,
   ["held for", { name: "bytes", number: true }, { name: "share", number: true },
     { name: "from", number: true }, { name: "to", number: true }],
-  rows.map((buffer) => [buffer.node === undefined ? "a value" : node_link(buffer.node),
-    bytes_text(buffer.bytes), percent_text(buffer.bytes / peak.bytes), count_text(buffer.born),
+  rows.map((buffer) => [buffer.node === undefined ? "a value" :
+    html("span", {}, node_link(buffer.node), which_value(buffer)), bytes_text(buffer.bytes), percent_text(buffer.bytes / peak.bytes), count_text(buffer.born),
     count_text(buffer.dies)]));
 }
 

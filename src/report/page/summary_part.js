@@ -9,7 +9,10 @@ function cards() {
   const working = report.nodes.filter((node) => !is_constant(node)).length;
   const fastest = report.run?.fastest_seconds;
   if (fastest !== undefined) list.push(card(time_text(fastest), "one run"));
-  if (report.run) list.push(card(time_text(report.run.seconds), "one run, timed node by node"));
+  if (report.run && report.run.rows.length > 0)
+    list.push(card(time_text(report.run.seconds), "one run, timed node by node"));
+  else if (report.run && fastest === undefined)
+    list.push(card(time_text(report.run.seconds), "one run"));
   if (report.run?.steps > 0) list.push(card(count_text(report.run.steps), "steps of all loops"));
   list.push(card(count_text(working), "nodes after passes"));
   const loops = report.nodes.filter((node) => node.op === "loop").length;
@@ -38,8 +41,21 @@ function model_lines() {
   return html("p", { class: "soft" }, [...lines, `Scanloom ${report.scanloom}`].join("; "));
 }
 
+const listed = (names) => names.map((name) => `'${name}'`).join(", ");
+
+/** What the command line has made up for the run. */
+function made_up_lines() {
+  const { values = [], sizes = [] } = report.made_up ?? {};
+  return [
+    values.length > 0 ? html("p", {}, `Random numbers were fed to ${listed(values)}. If they decide what ` +
+      "is computed, such as a number of steps, give them by ", html("code", {}, "--feed"), ".") : null,
+    sizes.length > 0 ? html("p", {}, `The size 1 was taken for ${listed(sizes)}. Set typical sizes by `,
+      html("code", {}, "--dim"), ".") : null,
+  ];
+}
+
 function add_summary() {
-  add_part("summary", "Summary", model_lines(), cards(),
+  add_part("summary", "Summary", model_lines(), cards(), made_up_lines(),
     ends("Inputs", report.inputs, report.fed.length > 0 ? report.fed : null),
     ends("Outputs", report.outputs),
     report.warnings.length > 0 ? [html("b", {}, "Warnings"),
