@@ -16,6 +16,7 @@
 
 #include "errors.h"
 #include "feeds.h"
+#include "gil.h"
 #include "results.h"
 #include "running.h"
 #include "text.h"
@@ -33,7 +34,7 @@ struct Held {
 std::shared_ptr<Held> make_held() {
   return {new Held, [](Held* held) {
             if (Py_IsInitialized() == 0) return;
-            const nb::gil_scoped_acquire locked;
+            const GilAcquire locked;
             delete held;
           }};
 }
@@ -59,7 +60,7 @@ class Many {
     if (settings_.watch_signals || !progress_.is_none())
       options.progress = [this](const ManyProgress& done) { turn(done); };
     Expected<ManyRuns> made = [&] {
-      const nb::gil_scoped_release unlocked;
+      const GilRelease unlocked;
       return session_.run_many([this] { return read(); }, options);
     }();
     runs_.emplace(value_or_raise(std::move(made)));
@@ -71,7 +72,7 @@ class Many {
       raise(Error(Code::invalid_argument, "the iterator of sequences is in use already"));
     const Idle idle{is_busy_};
     Expected<std::optional<SequenceResult>> result = [&] {
-      const nb::gil_scoped_release unlocked;
+      const GilRelease unlocked;
       return runs_->next();
     }();
     if (raised_) std::rethrow_exception(raised_);
@@ -106,7 +107,7 @@ class Many {
 
   /// Called without the GIL.
   Expected<std::optional<SequenceFeeds>> read() {
-    const nb::gil_scoped_acquire locked;
+    const GilAcquire locked;
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       const nb::object item = pull_();
@@ -158,7 +159,7 @@ class Many {
 
   /// Lets Python run, and keeps its exception.
   void turn(const ManyProgress& done) {
-    const nb::gil_scoped_acquire locked;
+    const GilAcquire locked;
     if (raised_) return;
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
