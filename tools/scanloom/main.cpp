@@ -75,7 +75,7 @@ bool is_command(const CLI::App& app, const std::string& name) {
 /// Parses the arguments; `help COMMAND` is `COMMAND --help`.
 void parse(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (words[0] == "help") {
+  if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     if (words.empty() || is_command(app, words[0])) words.emplace_back("--help");
   }
@@ -106,10 +106,7 @@ int run(int argc, char** argv) {
   cli::add_convert(app, status);
   cli::add_batch(app, status);
   cli::add_version(app, status);
-  if (argc == 1) {
-    std::cout << app.help();
-    return cli::kBad;
-  }
+  if (argc == 1) std::cout << app.help();  // which the error then follows
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version, --cmake-dir, --include-dir
