@@ -131,7 +131,9 @@ TEST_F(SpeculationTest, TakesLongLoopsAhead) {
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(run(contract, 200'000, SpeculationMode::automatic).value_or_throw());
     expect_in_order("automatic");
-    if (i == 0) EXPECT_EQ(speculates, pool_threads() > 1);
+    if (i == 0) {
+      EXPECT_EQ(speculates, pool_threads() > 1);
+    }
   }
 }
 
