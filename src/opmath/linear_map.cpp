@@ -9,8 +9,7 @@
 namespace scanloom::tensor {
 namespace {
 
-/// Powers that grow more, in a basis that cannot be improved, are not used: steps are then taken
-/// one by one.
+/// Powers of two states that grow more, where no basis is better, are not used.
 constexpr double kMaxGrowth = 2;
 constexpr int kSize = LinearMap<float>::kMax;
 
@@ -155,7 +154,7 @@ void add_powers(LinearMap<T>& map, const Matrix& a) {
         T& rounded = map.power[r][c][i];
         rounded = in_range<T>(without_tiny<T>(power.at(r, c)));
         // Where factors vary, their products are checked with the states.
-        if (!map.varies || i == 0) map.is_finite = map.is_finite && std::isfinite(rounded);
+        if (!map.varies || i == 0) map.has_blocks = map.has_blocks && std::isfinite(rounded);
       }
     if (i + 1 < kLinearBlock<T>) power = power * a;
   }
@@ -202,8 +201,9 @@ LinearMap<T> linear_map(int states, int inputs, bool varies, std::span<const dou
       map.block_gain[r][c] = in_range<T>(g.at(r, c));
     }
   add_powers(map, a);
-  // Without a basis, powers that grow before they decay would multiply errors.
-  if (map.states == 2 && !map.has_basis && growth(a) > kMaxGrowth) map.is_finite = false;
+  // Powers that grow would multiply errors: steps are then taken one by one.
+  const bool is_one_mode = map.states == 1 || map.has_basis;
+  if (!varies && growth(a) > (is_one_mode ? 1 : kMaxGrowth)) map.has_blocks = false;
   return map;
 }
 

@@ -56,7 +56,7 @@ template <class T>
 bool run_chunk(LinearBlocksFn<T> blocks, LinearChunk<T>& chunk) {
   const LinearChunk<T> before = chunk;
   const std::int64_t whole = chunk.steps - chunk.steps % kLinearBlock<T>;
-  const bool in_blocks = chunk.map->is_finite && (whole == 0 || blocks(chunk));
+  const bool in_blocks = chunk.map->has_blocks && (whole == 0 || blocks(chunk));
   if (!in_blocks) chunk = before;
   if (!chunk.only_total) run_linear_steps(chunk, in_blocks ? whole : 0);
   return in_blocks;

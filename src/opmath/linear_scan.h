@@ -48,11 +48,12 @@ struct LinearMap {
   T power[kMax][kMax][kLinearBlock<T>] = {};  ///< [..][i]: A^(i + 1) in the basis
   double block_power[kMax][kMax] = {};        ///< A^kLinearBlock in the basis
   double chunk_power[kMax][kMax] = {};        ///< A^kLinearChunk in the basis
-  bool is_finite = true;  ///< whether the powers of a block are: otherwise there are only steps
+  /// Whether steps may be computed in blocks: the powers are finite, and they do not grow.
+  bool has_blocks = true;
 };
 
-/// `matrix` and `gain`: row by row. Powers are computed in f64. Those below the smallest normal
-/// number of T become 0, because arithmetic on smaller ones is slow.
+/// `matrix` and `gain`: row by row. Powers are computed with about 100 bits. Those below the
+/// smallest normal number of T become 0, because arithmetic on smaller ones is slow.
 template <class T>
 LinearMap<T> linear_map(int states, int inputs, bool varies, std::span<const double> matrix,
                         std::span<const double> gain);
