@@ -18,8 +18,8 @@ enum class ReportForm : std::uint8_t {
 struct ReportOptions {
   ReportForm form = ReportForm::page;
   std::string title = {};  ///< empty: the name of the model's file or of its graph
-  /// Runs before the one that is timed node by node: they compile loops, and steps are timed over
-  /// them. At most 1000.
+  /// Runs before the one that is timed node by node: they compile loops, and the fastest of them
+  /// gives the times of steps. At most 1000.
   int runs = 2;
   RunOptions run = {};  ///< limits of each run; `profile` is ignored
 };

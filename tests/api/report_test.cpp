@@ -43,7 +43,7 @@ TEST(Report, RunsAreCountedAndTimed) {
   const json data = json::parse(report_of_run(session, options).value_or_throw());
   EXPECT_EQ(data["title"], "three runs");
   EXPECT_EQ(data["run"]["steps"], 3);
-  EXPECT_EQ(data["loops"][0]["measured"]["steps"], 9);
+  EXPECT_EQ(data["loops"][0]["measured"]["steps"], 3);  // of the fastest run
   EXPECT_LE(data["run"]["fastest_seconds"].get<double>(), 60);
 }
 
