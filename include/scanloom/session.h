@@ -127,7 +127,8 @@ class SCANLOOM_API Session {
   /// lanes; otherwise each runs alone, on one thread. Errors: invalid_argument (options, an unknown
   /// output).
   [[nodiscard]] Expected<ManyRuns> run_many(
-      std::function<Expected<std::optional<SequenceFeeds>>()> source, const ManyOptions& options) const;
+      std::function<Expected<std::optional<SequenceFeeds>>()> source,
+      const ManyOptions& options) const;
 
   /// The states that a stream keeps: those of the model (ReadValue and Assign in OpenVINO), by the
   /// names of their variables, and those named in SessionOptions::states. A run begins with their

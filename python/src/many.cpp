@@ -176,7 +176,8 @@ class Many {
   nb::object progress_;
   CancelFlag flag_;
   std::exception_ptr raised_;
-  std::map<std::int64_t, nb::object> failed_;  ///< by index: exceptions of sequences not yet asked for
+  std::map<std::int64_t, nb::object>
+      failed_;  ///< by index: exceptions of sequences not yet asked for
   std::int64_t read_ = 0;
   std::atomic<bool> is_busy_{false};
   std::optional<ManyRuns> runs_;

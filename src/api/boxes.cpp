@@ -78,11 +78,10 @@ void copy_box(DType dtype, const tensor::Shape& box, const BoxAt<const std::byte
               const BoxAt<std::byte>& to) noexcept {
   const tensor::Shape from_strides = tensor::contiguous_strides(from.shape);
   const tensor::Shape to_strides = tensor::contiguous_strides(to.shape);
-  tensor::copy_strided(dtype, box.dims(),
-                       tensor::advance(from.data, dtype, offset_of(from.at, from_strides)),
-                       from_strides.data(),
-                       tensor::advance(to.data, dtype, offset_of(to.at, to_strides)),
-                       to_strides.data());
+  tensor::copy_strided(
+      dtype, box.dims(), tensor::advance(from.data, dtype, offset_of(from.at, from_strides)),
+      from_strides.data(), tensor::advance(to.data, dtype, offset_of(to.at, to_strides)),
+      to_strides.data());
 }
 
 tensor::Shape with_size(tensor::Shape shape, int axis, std::int64_t size) {

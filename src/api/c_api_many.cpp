@@ -37,9 +37,8 @@ Expected<std::optional<SequenceFeeds>> read(scanloom_source_fn source, void* use
   if (given.resets != nullptr) {
     for (size_t i = 0; i < given.reset_count; ++i)
       kept->resets.push_back(given.resets[i] != 0 ? 1 : 0);
-    made.reset = View{DType::boolean,
-                      {static_cast<std::int64_t>(given.reset_count)},
-                      kept->resets.data()};
+    made.reset =
+        View{DType::boolean, {static_cast<std::int64_t>(given.reset_count)}, kept->resets.data()};
   }
   made.owner = std::move(kept);
   return std::optional(std::move(made));
@@ -66,8 +65,7 @@ extern "C" {
 scanloom_code scanloom_many_new(const scanloom_session* session,
                                 const scanloom_run_options* options, scanloom_source_fn source,
                                 void* user, int32_t batch, const char* const* output_names,
-                                size_t output_count, scanloom_many** many,
-                                scanloom_error** error) {
+                                size_t output_count, scanloom_many** many, scanloom_error** error) {
   using namespace scanloom;
   if (many != nullptr) *many = nullptr;
   return c_api::protect(error, [&]() -> Expected<void> {
@@ -82,8 +80,7 @@ scanloom_code scanloom_many_new(const scanloom_session* session,
     }
     SCANLOOM_TRY(ManyRuns runs,
                  session->session.run_many([=] { return c_api::read(source, user); }, wanted));
-    const size_t outputs =
-        wanted.outputs.empty() ? session->outputs.size() : wanted.outputs.size();
+    const size_t outputs = wanted.outputs.empty() ? session->outputs.size() : wanted.outputs.size();
     *many = new scanloom_many{std::move(runs), outputs};
     return {};
   });
@@ -91,8 +88,8 @@ scanloom_code scanloom_many_new(const scanloom_session* session,
 
 void scanloom_many_free(scanloom_many* many) { delete many; }
 
-scanloom_code scanloom_many_next(scanloom_many* many, scanloom_value** outputs,
-                                 size_t output_count, int* found, scanloom_error** error) {
+scanloom_code scanloom_many_next(scanloom_many* many, scanloom_value** outputs, size_t output_count,
+                                 int* found, scanloom_error** error) {
   using namespace scanloom;
   for (size_t i = 0; outputs != nullptr && i < output_count; ++i) outputs[i] = nullptr;
   if (found != nullptr) *found = 0;

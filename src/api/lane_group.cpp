@@ -28,17 +28,16 @@ std::int64_t rounded_width(std::int64_t lanes, std::int64_t most) {
 void copy_lane(const Tensor& from, std::int64_t from_lane, Tensor& to, std::int64_t to_lane,
                int axis) {
   const int rank = to.shape().rank();
-  copy_box(to.dtype(), with_size(to.shape(), axis, 1),
-           {static_cast<const std::byte*>(from.data()), from.shape(),
-            position_on(rank, axis, from_lane)},
-           {static_cast<std::byte*>(to.mutable_data()), to.shape(),
-            position_on(rank, axis, to_lane)});
+  copy_box(
+      to.dtype(), with_size(to.shape(), axis, 1),
+      {static_cast<const std::byte*>(from.data()), from.shape(),
+       position_on(rank, axis, from_lane)},
+      {static_cast<std::byte*>(to.mutable_data()), to.shape(), position_on(rank, axis, to_lane)});
 }
 
 /// A feed as a tensor of the caller's memory.
 Tensor feed_of(const ManyJob& job, const Session::Impl& model, std::size_t input) {
-  return {model.inputs[input].dtype, job.arranged.shapes[input], nullptr,
-          job.arranged.data[input]};
+  return {model.inputs[input].dtype, job.arranged.shapes[input], nullptr, job.arranged.data[input]};
 }
 
 /// The first values of the states that are computed, in one lane. Nothing that they are computed
@@ -245,7 +244,8 @@ Expected<void> LaneGroup::store_steps(std::size_t output, const Value& value, st
     ManyJob& job = *lanes_[lane].part->job;
     const std::int64_t at = lanes_[lane].at;
     if (!layout) {
-      SCANLOOM_CHECK_OK(store_result(job, declared, output, value, static_cast<std::int64_t>(lane), at));
+      SCANLOOM_CHECK_OK(
+          store_result(job, declared, output, value, static_cast<std::int64_t>(lane), at));
       continue;
     }
     SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));

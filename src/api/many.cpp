@@ -44,8 +44,7 @@ bool fits(const ManyJob& job, const ManyJob& other, const Session::Impl& model,
     if (input.steps) a[*input.steps] = b[*input.steps] = 0;
     if (!(a == b)) return false;
     if (!input.argument || input.lane) continue;
-    const auto bytes =
-        static_cast<std::size_t>(a.elements()) * dtype_bytes(model.inputs[i].dtype);
+    const auto bytes = static_cast<std::size_t>(a.elements()) * dtype_bytes(model.inputs[i].dtype);
     const std::byte *x = job.arranged.data[i], *y = other.arranged.data[i];
     if (x != y && bytes > 0 && std::memcmp(x, y, bytes) != 0) return false;
   }
@@ -114,7 +113,8 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
     impl->shared = std::make_unique<ManyShared>(*impl_, *impl->program);
     impl->shared->wanted.assign(impl_->own_outputs, options.outputs.empty());
     for (const std::string& name : options.outputs) {
-      const std::size_t found = find_by_name(std::span(impl_->outputs).first(impl_->own_outputs), name);
+      const std::size_t found =
+          find_by_name(std::span(impl_->outputs).first(impl_->own_outputs), name);
       if (found == impl_->own_outputs)
         return fail(Code::invalid_argument, "the model has no output '{}'", name)
             .note("its outputs are: " +

@@ -74,8 +74,8 @@ Expected<void> cut(ManyJob& job, const ManyProgram& program) {
   return {};
 }
 
-Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model,
-                               const ManyProgram& program, const RunOptions& options) {
+Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+                               const RunOptions& options) {
   SCANLOOM_TRY(job.arranged, model.arrange(job.feeds));
   if (program.has_steps) {
     SCANLOOM_TRY(job.steps, steps_of(job, model, program));

@@ -30,8 +30,8 @@ struct ManyJob {
   Arranged arranged;        ///< in the order of the model's inputs
   std::int64_t steps = 0;   ///< 0 if the model's steps are not known
   std::vector<ManyPart> parts;
-  std::string why_alone;     ///< empty: runs in lanes
-  std::mutex mutex;          ///< guards `outputs` while parts run
+  std::string why_alone;                ///< empty: runs in lanes
+  std::mutex mutex;                     ///< guards `outputs` while parts run
   std::vector<tensor::Tensor> outputs;  ///< by own output; undefined until a part has run
   std::atomic<std::int64_t> parts_left{0};
   std::atomic<bool> has_failed{false};  ///< in lanes: runs again on its own, which tells the error
@@ -46,7 +46,8 @@ struct ManyJob {
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 
-/// Returns the result of the sequence for an output; `value` is what a run gave for it, in all lanes.
+/// Returns the result of the sequence for an output; `value` is what a run gave for it, in all
+/// lanes.
 Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
                                     const Value& value);
 /// Writes what a run gave for an output in one lane: rows of the steps, or a value that belongs to

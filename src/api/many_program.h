@@ -16,10 +16,10 @@ namespace scanloom {
 
 /// An input of the model, which the sequences feed.
 struct ManyInput {
-  std::optional<int> steps;                     ///< the axis of the steps
-  std::optional<int> lane;                      ///< the axis of the batch
-  std::optional<std::size_t> argument = {};     ///< of the stream form
-  std::optional<std::size_t> initial = {};      ///< the input of `initial`
+  std::optional<int> steps;                  ///< the axis of the steps
+  std::optional<int> lane;                   ///< the axis of the batch
+  std::optional<std::size_t> argument = {};  ///< of the stream form
+  std::optional<std::size_t> initial = {};   ///< the input of `initial`
 };
 
 /// A value that a lane carries from one run to the next.

@@ -633,9 +633,9 @@ TEST(CApi, ManySequences) {
   Rows rows{start.get(), 3};
   const char* wanted = "last";
   scanloom_many* many = nullptr;
-  ASSERT_EQ(scanloom_many_new(session.get(), nullptr, next_rows, &rows, 64, &wanted, 1, &many,
-                              nullptr),
-            SCANLOOM_OK);
+  ASSERT_EQ(
+      scanloom_many_new(session.get(), nullptr, next_rows, &rows, 64, &wanted, 1, &many, nullptr),
+      SCANLOOM_OK);
   std::vector<std::vector<float>> lasts;
   for (int found = 1; found == 1;) {
     scanloom_value* value = nullptr;
@@ -658,9 +658,9 @@ TEST(CApi, ManySequences) {
   EXPECT_EQ(found, 0);
   EXPECT_EQ(scanloom_many_next(many, nullptr, 0, nullptr, nullptr), SCANLOOM_INVALID_ARGUMENT);
   scanloom_many_free(many);
-  EXPECT_EQ(scanloom_many_new(session.get(), nullptr, nullptr, nullptr, 64, nullptr, 0, &many,
-                              nullptr),
-            SCANLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      scanloom_many_new(session.get(), nullptr, nullptr, nullptr, 64, nullptr, 0, &many, nullptr),
+      SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(many, nullptr);
 }
 

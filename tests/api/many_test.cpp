@@ -37,12 +37,13 @@ constexpr float kStart[] = {10, 20};
 
 /// Sequences of these lengths, each from kXs.
 SequenceSource of_lengths(std::vector<std::int64_t> lengths, std::int64_t rows = 1) {
-  return [lengths, rows, next = std::size_t{0}]() mutable -> Expected<std::optional<SequenceFeeds>> {
-    if (next == lengths.size()) return std::optional<SequenceFeeds>();
-    SequenceFeeds made;
-    made.feeds = {{"xs", view(kXs, {lengths[next++], rows})}, {"start", view(kStart, {rows})}};
-    return std::optional(std::move(made));
-  };
+  return
+      [lengths, rows, next = std::size_t{0}]() mutable -> Expected<std::optional<SequenceFeeds>> {
+        if (next == lengths.size()) return std::optional<SequenceFeeds>();
+        SequenceFeeds made;
+        made.feeds = {{"xs", view(kXs, {lengths[next++], rows})}, {"start", view(kStart, {rows})}};
+        return std::optional(std::move(made));
+      };
 }
 
 std::vector<SequenceResult> all(ManyRuns runs, ManyReport* report = nullptr) {
@@ -60,7 +61,8 @@ std::vector<SequenceResult> all(ManyRuns runs, ManyReport* report = nullptr) {
 TEST(Many, ResultsAreInOrderAndThoseOfSingleRuns) {
   const Session session = load(batched_sums());
   ManyReport report;
-  const auto results = all(session.run_many(of_lengths({3, 0, 1, 8, 2}), {}).value_or_throw(), &report);
+  const auto results =
+      all(session.run_many(of_lengths({3, 0, 1, 8, 2}), {}).value_or_throw(), &report);
   ASSERT_EQ(results.size(), 5U);
   for (std::size_t i = 0; i < results.size(); ++i)
     EXPECT_EQ(results[i].index, static_cast<std::int64_t>(i));
@@ -122,9 +124,11 @@ TEST(Many, AnErrorOfOneSequenceIsItsResult) {
 TEST(Many, AnErrorOfTheSourceEndsAll) {
   const Session session = load(batched_sums());
   ManyRuns runs = session
-                      .run_many([]() -> Expected<std::optional<SequenceFeeds>> {
-                        return Error(Code::not_found, "no such file");
-                      }, {})
+                      .run_many(
+                          []() -> Expected<std::optional<SequenceFeeds>> {
+                            return Error(Code::not_found, "no such file");
+                          },
+                          {})
                       .value_or_throw();
   for (int i = 0; i < 2; ++i) {
     const auto next = runs.next();
@@ -167,7 +171,8 @@ TEST(Many, ManyIteratorsShareASession) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       const std::vector<std::int64_t> lengths(200, 7);
-      const auto results = all(session.run_many(of_lengths(lengths), {.batch = 8}).value_or_throw());
+      const auto results =
+          all(session.run_many(of_lengths(lengths), {.batch = 8}).value_or_throw());
       EXPECT_EQ(results.size(), 200U);
       for (const SequenceResult& result : results)
         EXPECT_THAT(floats(result.results.at("last")), ElementsAre(38));

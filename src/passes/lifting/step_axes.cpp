@@ -114,12 +114,13 @@ class Follower {
     if (has_operand_of(site, Kind::last))
       return across("it needs the final state of a loop over them");
     if (node.op->layer_states > 0) return set_carried(node, flow_of_layer(site, id));
-    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0])) return {};
+    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0]))
+      return {};
     return set_all(node, flow_along(site));
   }
 
-  /// Whether nothing but sizes is read of a value: "zeros_like(x[0])" takes a step for its sizes, which
-  /// all steps have.
+  /// Whether nothing but sizes is read of a value: "zeros_like(x[0])" takes a step for its sizes,
+  /// which all steps have.
   [[nodiscard]] bool reads_sizes_only(ValueId value) const {
     const ir::Region& top = module_.region(module_.top());
     const auto is_value = [&](ValueId other) { return other == value; };

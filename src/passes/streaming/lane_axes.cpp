@@ -68,14 +68,14 @@ std::optional<Refusal> find_without_lanes(const Module& module, const LaneAxes& 
   const ir::Region& top = module.region(module.top());
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].kind == Kind::along && !axes.arguments[i])
-      return Refusal(fmt::format("input {} has no axis of the batch", module.describe(top.args[i])));
+      return Refusal(
+          fmt::format("input {} has no axis of the batch", module.describe(top.args[i])));
   for (const ir::State& state : module.states)
     if (!axes.arguments[state.input])
       return Refusal(fmt::format("'{}' has no axis of the batch", state.name));
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].kind != Kind::same && !axes.results[i])
-      return Refusal(
-          fmt::format("output '{}' has no axis of the batch", module.output_names[i]));
+      return Refusal(fmt::format("output '{}' has no axis of the batch", module.output_names[i]));
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Finds the axis of the batch in a stream form, so that sequences can share a run as its lanes: each
-// lane is one row of every input, state and result, and no node mixes rows.
+// Finds the axis of the batch in a stream form, so that sequences can share a run as its lanes:
+// each lane is one row of every input, state and result, and no node mixes rows.
 #pragma once
 
 #include <optional>

@@ -95,7 +95,8 @@ class LaneFollower {
     if (node.op == &ir::loop_op) return follow_loop(node);
     if (node.op == &ir::branch_op) return follow_branch(node);
     const bool counts = std::ranges::any_of(node.inputs, [&](ValueId v) { return holds_count(v); });
-    if (!counts && std::ranges::none_of(node.inputs, [&](ValueId v) { return along(v); })) return {};
+    if (!counts && std::ranges::none_of(node.inputs, [&](ValueId v) { return along(v); }))
+      return {};
     if (node.op->layer_states > 0) return follow_layer(node);
     if (!all_ranked(node)) return Refusal("the number of axes of a value is not known");
     const StepSite site{module_, node, flows_, uses_, dims_, batch_};
@@ -220,10 +221,10 @@ class LaneFollower {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       const bool is_state = i >= kInitialH && i < kInitialH + states;
-      const std::optional<int> wanted = i == 0        ? std::optional(batch_first ? 0 : 1)
+      const std::optional<int> wanted = i == 0          ? std::optional(batch_first ? 0 : 1)
                                         : i == kLengths ? std::optional(0)
-                                        : is_state    ? std::optional(batch_first ? 0 : 1)
-                                                      : std::nullopt;
+                                        : is_state      ? std::optional(batch_first ? 0 : 1)
+                                                        : std::nullopt;
       const StepFlow& found = flow(node.inputs[i]);
       if (wanted && found.kind == Kind::same && give_axis(node.inputs[i], *wanted)) return {};
       if (found.kind != (wanted ? Kind::along : Kind::same) || (wanted && found.axis != *wanted))

@@ -19,7 +19,7 @@ struct StreamForm {
   std::size_t outputs = 0;  ///< the number of the model's own
   /// Computes the initial values of states that begin with neither a constant, an input nor zeros.
   std::optional<ir::Module> initial;
-  std::vector<std::size_t> computed;  ///< by output of `initial`: the index of the state
+  std::vector<std::size_t> computed;    ///< by output of `initial`: the index of the state
   std::vector<ir::StepFlow> arguments;  ///< where each argument of `module` has the steps
   std::vector<ir::StepFlow> results;    ///< the same of the model's own outputs
 };
