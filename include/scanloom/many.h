@@ -34,7 +34,7 @@ struct ManyProgress {
 };
 
 struct ManyOptions {
-  int batch = 64;  ///< lanes of each thread, at most 4096; 0: chosen from the model
+  int batch = 64;  ///< lanes of each thread, at most 4096; 0: the default
   /// Sequences that are read ahead and sorted by length; 0: 8 for each lane, up to 256 MiB of
   /// feeds. Memory grows with it.
   std::int64_t window = 0;
