@@ -1,6 +1,6 @@
-"""Sequences of unequal lengths through one model: Scanloom's run_many beside onnxruntime, with padded
-batches sorted by length and one by one, and torch's packed sequences where it is installed. Run it
-by hand:
+"""Sequences of unequal lengths through one model: Scanloom's run_many compared with onnxruntime, with
+padded batches sorted by length and one by one, and with torch's packed sequences where it is
+installed. Run it by hand:
 
     build/venv/bin/python bench/ragged.py --sequences 2000 --only lstm gru
 

@@ -22,7 +22,7 @@ struct SequenceFeeds {
   View reset = {};
   /// Keeps names and memory of the feeds alive; released when the results are complete.
   std::shared_ptr<const void> owner = {};
-  /// What the source found wrong with this sequence: becomes its result, and nothing runs.
+  /// A problem that the source found with this sequence: becomes its result, and nothing runs.
   std::optional<Error> problem = {};
 };
 
@@ -34,7 +34,7 @@ struct ManyProgress {
 };
 
 struct ManyOptions {
-  int batch = 64;  ///< lanes of each thread, at most 4096; 0: chosen from the model
+  int batch = 64;  ///< lanes of each thread, at most 4096; 0: the default
   /// Sequences that are read ahead and sorted by length; 0: 8 for each lane, up to 256 MiB of
   /// feeds. Memory grows with it.
   std::int64_t window = 0;
@@ -66,7 +66,7 @@ struct ManyReport {
   }
 };
 
-/// What one sequence gave: results, or the error that it has alone as well.
+/// The results of one sequence, or the error that it has alone as well.
 struct SequenceResult {
   std::int64_t index = 0;
   std::optional<Error> error;
@@ -84,7 +84,7 @@ class SCANLOOM_API ManyRuns {
   /// Errors, which all later calls repeat: those of the source, cancelled, limit_reached (the
   /// deadline). An error of one sequence is part of its result.
   Expected<std::optional<SequenceResult>> next();
-  /// What was run so far.
+  /// Returns how the sequences were run so far.
   [[nodiscard]] ManyReport report() const;
 
  private:

@@ -27,7 +27,7 @@ class WaitingParts {
   std::atomic<std::size_t> next_{0};
 };
 
-/// What all threads share, and count.
+/// Shared by all threads, which count what they do.
 struct ManyShared {
   const Session::Impl& model;
   const ManyProgram& program;
@@ -84,7 +84,7 @@ class LaneGroup {
   std::int64_t width_ = 0;  ///< lanes of the run
   std::vector<Lane> lanes_;
   bool has_changed_ = false;  ///< lanes since the last gather
-  /// What the initial program gives for all sequences; empty: not known, or it differs.
+  /// The results of the initial program for all sequences; empty: not known, or they differ.
   std::vector<Value> common_first_;
   std::vector<tensor::Tensor> arguments_;  ///< of the stream form; sequences: room for a piece
 };

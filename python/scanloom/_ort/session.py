@@ -265,7 +265,7 @@ class InferenceSession:
 
         sequences: the feeds of each, as for run(), with 1 as the size of the batch. They may come
             from a generator without end; only a window of them is in memory.
-        batch: lanes of each thread; 0: chosen from the model.
+        batch: lanes of each thread; 0: the default.
         window: sequences that are read ahead and sorted by length; 0: 8 for each lane, and up to
             256 MiB of feeds.
         reset: before which steps what loops carry returns to its initial values: the name of a
