@@ -39,6 +39,15 @@ tensor::Type output_type(const ir::Module& module, std::size_t i) {
   return type;
 }
 
+/// The name that the model gives a size; "2*x.1" for an expression of sizes; empty for one without
+/// a name.
+std::string size_text(const ir::Module& module, tensor::Dim dim) {
+  if (module.dims.is_fresh(dim)) return {};
+  std::string text = tensor::symbol_name(module.dims, dim);
+  if (text.empty()) text = module.dims.to_string(dim);
+  return to_valid_utf8(ir::has_numbered_size(text) ? ir::SizeNames(module).in(text) : text);
+}
+
 ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
                          const std::string& name) {
   ValueInfo info;
@@ -57,7 +66,7 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
     if (dim.is_constant())
       shown.size = dim.value();
     else
-      shown.name = to_valid_utf8(tensor::symbol_name(module.dims, dim));
+      shown.name = size_text(module, dim);
     info.shape.push_back(shown);
   }
   return info;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -75,7 +75,7 @@ class ManyIterator(Iterator[Any]):
     def __init__(
         self,
         session: InferenceSession,
-        output_names: Union[Iterable[str], None],
+        output_names: Union[Sequence[str], None],
         sequences: Iterable[Feeds],
         *,
         batch: int,
@@ -91,11 +91,11 @@ class ManyIterator(Iterator[Any]):
         self._returns_errors = on_error == "return"
         self._index = 0
         self._is_closed = False
-        total = len(sequences) if hasattr(sequences, "__len__") else None
+        total = len(sequences) if isinstance(sequences, Sized) else None
         self._bar = _Bar(total) if progress is True and sys.stderr.isatty() else None
         common = {} if shared is None else feeds_of(shared)
         source = _Source(session, sequences, reset, common)
-        self._native: Union[_native.Many, None] = _native.Many(
+        self._native = _native.Many(
             session._for_feeds({**source.first_feeds(), **common}),
             source.pull,
             names_of(output_names),
@@ -191,7 +191,7 @@ class _Source:
 
     def pull(self) -> Any:
         """Returns feeds and resets, an exception for a sequence that is wrong, or None."""
-        given = self._first.pop() if self._first else next(self._sequences, _END)
+        given: Any = self._first.pop() if self._first else next(self._sequences, _END)
         if given is _END:
             return None
         try:

@@ -136,7 +136,7 @@ def attributes_of_session_options(ort):
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     after = {name: getattr(options, name) for name in before}
     own = {"threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states"}
-    own |= {"low_latency", "fed_defaults", "weights", "strict", "speculate"}
+    own |= {"low_latency", "fed_defaults", "weights", "strict", "speculate", "numerics"}
     texts = [{k: str(v) for k, v in d.items() if k not in own} for d in (before, after)]
     names = (options.execution_mode.name, options.graph_optimization_level.name)
     entry = options.get_session_config_entry("session.intra_op.allow_spinning")

@@ -575,7 +575,7 @@ def test_a_mistaken_state_is_told():
 
 def compiled_as(monkeypatch, execution):
     options = theano.SessionOptions(execution=execution)
-    monkeypatch.setattr(functions, "SessionOptions", lambda: options)
+    monkeypatch.setattr(functions, "SessionOptions", lambda **_: options)
 
 
 def filter_bank():

@@ -25,12 +25,20 @@ DOCUMENTS = [
 
 # Exceptions.
 
+# Packages that extras of this one bring.
+OPTIONAL = {"dask", "distributed", "mpi4py", "pyarrow", "ray"}
+
 
 def every_error():
     """All classes of errors, once all modules are read."""
     for module in pkgutil.walk_packages(theano.__path__, "scanloom."):
-        if not module.name.startswith("scanloom.lib"):  # what the extension loads
+        if module.name.startswith("scanloom.lib"):  # what the extension loads
+            continue
+        try:
             importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if error.name not in OPTIONAL:
+                raise
     found, pending = set(), [theano.Error]
     while pending:
         kind = pending.pop()

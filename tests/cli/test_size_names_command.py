@@ -42,7 +42,7 @@ def test_no_name_turns_the_direction_of_the_text(tmp_path):
             assert mark not in answer.stdout + answer.stderr
 
 
-def test_sizes_that_are_computed_have_no_name(tmp_path):
+def test_sizes_that_are_computed(tmp_path):
     node = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
     model = save(helper.make_graph([node], "g", [tensor("x", ["T"])], [tensor("y", [None])]), tmp_path / "m.onnx")
-    assert "y  tensor(float) [?]" in scanloom("show", model).stdout
+    assert "y  tensor(float) [2*T]" in scanloom("show", model).stdout
