@@ -246,6 +246,6 @@ def test_streams_take_pieces():
     session = scanloom.InferenceSession(MEAN, numerics="fast")
     whole = session.run(None, feeds)[-1]
     stream = session.stream()
-    rows = [stream.push({"x": feeds["x"][i : i + 700], **({"start": feeds["start"]} if i == 0 else {})})
-            for i in range(0, 3000, 700)]
+    stream.set("start", feeds["start"])
+    rows = [stream.push({"x": feeds["x"][i : i + 700]}, ["y"])[0] for i in range(0, 3000, 700)]
     np.testing.assert_allclose(np.concatenate(rows), whole, rtol=1e-4, atol=1e-6)

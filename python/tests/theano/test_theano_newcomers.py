@@ -49,8 +49,11 @@ def every_error():
 
 def home_of(kind):
     """Where a program finds the class."""
-    module = importlib.import_module("scanloom.gradient") if kind.__module__.endswith("gradient") else theano
-    return getattr(module, kind.__name__, None)
+    if kind.__module__.endswith("gradient"):
+        home = "scanloom.gradient"
+    else:
+        home = "scanloom.batch" if kind.__module__.startswith("scanloom._batch.") else "scanloom"
+    return getattr(importlib.import_module(home), kind.__name__, None)
 
 
 def test_every_error_can_be_imported():
@@ -58,7 +61,7 @@ def test_every_error_can_be_imported():
     assert len(kinds) > 15
     for kind in kinds:
         assert home_of(kind) is kind, kind
-        assert kind.__name__ in dir(theano) or "gradient" in kind.__module__
+        assert kind.__name__ in dir(theano) or "gradient" in kind.__module__ or "_batch" in kind.__module__
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.name)
