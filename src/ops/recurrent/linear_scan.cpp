@@ -7,28 +7,29 @@
 namespace scanloom::ops {
 namespace {
 
-Expected<void> check_matrix(const ir::InferCtx& ctx, int i, const char* what, std::int64_t rows,
-                            std::int64_t columns) {
+Expected<void> check_matrix(const ir::InferCtx& ctx, int i, const char* what, tensor::Dim rows,
+                            tensor::Dim columns) {
   const tensor::Type& type = ctx.in(i);
   if (type.dtype != DType::f64)
     return invalid_model("{} holds {}, but must hold f64", what, dtype_name(type.dtype));
   if (!type.ranked) return {};
   if (type.rank() != 2) return invalid_model("{} has {} axes, but must have 2", what, type.rank());
-  const std::int64_t wanted[] = {rows, columns};
+  const tensor::Dim wanted[] = {rows, columns};
   for (std::size_t axis = 0; axis < 2; ++axis)
-    if (type.dims[axis].is_constant() && type.dims[axis].value() != wanted[axis])
+    if (type.dims[axis].is_constant() && wanted[axis].is_constant() &&
+        type.dims[axis] != wanted[axis])
       return invalid_model("{} has size {} on axis {}, but must have {}", what,
-                           type.dims[axis].value(), axis, wanted[axis]);
+                           type.dims[axis].value(), axis, wanted[axis].value());
   return {};
 }
 
-Expected<std::int64_t> state_count(const ir::InferCtx& ctx) {
+Expected<tensor::Dim> state_count(ir::InferCtx& ctx) {
   const tensor::Type& type = ctx.in(tensor::LinearInput::initial);
-  if (!type.ranked || type.rank() != 1 || !type.dims[0].is_constant())
-    return invalid_model("initial must be a list of a known size");
-  const std::int64_t states = type.dims[0].value();
-  if (states < 1 || states > tensor::kMaxLinearStates)
-    return invalid_model("initial has {} elements, but must have 1 or {}", states,
+  if (!type.ranked) return ctx.fresh(type.dtype, 1).dims[0];
+  if (type.rank() != 1) return invalid_model("initial has {} axes, but must have 1", type.rank());
+  const tensor::Dim states = type.dims[0];
+  if (states.is_constant() && (states.value() < 1 || states.value() > tensor::kMaxLinearStates))
+    return invalid_model("initial has {} elements, but must have 1 or {}", states.value(),
                          tensor::kMaxLinearStates);
   return states;
 }
@@ -50,22 +51,32 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const DType dtype = ctx.dtype();
   if (dtype != DType::f32 && dtype != DType::f64)
     return invalid_model("x holds {}, but must hold f32 or f64", dtype_name(dtype));
-  SCANLOOM_TRY(const std::int64_t states, state_count(ctx));
+  SCANLOOM_TRY(const tensor::Dim states, state_count(ctx));
   const bool has_more = ctx.has(tensor::LinearInput::more);
+  const tensor::Dim inputs(has_more ? 2 : 1);
   SCANLOOM_CHECK_OK(check_matrix(ctx, tensor::LinearInput::matrix, "matrix", states, states));
-  SCANLOOM_CHECK_OK(check_matrix(ctx, tensor::LinearInput::gain, "gain", states, has_more ? 2 : 1));
-  tensor::Type rows = ctx.in(0).ranked ? ctx.in(0) : ctx.fresh(dtype, 1);
+  SCANLOOM_CHECK_OK(check_matrix(ctx, tensor::LinearInput::gain, "gain", states, inputs));
+  const bool has_several = states.is_constant() && states.value() > 1;
+  if (ctx.has(tensor::LinearInput::factor) && (has_several || has_more))
+    return invalid_model("factor is given with {} states and {} inputs, but takes one of each",
+                         has_several ? states.value() : 1, inputs.value());
+  tensor::Type rows = ctx.in(0);
+  if (!rows.ranked) {
+    for (int i = 0; i < 3; ++i) ctx.set(i, tensor::Type::unranked(dtype));
+    return {};
+  }
   if (rows.rank() == 0) return invalid_model("x has no axis, but must have one of steps");
   SCANLOOM_CHECK_OK(join_sizes(ctx, tensor::LinearInput::more, "more", rows));
   SCANLOOM_CHECK_OK(join_sizes(ctx, tensor::LinearInput::factor, "factor", rows));
-  if (ctx.has(tensor::LinearInput::factor) && (states > 1 || has_more))
-    return invalid_model("factor is given with {} states and {} inputs, but takes one of each",
-                         states, has_more ? 2 : 1);
   std::vector<tensor::Dim> last = rows.dims;
-  last.back() = tensor::Dim(states);
+  last.back() = states;
   SCANLOOM_CHECK_OK(set_sizes(ctx, tensor::LinearOutput::last, dtype, std::move(last)));
   SCANLOOM_CHECK_OK(set_sizes(ctx, tensor::LinearOutput::first_row, dtype, rows.dims));
-  if (states == 1) rows.dims.back() = tensor::Dim(0);
+  // The rows of a second state are empty if there is none.
+  if (!states.is_constant())
+    rows.dims.back() = ctx.fresh(dtype, 1).dims[0];
+  else if (states.value() == 1)
+    rows.dims.back() = tensor::Dim(0);
   return set_sizes(ctx, tensor::LinearOutput::first_row + 1, dtype, std::move(rows.dims));
 }
 
