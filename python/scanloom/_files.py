@@ -11,6 +11,8 @@ from typing import Union
 
 from ._errors import FileNotWritten, FolderNotFound
 
+_BLOCK = 1 << 20
+
 
 def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) -> None:
     """Writes a temporary file next to the target and renames it, so that readers never see a
@@ -72,3 +74,14 @@ def writable(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
 def _not_written(place: str, error: OSError) -> FileNotWritten:
     kind = FolderNotFound if isinstance(error, FileNotFoundError) else FileNotWritten
     return kind(f"{place!r} cannot be written: {error.strerror or error}")
+
+
+def sha256_of(path: Union[str, bytes, "os.PathLike[str]"]) -> str:
+    """The checksum of a file, in hexadecimal. Raises OSError."""
+    import hashlib  # takes a sixth of the time of `import scanloom`, and few programs need it
+
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -150,6 +150,18 @@ class Browser:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                      windowsVirtualKeyCode=codes[key])
 
+    def press_until(self, key: str, condition: str) -> None:
+        """Presses a key until the expression is true. A browser hands the focus to a frame of another
+        process when it gets to it, and until then a key goes to the page around the frame."""
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline:
+            self.press(key)
+            for _ in range(10):
+                if self.run(condition):
+                    return
+                time.sleep(0.05)
+        raise AssertionError(f"{key} has not brought about {condition}")
+
     def screenshot(self, path: pathlib.Path, whole: bool = False) -> None:
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))

@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "base/fp_environment.h"
+#include "base/spin.h"
 
 namespace scanloom {
 namespace {
@@ -28,19 +29,11 @@ thread_local bool t_inside = false;
 /// about as long.
 constexpr int kSpins = 1000;
 
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
-
 /// Waits until the value changes: spins first, then sleeps.
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   for (int i = 0; i < kSpins; ++i) {
     if (value.load(std::memory_order_acquire) != old) return;
-    relax();
+    spin_pause();
   }
   value.wait(old, std::memory_order_acquire);
 }

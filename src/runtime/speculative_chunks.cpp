@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/spin.h"
+
 namespace scanloom::runtime {
 namespace {
 
@@ -16,14 +18,6 @@ constexpr auto kMoment = std::chrono::microseconds(200);
 /// A piece is this fraction of the steps before it in its chunk, so that the steps taken again
 /// exceed those needed by no more than that; but pieces are not too long to split a chunk well.
 constexpr std::int64_t kShareOfPast = 4, kPiecesOfChunk = 32;
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
 
 }  // namespace
 
@@ -60,7 +54,8 @@ void SpeculativeChunks::commit_front() {
 void SpeculativeChunks::wait_a_moment(Lock& lock) {
   const std::uint32_t before = changes_.load(std::memory_order_relaxed);
   lock.unlock();
-  for (int i = 0; i < kSpins && changes_.load(std::memory_order_relaxed) == before; ++i) relax();
+  for (int i = 0; i < kSpins && changes_.load(std::memory_order_relaxed) == before; ++i)
+    spin_pause();
   lock.lock();
   if (changes_.load(std::memory_order_relaxed) == before) changed_.wait_for(lock, kMoment);
 }

@@ -11,8 +11,6 @@ import socket
 from collections.abc import Iterator
 from typing import Any, Callable
 
-_BLOCK = 1 << 20
-
 
 def sync_folder(folder: pathlib.Path) -> None:
     """Makes the names in a folder durable."""
@@ -48,14 +46,6 @@ def write_durably(target: pathlib.Path, content: bytes) -> None:
     with temporary(target.parent, target.name) as path:
         path.write_bytes(content)
         publish(path, target)
-
-
-def file_sha256(path: pathlib.Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class HashingFile:

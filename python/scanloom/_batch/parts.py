@@ -12,7 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 import pyarrow.parquet as pq  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import Error
-from .durable import HashingFile, file_sha256, publish, temporary
+from .._files import sha256_of
+from .durable import HashingFile, publish, temporary
 from .manifest import OWN, QUARANTINE
 from .problems import JobFailed
 from .results import Output, columns_of, output_fields
@@ -96,7 +97,7 @@ def written_part(
 
 def _compare(target: pathlib.Path, made: HashingFile) -> None:
     """A shard that is done twice gives the same bytes. Raises JobFailed if it does not."""
-    if target.exists() and file_sha256(target) != made.hexdigest():
+    if target.exists() and sha256_of(target) != made.hexdigest():
         raise JobFailed(
             f"'{target.name}' is there already and differs from what was computed now",
             ("machines with and without fused multiply-add differ in bits: use one kind for a job",
@@ -126,7 +127,7 @@ class Quarantine:
             return ""
         with temporary(folder / OWN / "tmp", f"{name}.quarantine") as path:
             pq.write_table(pa.Table.from_batches(self._batches), path, compression="zstd")
-            digest = file_sha256(path)
+            digest = sha256_of(path)
             publish(path, target)
         return digest
 

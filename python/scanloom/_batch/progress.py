@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple, Union
 
-from .._errors import InvalidArgument
-
-_WIDTH = 30
+from .._progress import bar, duration, redraw
 
 
 class Progress(NamedTuple):
@@ -25,18 +22,6 @@ class Progress(NamedTuple):
 
 
 Listener = Callable[[Progress], object]
-
-
-def listener_of(progress: Union[Listener, bool, None]) -> Union[Listener, None]:
-    """Returns what is called; True draws a bar if the standard error is a terminal. Raises
-    InvalidArgument."""
-    if progress is True:
-        return draw_bar if sys.stderr.isatty() else None
-    if progress is None or progress is False:
-        return None
-    if not callable(progress):
-        raise InvalidArgument(f"progress is {progress!r}, but must be callable, True or None")
-    return progress
 
 
 class Meter:
@@ -68,21 +53,9 @@ class Meter:
 
 
 def draw_bar(at: Progress) -> None:
-    filled = _WIDTH * at.shards // max(at.all_shards, 1)
-    bar = "#" * filled + "." * (_WIDTH - filled)
     left = "" if at.seconds_left == float("inf") else f", {duration(at.seconds_left)} left"
     bad = f", {at.quarantined} quarantined" if at.quarantined else ""
-    text = f"[{bar}] {at.shards}/{at.all_shards} shards, {at.rows_per_second:,.0f} rows/s{left}{bad}"
-    end = "\n" if at.shards == at.all_shards else ""
-    sys.stderr.write(f"\r\x1b[K{text}{end}")
-    sys.stderr.flush()
-
-
-def duration(seconds: float) -> str:
-    """A time as text: "42 s", "3 min 5 s", "2 h 10 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    redraw(
+        f"{bar(at.shards, at.all_shards)} {at.shards}/{at.all_shards} shards, {at.rows_per_second:,.0f} rows/s{left}{bad}",
+        end="\n" if at.shards == at.all_shards else "",
+    )

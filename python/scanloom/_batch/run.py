@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Union
 from .._errors import FileNotWritten, InvalidArgument
 from .._ort.option_values import integer, texts
 from .._ort.options import SessionOptions
+from .._progress import listener_of
 from . import engines
 from .job import Given, Job, Path, expand, open_session, plan
 from .manifest import QUARANTINE, Lock, Manifest, prepare, remove_leftovers
-from .progress import Listener, Meter, listener_of
+from .progress import Listener, Meter, draw_bar
 from .scheduler import Scheduler
 from .shards import Record, Shard
 from .work import seal
@@ -101,7 +102,7 @@ def run(
         integer("batch", batch, 1), bool(by_length), memory_size(memory), _is_quarantine(on_error),
     )  # fmt: skip
     integer("retries", retries, 0, 1000)
-    listener = listener_of(progress)
+    listener = listener_of(progress, draw_bar)
     engines.check(engine, address)
     begun = time.monotonic()
     session = open_session(model, options, integer("threads", threads, 1, 4096))

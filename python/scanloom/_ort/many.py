@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _native
 from .._errors import Error, InvalidArgument
+from .._progress import bar, duration, listener_of, redraw
 from .feeding import Feeds, feeds_of, names_of
 from .option_values import integer, texts
 from .options import RunOptions, run_settings
@@ -92,7 +93,9 @@ class ManyIterator(Iterator[Any]):
         self._index = 0
         self._is_closed = False
         total = len(sequences) if isinstance(sequences, Sized) else None
-        self._bar = _Bar(total) if progress is True and sys.stderr.isatty() else None
+        drawn = _Bar(total)
+        listener: Union[ManyProgress, None] = listener_of(progress, drawn)
+        self._bar: Union[_Bar, None] = drawn if listener is drawn else None
         common = {} if shared is None else feeds_of(shared)
         source = _Source(session, sequences, reset, common)
         self._native = _native.Many(
@@ -103,7 +106,7 @@ class ManyIterator(Iterator[Any]):
             integer("window", window, 0),
             common,
             run_settings(run_options),
-            self._bar or _progress_of(progress, total),
+            _of_library(listener, total),
         )
         self._source = source
 
@@ -240,15 +243,14 @@ def _at_sequence(error: BaseException, index: int) -> BaseException:
     return type(error)(prefix + error.text, error.notes)
 
 
-def _progress_of(
-    progress: Union[ManyProgress, bool, None], total: Union[int, None]
+def _of_library(
+    listener: Union[ManyProgress, None], total: Union[int, None]
 ) -> Union[Callable[[int, int, float], object], None]:
-    if progress is None or isinstance(progress, bool):
+    """The callback of the library, which does not know the total."""
+    if listener is None:
         return None
-    if not callable(progress):
-        raise InvalidArgument(f"progress is {progress!r}, but must be callable, True or None")
-    call = progress
-    return lambda sequences, steps, seconds: call(sequences, total, steps)
+    call = listener
+    return lambda sequences, steps, _: call(sequences, total, steps)
 
 
 class _Bar:
@@ -256,23 +258,18 @@ class _Bar:
 
     def __init__(self, total: Union[int, None]) -> None:
         self._total = total
+        self._begun = time.monotonic()
 
-    def __call__(self, sequences: int, steps: int, seconds: float) -> None:
-        rate = sequences / seconds if seconds > 0 else 0.0
+    def __call__(self, sequences: int, _: Union[int, None], steps: int) -> None:
+        redraw(self._line(sequences, steps, time.monotonic() - self._begun))
+
+    def _line(self, sequences: int, steps: int, seconds: float) -> str:
+        rate = sequences / max(seconds, 1e-9)
         text = f"{sequences} sequences, {rate:,.0f}/s, {steps / max(seconds, 1e-9):,.0f} steps/s"
-        if self._total:
-            filled = min(30, 30 * sequences // self._total)
-            left = _clock((self._total - sequences) / rate) if rate > 0 else "--:--"
-            text = f"[{'#' * filled}{'.' * (30 - filled)}] {text}, {left} left"
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
+        if not self._total:
+            return text
+        left = f", {duration((self._total - sequences) / rate)} left" if rate > 0 else ""
+        return f"{bar(sequences, self._total)} {text}{left}"
 
     def finish(self, report: ManyReport) -> None:
-        self(report.sequences, report.steps, report.seconds)
-        sys.stderr.write("\n")
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes:02d}:{seconds:02d}"
+        redraw(self._line(report.sequences, report.steps, report.seconds), end="\n")

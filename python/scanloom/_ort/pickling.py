@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._errors import InvalidModel, NotFound
+from .._files import sha256_of
 from .loading import Source
 from .options import SessionOptions
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from .session import InferenceSession
     from .stream import Stream
 
-_BLOCK = 1 << 20
 
 
 class ModelFile(NamedTuple):
@@ -42,26 +42,16 @@ class ModelFile(NamedTuple):
                 f"the model's file '{os.fsdecode(self.path)}' has changed since it was loaded",
                 ("load the session again before pickling it, or load it from bytes",),
             )
-        return self if self.sha256 else self._replace(sha256=_sha256(self.path))
+        return self if self.sha256 else self._replace(sha256=sha256_of(self.path))
 
     def check(self) -> None:
         """Raises InvalidModel if the file does not match the checksum, and NotFound."""
-        if ModelFile.now(self.path).size != self.size or _sha256(self.path) != self.sha256:
+        if ModelFile.now(self.path).size != self.size or sha256_of(self.path) != self.sha256:
             raise InvalidModel(
                 f"the model's file '{os.fsdecode(self.path)}' is not the one that was pickled: it has "
                 "changed since",
                 ("a session loaded from bytes is pickled together with them",),
             )
-
-
-def _sha256(path: bytes) -> str:
-    import hashlib  # takes a sixth of the time of `import scanloom`, and pickling is rare
-
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def restore_session(

@@ -295,7 +295,7 @@ def streams_of_every_kind(folder: pathlib.Path) -> list[scanloom.Stream]:
 
 
 def test_the_programs_of_a_stream_push_to_one(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("openvino")
+    pytest.importorskip("openvino", reason="openvino is not installed")
     for number, stream in enumerate(streams_of_every_kind(tmp_path)):
         code = stream.report().data["code"]
         assert sorted(code) == ["cpp", "python"]

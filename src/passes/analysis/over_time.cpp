@@ -138,6 +138,19 @@ std::optional<Course> course_of(const Module& module, NodeId loop, std::size_t s
   return Course{backward, steps};
 }
 
+std::optional<std::vector<Course>> courses_of(const Module& module, NodeId loop,
+                                              const std::vector<Dim>& counts,
+                                              const KnownSizes& sizes) {
+  std::vector<Course> courses;
+  for (std::size_t i = 0; i < module.node(loop).loop->scanned.size(); ++i) {
+    const auto course = course_of(module, loop, i, counts);
+    if (!course || !sizes.has(module.dims, course->steps)) return std::nullopt;
+    if (i > 0 && course->steps != courses.front().steps) return std::nullopt;
+    courses.push_back(*course);
+  }
+  return courses;
+}
+
 // A slice that keeps its axis has size 1 there.
 Expected<Lifted> scanned_sequence(ir::Builder& builder, NodeId loop, std::size_t scanned) {
   const LoopPorts& ports = *builder.module().node(loop).loop;

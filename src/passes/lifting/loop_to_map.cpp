@@ -85,14 +85,11 @@ class Mapper {
 
   /// Whether the slices of all sequences are their elements, equally many in each.
   bool find_steps() {
-    const std::vector<ir::Dim> counts = counts_.of(loop_);
-    for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
-      const auto course = course_of(module_, loop_, i, counts);
-      if (!course || !sizes_.has(module_.dims, course->steps)) return false;
-      if (i > 0 && course->steps != courses_.front().steps) return false;
-      courses_.push_back(*course);
+    auto courses = courses_of(module_, loop_, counts_.of(loop_), sizes_);
+    if (!courses) return false;
+    courses_ = *std::move(courses);
+    for (std::size_t i = 0; i < courses_.size(); ++i)
       varying_.insert(argument(first_scanned() + i));
-    }
     const auto is_row = [](const ir::StackedPort& port) { return port.insert; };
     return !courses_.empty() && std::ranges::all_of(ports().stacked, is_row);
   }

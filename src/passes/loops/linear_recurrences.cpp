@@ -107,13 +107,11 @@ class LinearLoop {
   /// Whether the slices of all sequences are their elements, equally many in each and in the same
   /// order.
   bool find_steps() {
-    const std::vector<ir::Dim> counts = counts_.of(loop_);
-    for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
-      const auto course = course_of(module_, loop_, i, counts);
-      if (!course || !sizes_.has(module_.dims, course->steps)) return false;
-      if (i > 0 && *course != course_) return false;
-      course_ = *course;
-    }
+    const auto courses = courses_of(module_, loop_, counts_.of(loop_), sizes_);
+    if (!courses) return false;
+    course_ = courses->front();
+    const auto differs = [&](const Course& course) { return course != course_; };
+    if (std::ranges::any_of(*courses, differs)) return false;
     const auto fits = [&](const ir::StackedPort& port) {
       return port.insert && port.reverse == course_.backward;
     };
