@@ -93,7 +93,7 @@ def efficiency(folder, rows, tries):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--engines", nargs="+", default=["local"])
+    arguments.add_argument("--engines", nargs="*", default=["local"])
     arguments.add_argument("--shards", type=int, default=200)
     arguments.add_argument("--rows", type=int, default=400)
     arguments.add_argument("--tries", type=int, default=3)
