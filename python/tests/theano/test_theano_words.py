@@ -138,10 +138,10 @@ def rows_whose_sizes_data_decide():
 def test_rows_that_exceed_the_budget_are_refused_before_they_are_made(make):
     f = make()
     small = f(2.0, 3)
-    begun = time.monotonic()
+    begun = time.process_time()  # which does not count what other programs take
     with pytest.raises(theano.LimitReached) as caught:
         f(2.0, 2 * 10**8)
-    assert time.monotonic() - begun < 1.0  # steps and rows would take more
+    assert time.process_time() - begun < 1.0  # steps and rows would take more
     assert re.search(r"'halve'.*(1600000000|3200000000)\d* bytes", str(caught.value))
     assert re.search(r" \d+ bytes of the memory budget are left|the memory budget is 16777216", str(caught.value))
     np.testing.assert_array_equal(f(2.0, 3), small)
