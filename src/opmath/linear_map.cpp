@@ -123,7 +123,8 @@ Matrix modes(const Matrix& a) {
   const auto set_vector = [&](int column, double value) {
     const double first = upper ? a.at(0, 1) : value - a.at(1, 1);
     const double second = upper ? value - a.at(0, 0) : a.at(1, 0);
-    const double length = square < 0 ? 1 : std::hypot(first, second);
+    // Not hypot, whose bits depend on the C library. Squares that overflow leave no basis.
+    const double length = square < 0 ? 1 : std::sqrt(first * first + second * second);
     set(column, first / length, second / length);
   };
   set_vector(0, square < 0 ? half : half + root);

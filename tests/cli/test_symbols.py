@@ -1,6 +1,7 @@
 """The library exports its public interface and nothing else, so that it can share a process with any
 other library."""
 
+import platform
 import re
 import shutil
 import subprocess
@@ -99,3 +100,19 @@ def test_a_plug_in_exports_its_entry(part):
     found = unexpected({(kind, name) for kind, name in symbols if name != f"scanloom_{part}_plugin"},
                        classes, functions)  # fmt: skip
     assert found == [], "\n".join(found)
+
+
+@pytest.mark.skipif(platform.libc_ver() != ("glibc", "2.36"), reason="this is not Debian 12's C library")
+@pytest.mark.parametrize("name", ["lib/libscanloom.so", "lib/libscanloom_jit.so", "bin/scanloom"])
+def test_wheels_run_with_the_c_library_that_their_tag_names(name):
+    """Wheels are built on this system, and a function that is new in its C library, or has a new
+    version there, would exclude older ones: manylinux_2_34 is what the wheels promise."""
+    path = BUILD / name
+    if shutil.which("nm") is None:
+        pytest.skip("there is no nm (Debian's binutils)")
+    if not path.exists():
+        pytest.skip(f"this build has no {name}")
+    answer = subprocess.run(["nm", "-D", "--undefined-only", str(path)], capture_output=True, text=True, check=True)
+    used = re.findall(r"(\w+)@GLIBC_2\.(\d+)", answer.stdout)
+    assert len(used) > 20
+    assert [function for function, version in used if int(version) > 34] == []
