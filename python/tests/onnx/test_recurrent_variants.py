@@ -117,3 +117,46 @@ def test_lengths_outside(length, execution):
                        match=f"LSTM.*sequence length {length} is outside the {STEPS} steps of X"):
         session.run(None, feeds)
 
+
+def layer_of_open_sizes(kind, batch_first):
+    """A layer whose operands name the size of the batch differently."""
+    rows, random = GATES[kind] * UNITS, np.random.default_rng(8)
+    weights = {"w": (1, rows, INPUTS), "r": (1, rows, UNITS)}
+    constants = [numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+                 for name, shape in weights.items()]  # fmt: skip
+    declared = {"x": (["rows", "steps", INPUTS], ["steps", "rows", INPUTS]), "lengths": (["n"], ["n"]),
+                "h": ([1, "d", UNITS], ["d", 1, UNITS])}  # fmt: skip
+    types = {"x": TensorProto.FLOAT, "lengths": TensorProto.INT32, "h": TensorProto.FLOAT}
+    infos = [helper.make_tensor_value_info(name, types[name], shapes[0 if batch_first else 1])
+             for name, shapes in declared.items()]  # fmt: skip
+    node = helper.make_node(kind, ["x", "w", "r", "", "lengths", "h"], ["y", "y_h"], name="layer",
+                            hidden_size=UNITS, layout=int(batch_first))  # fmt: skip
+    graph = helper.make_graph(
+        [node], "layer", infos,
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("y", "y_h")], constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8).SerializeToString()
+
+
+@pytest.mark.parametrize("execution", ["stepped", "compiled"])
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("kind", ["GRU", "RNN"])
+def test_sizes_that_only_the_run_knows(kind, batch_first, execution):
+    """They are checked when the layer runs, and do not keep it from becoming a loop."""
+    model, random = layer_of_open_sizes(kind, batch_first), np.random.default_rng(9)
+    session = scanloom.InferenceSession(model, execution=execution)
+    for steps, rows in ((1, 1), (STEPS, 1), (0, 1)):
+        x = random.standard_normal((rows, steps, INPUTS) if batch_first else (steps, rows, INPUTS))
+        feeds = {"x": x.astype(np.float32), "lengths": np.array([steps // 2] * rows, np.int32),
+                 "h": random.standard_normal((1, 1, UNITS)).astype(np.float32)}  # fmt: skip
+        oracle = scanloom.InferenceSession(model, execution="interpreted", optimize=False).run(None, feeds)
+        for ours, right in zip(session.run(None, feeds), oracle):
+            np.testing.assert_array_equal(ours, right, strict=True)
+    assert "loop" in session.explain()
+    x = np.zeros((2, 3, INPUTS) if batch_first else (3, 2, INPUTS), np.float32)
+    right = {"x": x, "lengths": np.full(2, 3, np.int32), "h": np.zeros((1, 1, UNITS), np.float32)}
+    axis = 0 if batch_first else 1
+    with pytest.raises(scanloom.InvalidArgument, match=f"'layer'.*initial_h has size 1 on axis {axis}, not 2"):
+        session.run(None, right)
+    with pytest.raises(scanloom.InvalidArgument, match="'layer'.*sequence_lens has size 3 on axis 0, not 2"):
+        session.run(None, {**right, "lengths": np.full(3, 3, np.int32)})

@@ -39,6 +39,16 @@ bool is_read(ValueId value, const std::vector<std::uint32_t>& uses) {
   return value.index < uses.size() && uses[value.index] > 0;
 }
 
+/// Whether sizes could be the same when the model runs.
+bool may_be_equal(const Type& type, const std::vector<Dim>& sizes) {
+  if (!type.ranked || type.dims.size() != sizes.size()) return false;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const Dim size = type.dims[axis];
+    if (size.is_constant() && sizes[axis].is_constant() && size != sizes[axis]) return false;
+  }
+  return true;
+}
+
 /// A layer, and what its attributes and types say.
 struct RecurrentLayer {
   Rewriter& rewriter;
@@ -100,21 +110,29 @@ struct RecurrentLayer {
            ops::unusual_activation(attr_of(node, "activations"), usual_activations()).empty();
   }
 
-  /// The operator checks the sizes of its operands; the loop's slices and sums would not.
+  /// The operator checks the sizes of its operands; the loop's slices and sums would not. Those of
+  /// lengths and states may be open: OperandWriter::checked.
   [[nodiscard]] bool sizes_are_sure() const {
-    const Dim directions = rewriter.type(node.inputs[kW]).dims[0];
     const Dim rows = rewriter.type(node.inputs[kW]).dims[1];
     const auto fits = [&](std::size_t i, const std::vector<Dim>& sizes) {
       if (!has(i)) return true;
       const Type& type = rewriter.type(node.inputs[i]);
       return type.ranked && type.dims == sizes;
     };
-    const std::vector<Dim> state = batch_first ? std::vector<Dim>{batch(), directions, hidden}
-                                               : std::vector<Dim>{directions, batch(), hidden};
-    const std::vector<Dim> peepholes = {directions, 3 * hidden};
-    return fits(kB, {directions, 2 * rows.value()}) && fits(kLengths, {batch()}) &&
-           fits(kInitial, state) &&
-           (!is_lstm() || (fits(kInitial + 1, state) && fits(kPeepholes, peepholes)));
+    const auto may_fit = [&](std::size_t i, const std::vector<Dim>& sizes) {
+      return !has(i) || may_be_equal(rewriter.type(node.inputs[i]), sizes);
+    };
+    const std::vector<Dim> peepholes = {directions(), 3 * hidden};
+    return fits(kB, {directions(), 2 * rows.value()}) && may_fit(kLengths, {batch()}) &&
+           may_fit(kInitial, state_sizes()) &&
+           (!is_lstm() || (may_fit(kInitial + 1, state_sizes()) && fits(kPeepholes, peepholes)));
+  }
+
+  [[nodiscard]] Dim directions() const { return rewriter.type(node.inputs[kW]).dims[0]; }
+  /// Of the states before the first step.
+  [[nodiscard]] std::vector<Dim> state_sizes() const {
+    if (batch_first) return {batch(), directions(), hidden};
+    return {directions(), batch(), hidden};
   }
 };
 
@@ -131,7 +149,8 @@ class OperandWriter {
   /// Returns the lengths as i64, after checking that they are between 0 and the number of steps.
   Expected<ValueId> checked_lengths() {
     const ValueId none = write_.list({0});
-    SCANLOOM_TRY(const ValueId lengths, write_.cast(layer_.node.inputs[kLengths], DType::i64));
+    SCANLOOM_TRY(const ValueId given, checked(kLengths, "sequence_lens", {layer_.batch()}));
+    SCANLOOM_TRY(const ValueId lengths, write_.cast(given, DType::i64));
     SCANLOOM_TRY(const ValueId all, write_.op(ops::concat_op, {lengths, none}, {{"axis", 0}}));
     const auto reduced = [&](const char* kind) {
       return write_.op(ops::reduce_op, {all},
@@ -194,16 +213,56 @@ class OperandWriter {
   }
 
   Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
-    if (layer_.has(kInitial + state))
-      return write_.at(layer_.node.inputs[kInitial + state], layer_.batch_first ? 1 : 0, d);
-    SCANLOOM_TRY(const ValueId batch,
-                 write_.op(ops::dim_op, {layer_.node.inputs[kX]}, {{"axis", layer_.batch_axis()}}));
-    SCANLOOM_TRY(const ValueId rows,
-                 write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
-    SCANLOOM_TRY(const ValueId sizes,
-                 write_.op(ops::concat_op, {rows, write_.list({layer_.hidden})}, {{"axis", 0}}));
+    if (layer_.has(kInitial + state)) {
+      SCANLOOM_TRY(
+          const ValueId all,
+          checked(kInitial + state, state == 0 ? "initial_h" : "initial_c", layer_.state_sizes()));
+      return write_.at(all, layer_.batch_first ? 1 : 0, d);
+    }
+    SCANLOOM_TRY(const ValueId sizes, list_of({layer_.batch(), layer_.hidden}));
     SCANLOOM_TRY(Tensor zero, Tensor::zeros(layer_.x.dtype, {}));
     return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
+  }
+
+  /// Returns the operand as a value of these sizes, which are the batch or numbers. If its type
+  /// does not say that it has them, the run checks it.
+  Expected<ValueId> checked(std::size_t i, std::string_view name, const std::vector<Dim>& sizes) {
+    const ValueId given = layer_.node.inputs[i];
+    const std::vector<Dim> declared = layer_.rewriter.type(given).dims;
+    if (declared == sizes) return given;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (declared[axis] == sizes[axis]) continue;
+      SCANLOOM_TRY(const ValueId size,
+                   write_.op(ops::dim_op, {given}, {{"axis", static_cast<std::int64_t>(axis)}}));
+      SCANLOOM_TRY(const ValueId wanted, size_of(sizes[axis]));
+      SCANLOOM_CHECK_OK(
+          write_.op(ops::check_equal_op, {size, wanted},
+                    {{"text", fmt::format("{} has size {{}} on axis {}, not {{}}", name, axis)}}));
+    }
+    SCANLOOM_TRY(const ValueId list, list_of(sizes));
+    return write_.op(ops::reshape_op, {given, list}, {{"allowzero", 1}});
+  }
+
+  /// Returns the batch, or a number, as a scalar.
+  Expected<ValueId> size_of(Dim size) {
+    if (size != layer_.batch())
+      return write_.builder().constant(Tensor::of<std::int64_t>({}, {{size.value()}}));
+    return write_.op(ops::dim_op, {layer_.node.inputs[kX]}, {{"axis", layer_.batch_axis()}});
+  }
+
+  /// The same as a list.
+  Expected<ValueId> list_of(const std::vector<Dim>& sizes) {
+    std::vector<ValueId> parts;
+    for (const Dim size : sizes) {
+      if (size != layer_.batch()) {
+        parts.push_back(write_.list({size.value()}));
+        continue;
+      }
+      SCANLOOM_TRY(const ValueId one, size_of(size));
+      SCANLOOM_TRY(parts.emplace_back(),
+                   write_.op(ops::unsqueeze_op, {one}, {{"axes", std::vector<std::int64_t>{0}}}));
+    }
+    return write_.op(ops::concat_op, std::move(parts), {{"axis", 0}});
   }
 
   [[nodiscard]] Expected<ValueId> step_count() {
