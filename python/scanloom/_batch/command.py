@@ -49,7 +49,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     for text in texts:
         if "=" not in text:
-            raise InvalidArgument(f"{option} is '{text}', but must be INPUT=VALUE")
+            raise InvalidArgument(f"{option} is '{text}', but must be INPUT=VALUE",
+                                  ("options that take several values come after the paths",))  # fmt: skip
     return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
@@ -69,12 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     add("model", metavar="MODEL", help="an ONNX model or an OpenVINO IR")
     add("paths", metavar="INPUT... OUTPUTS", nargs="+",
         help="files or patterns of Parquet, Arrow, CSV or NPZ, then the folder of the outputs")  # fmt: skip
-    add("--columns", metavar="INPUT=COLUMN", nargs="+", default=[],
+    add("--columns", metavar="INPUT=COLUMN", nargs="+", action="extend", default=[],
         help="columns of the model's inputs, where their names differ")  # fmt: skip
     add("--shape", metavar="INPUT=SIZES", action="append", default=[],
         help="the shape of a row, such as x=-1,1,40")  # fmt: skip
-    add("--key", metavar="COLUMN", nargs="+", help="columns to copy (default: file and row)")
-    add("--output", metavar="NAME", nargs="+", help="the outputs to keep (default: all)")
+    add("--key", metavar="COLUMN", nargs="+", action="extend", help="columns to copy (default: file and row)")
+    add("--output", metavar="NAME", nargs="+", action="extend", help="the outputs to keep (default: all)")
     add("--engine", default="local", metavar="ENGINE", help="local, ray or dask (default: local)")
     add("--address", help="of a running Ray or Dask")
     add("--workers", type=int, metavar="N", help="shards at a time (default: as many as cores)")
