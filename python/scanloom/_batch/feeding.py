@@ -71,7 +71,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
         raise InvalidArgument(
             f"the tables have no column '{column}' for the input '{end.name}'{did_you_mean(column, schema.names)}",
             (f"the columns are {', '.join(schema.names)}",
-             f'write columns={{"{end.name}": ...}}, or shared={{"{end.name}": array}} for all rows'),
+             f'write columns={{"{end.name}": ...}} (--columns {end.name}=...), or shared={{"{end.name}": array}} for all rows'),
         )  # fmt: skip
     dtype = dtype_of(end.type, f"the input '{end.name}'")
     check_column(schema, Feed(end.name, column, dtype, 0, None))

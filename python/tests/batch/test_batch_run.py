@@ -270,10 +270,18 @@ def test_the_command(model, tmp_path):
         ([model, "in/0.parquet", "in/1.parquet"], "error: '.*/in/1.parquet' is a file, but the outputs need a folder"),
         ([model, "no.parquet", "o"], "error: the input 'no.parquet' does not exist\n"),
         ([model, "in/0.parquet", "out"], "error: '.*/out' belongs to another job: key was"),
+        ([model, "in/0.parquet", "new", "--columns", "x=n", "--columns", "k=k"], "error: the tables have no column 'n'"),
         (["--wrong"], "error: the following arguments are required"),
     ]:
         answer = command(*arguments, folder=tmp_path)
         assert answer.returncode == 2 and re.match(message, answer.stderr), answer.stderr
+
+
+def test_the_help_of_the_command(tmp_path):
+    answer = command("--help", folder=tmp_path)
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("usage: scanloom batch [OPTION...] MODEL INPUT... OUTPUTS\n")
+    assert "\nexample:\n  scanloom batch model.onnx in/*.parquet out/ --columns" in answer.stdout
 
 
 def test_the_package_does_not_load_jobs():
