@@ -19,6 +19,14 @@ class Cluster(NamedTuple):
     workers: Callable[[int], list[int]]  # of the driver with this process id
 
 
+def be_patient(engine: str) -> None:
+    """Lets jobs of this process wait longer for Dask: on a busy machine, workers take a minute to start."""
+    if engine == "dask":
+        from scanloom._batch import dask_engine
+
+        dask_engine._REPLY_SECONDS = 600
+
+
 @contextlib.contextmanager
 def local() -> Iterator[Cluster]:
     """Workers are the driver's children."""

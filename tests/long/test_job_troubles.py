@@ -27,6 +27,7 @@ def start(tmp_path_factory):
 def cluster(request, start):
     if request.param != "local":
         pytest.importorskip(request.param, reason=f"{request.param} is not installed (make test-long)")
+    clusters.be_patient(request.param)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(start)
     try:

@@ -63,11 +63,12 @@ def _start_here(own: contextlib.ExitStack, cpus: int) -> None:
 
 
 def _end_programs_of(folder: pathlib.Path) -> None:
-    """Ends what a start that failed has left: programs of Ray have its folder among their arguments."""
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    """Ends what a start that failed has left: children that have the folder among their arguments."""
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if f"{folder}/".encode() in path.read_bytes():
-                os.kill(int(path.parent.name), signal.SIGKILL)
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and f"{folder}/".encode() in (path / "cmdline").read_bytes():
+                os.kill(int(path.name), signal.SIGKILL)
 
 
 def _temporary() -> pathlib.Path:
