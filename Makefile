@@ -141,7 +141,8 @@ test:
 test-long:
 	@tools/dev/setup.sh build python test long
 	@$(MAKE) --no-print-directory python
-	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py tests/long
+	$(VENV) -m pytest -q -rs -o cache_dir=build/pytest python/tests/session/test_neighbours.py \
+	    python/tests/batch/test_batch_clusters.py tests/long
 	@$(MAKE) --no-print-directory package check-packages
 
 .PHONY: bench

@@ -6,6 +6,7 @@ import contextlib
 import pathlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -18,6 +19,14 @@ class Cluster(NamedTuple):
     workers: Callable[[int], list[int]]  # of the driver with this process id
 
 
+def be_patient(engine: str) -> None:
+    """Lets jobs of this process wait longer for Dask: on a busy machine, workers take a minute to start."""
+    if engine == "dask":
+        from scanloom._batch import dask_engine
+
+        dask_engine._REPLY_SECONDS = 600
+
+
 @contextlib.contextmanager
 def local() -> Iterator[Cluster]:
     """Workers are the driver's children."""
@@ -26,23 +35,48 @@ def local() -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def ray() -> Iterator[Cluster]:
-    program = str(pathlib.Path(sys.executable).parent / "ray")
-    start = [program, "start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--block"]
-    head = subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        address = ""
-        for line in head.stdout:
-            if "--address=" in line:
-                address = line.split("--address=")[1].strip().strip("'")
-            if "--block" in line:
+    with temporary_folder() as folder:
+        for _ in range(5):  # Ray waits 30 s for itself, which is too short on a busy machine
+            head, address = start_ray(folder)
+            if address:
                 break
-        yield Cluster("ray", address, lambda _: [
-            each.pid for each in children(head.pid) if each.cmdline()[0].startswith("ray::attempt")])  # fmt: skip
-    finally:
-        family = children(head.pid)
-        head.terminate()
-        head.wait(60)
-        end(family)
+            end_with_children(head)
+        try:
+            yield Cluster("ray", address, lambda _: ray_workers(head.pid))
+        finally:
+            end_with_children(head)
+
+
+def start_ray(folder: str) -> tuple[subprocess.Popen[str], str]:
+    """The head of a Ray of two CPUs, and its address, which is empty if it did not start."""
+    program = str(pathlib.Path(sys.executable).parent / "ray")
+    head = subprocess.Popen([program, "start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false",
+                             "--node-ip-address=127.0.0.1", f"--temp-dir={folder}", "--block"],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    address = ""
+    for line in head.stdout:
+        if "--address=" in line:
+            address = line.split("--address=")[1].strip().strip("'")
+        if "--block" in line:
+            break
+    return head, address
+
+
+def end_with_children(process: subprocess.Popen[str]) -> None:
+    family = children(process.pid)
+    process.terminate()
+    process.wait(60)
+    end(family)
+
+
+def ray_workers(head: int) -> list[int]:
+    """The processes that run a shard."""
+    found = []
+    for each in children(head):
+        with contextlib.suppress(psutil.NoSuchProcess, IndexError):
+            if each.cmdline()[0].startswith("ray::attempt"):
+                found.append(each.pid)
+    return found
 
 
 @contextlib.contextmanager
@@ -57,6 +91,13 @@ def dask() -> Iterator[Cluster]:
     with cluster:
         yield Cluster("dask", cluster.scheduler_address, lambda _: [
             nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None])  # fmt: skip
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A folder whose path is short enough for Ray's sockets."""
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def children(process: int) -> list[psutil.Process]:

@@ -5,9 +5,11 @@
 
 import sys
 
+import clusters
 import scanloom.batch
 
 if __name__ == "__main__":
     engine, address, model, inputs, outputs = sys.argv[1:]
+    clusters.be_patient(engine)
     workers = 2 if engine == "local" else None
     print(scanloom.batch.run(model, inputs, outputs, engine=engine, address=address or None, workers=workers))

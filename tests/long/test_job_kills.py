@@ -2,11 +2,8 @@
 output is that of an undisturbed job, byte for byte. SCANLOOM_KILLS is the number of moments (25)."""
 
 import os
-import pathlib
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -15,11 +12,10 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed (make test-long)
 psutil = pytest.importorskip("psutil", reason="psutil is not installed (make test-long)")
 
 import clusters  # noqa: E402
+import drivers  # noqa: E402
 import job_files  # noqa: E402
 
-DRIVER = pathlib.Path(__file__).parent / "job_driver.py"
 KILLS = int(os.environ.get("SCANLOOM_KILLS", "25"))
-SHARDS = 12
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +25,17 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """12 shards of 300,000 steps."""
-    folder = tmp_path_factory.mktemp("inputs")
-    return job_files.write_inputs(folder, files=2, count=180, group=30, longest=20_000)
+    return drivers.write_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def local_files(model, inputs, tmp_path_factory):
+    """The files of a job on the local engine that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "out"
+    drivers.finish(drivers.start("local", "", model, inputs, folder))
+    files = job_files.digests(folder)
+    assert len(files) == drivers.SHARDS
+    return files
 
 
 @pytest.fixture(scope="module", params=["local", "ray", "dask"])
@@ -44,40 +48,24 @@ def cluster(request):
 
 @pytest.fixture(scope="module")
 def driver(cluster, model, inputs):
-    def start(outputs):
-        command = [sys.executable, str(DRIVER), cluster.engine, cluster.address, model, inputs, str(outputs)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    return start
+    return lambda outputs: drivers.start(cluster.engine, cluster.address, model, inputs, outputs)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(driver, tmp_path_factory):
-    """The files of a job that nobody disturbs."""
+def undisturbed(driver, local_files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "out"
-    finish(driver(folder))
-    files = job_files.digests(folder)
-    assert len(files) == SHARDS
-    return files
+    drivers.finish(driver(folder))
+    assert job_files.digests(folder) == local_files
+    return local_files
 
 
-def wait_for_a_moment(process, folder, chance):
-    """Returns some milliseconds after a random number of shards was written."""
-    shards = chance.randrange(SHARDS)
-    manifest = folder / "_scanloom" / "manifest.jsonl"
-    while process.poll() is None and not (manifest.exists() and written(folder) >= shards):
-        time.sleep(0.001)
-    time.sleep(chance.uniform(0, 0.05))
-
-
-def written(folder):
-    return len(list(folder.glob("*.parquet")))
-
-
-def finish(process):
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, out + err
-    return out
+def kill_one(pids, chance):
+    """Whether a process was there to be killed."""
+    try:
+        os.kill(chance.choice(pids), signal.SIGKILL)
+    except (IndexError, ProcessLookupError):
+        return False
+    return True
 
 
 def test_a_worker_is_killed(driver, cluster, undisturbed, tmp_path, report):
@@ -86,15 +74,13 @@ def test_a_worker_is_killed(driver, cluster, undisturbed, tmp_path, report):
     for kill in range(KILLS):
         outputs = tmp_path / str(kill)
         process = driver(outputs)
-        wait_for_a_moment(process, outputs, chance)
+        drivers.wait_for_a_moment(process, outputs, chance)
         while process.poll() is None:
-            pids = cluster.workers(process.pid)
-            if pids:
-                os.kill(chance.choice(pids), signal.SIGKILL)
+            if kill_one(cluster.workers(process.pid), chance):
                 killed += 1
                 break
             time.sleep(0.005)
-        finish(process)
+        drivers.finish(process)
         assert job_files.digests(outputs) == undisturbed, kill
     report(f"{cluster.engine}: {killed} workers killed in {KILLS} jobs")
     assert killed > KILLS // 2
@@ -106,10 +92,31 @@ def test_the_driver_is_killed(driver, cluster, undisturbed, tmp_path, report):
     for kill in range(KILLS):
         outputs = tmp_path / str(kill)
         process = driver(outputs)
-        wait_for_a_moment(process, outputs, chance)
+        drivers.wait_for_a_moment(process, outputs, chance)
         process.kill()
         process.communicate(timeout=60)
-        kept.append(written(outputs))
-        finish(driver(outputs))
+        kept.append(drivers.written(outputs))
+        drivers.finish(driver(outputs))
         assert job_files.digests(outputs) == undisturbed, kill
-    report(f"{cluster.engine}: driver killed {KILLS} times, with {sorted(kept)} of {SHARDS} shards written")
+    report(f"{cluster.engine}: driver killed {KILLS} times, with {sorted(kept)} of {drivers.SHARDS} shards written")
+
+
+@pytest.mark.parametrize("engine", ["ray", "dask"])
+def test_a_driver_with_a_cluster_of_its_own_is_killed(engine, model, inputs, local_files, tmp_path, monkeypatch):
+    """Its processes end, and the next start removes its files."""
+    pytest.importorskip(engine, reason=f"{engine} is not installed (make test-long)")
+    chance = random.Random(3)
+    with clusters.temporary_folder() as short:
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        for kill in range(min(KILLS, 3)):
+            outputs = tmp_path / str(kill)
+            process = drivers.start(engine, "", model, inputs, outputs)
+            drivers.wait_for_a_moment(process, outputs, chance)
+            family = clusters.children(process.pid)
+            process.kill()
+            process.communicate(timeout=60)
+            _, alive = psutil.wait_procs(family, 60)
+            assert alive == []
+            drivers.finish(drivers.start(engine, "", model, inputs, outputs))
+            assert job_files.digests(outputs) == local_files, kill
+            assert os.listdir(short) == []

@@ -2,10 +2,7 @@
 the files of an undisturbed job, byte for byte, or the error says what to do."""
 
 import os
-
 import subprocess
-
-
 
 import pytest
 
@@ -18,37 +15,11 @@ import job_files  # noqa: E402
 import scanloom  # noqa: E402
 from scanloom import batch  # noqa: E402
 
-# Runs in every worker. Rows that begin with 666 end it, those that begin with 777 take all memory that
-# they get, and a file `version` next to this program is the version that the worker has.
-IN_WORKERS = """
-import os, pathlib, signal, time
-import scanloom._batch.scoring as scoring
-import scanloom._batch.work as work
-
-score_rows, versions = scoring.score_rows, work.versions
-version = pathlib.Path(__file__).parent / "version"
-
-def troubled(session, names, feeds, *rest):
-    starts = [feed["x"][0] for feed in feeds if len(feed["x"])]
-    if 666 in starts:
-        os.kill(os.getpid(), signal.SIGKILL)
-    kept = []
-    while 777 in starts:
-        kept.append(b"x" * 50_000_000)
-    return score_rows(session, names, feeds, *rest)
-
-def other_versions():
-    return {**versions(), **({"scanloom": version.read_text()} if version.exists() else {})}
-
-scoring.score_rows = troubled
-work.versions = other_versions
-"""
-
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
     folder = tmp_path_factory.mktemp("start")
-    (folder / "sitecustomize.py").write_text(IN_WORKERS)
+    (folder / "sitecustomize.py").write_text(job_files.IN_WORKERS)
     return folder
 
 
@@ -56,6 +27,7 @@ def start(tmp_path_factory):
 def cluster(request, start):
     if request.param != "local":
         pytest.importorskip(request.param, reason=f"{request.param} is not installed (make test-long)")
+    clusters.be_patient(request.param)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(start)
     try:

@@ -10,7 +10,15 @@ from typing import Any, NoReturn
 from .._errors import Error, InvalidArgument, LimitReached
 from .run import run
 
-_EXAMPLE = "Example: scanloom batch model.onnx in/*.parquet out/ --columns x=samples --on-error quarantine"
+_ABOUT = """\
+Runs a model on every row of files and writes the results as Parquet, each row exactly once. A job that
+stopped, for any reason, continues when the same command is started again."""
+_EXAMPLE = """\
+example:
+  scanloom batch model.onnx in/*.parquet out/ --columns x=samples --on-error quarantine
+
+Options that take several values come after the paths. The exit status is 0 if the job is complete, 2
+after an error, 3 when a limit was reached, and 130 after Ctrl-C."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,7 +57,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     for text in texts:
         if "=" not in text:
-            raise InvalidArgument(f"{option} is '{text}', but must be INPUT=VALUE")
+            raise InvalidArgument(f"{option} is '{text}', but must be INPUT=VALUE",
+                                  ("options that take several values come after the paths",))  # fmt: skip
     return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
@@ -62,27 +71,29 @@ def _sizes(name: str, text: str) -> list[int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="scanloom batch", epilog=_EXAMPLE,
-        description="Runs a model on every row of files, and continues a job that stopped.",
+        prog="scanloom batch", usage="%(prog)s [OPTION...] MODEL INPUT... OUTPUTS", description=_ABOUT,
+        epilog=_EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add = parser.add_argument
     add("model", metavar="MODEL", help="an ONNX model or an OpenVINO IR")
     add("paths", metavar="INPUT... OUTPUTS", nargs="+",
         help="files or patterns of Parquet, Arrow, CSV or NPZ, then the folder of the outputs")  # fmt: skip
-    add("--columns", metavar="INPUT=COLUMN", nargs="+", default=[],
+    add("--columns", metavar="INPUT=COLUMN", nargs="+", action="extend", default=[],
         help="columns of the model's inputs, where their names differ")  # fmt: skip
     add("--shape", metavar="INPUT=SIZES", action="append", default=[],
         help="the shape of a row, such as x=-1,1,40")  # fmt: skip
-    add("--key", metavar="COLUMN", nargs="+", help="columns to copy (default: file and row)")
-    add("--output", metavar="NAME", nargs="+", help="the outputs to keep (default: all)")
+    add("--key", metavar="COLUMN", nargs="+", action="extend", help="columns to copy (default: file and row)")
+    add("--output", metavar="NAME", nargs="+", action="extend", help="the outputs to keep (default: all)")
     add("--engine", default="local", metavar="ENGINE", help="local, ray or dask (default: local)")
-    add("--address", help="of a running Ray or Dask")
+    add("--address", help="where a Ray or a Dask runs (default: start one here)")
     add("--workers", type=int, metavar="N", help="shards at a time (default: as many as cores)")
-    add("--threads", type=int, default=1, metavar="N", help="of a worker (default: 1)")
+    add("--threads", type=int, default=1, metavar="N", help="threads of a worker (default: 1)")
     add("--batch", type=int, default=64, metavar="N", help="sequences that run together (default: 64)")
     add("--no-by-length", dest="by_length", action="store_false", help="keep the order of the rows in batches")
-    add("--memory", metavar="SIZE", help="the limit of a worker, such as 2GB")
-    add("--retries", type=int, default=3, metavar="N", help="for a shard whose worker dies (default: 3)")
-    add("--on-error", default="raise", metavar="WHAT", help="at a row that fails: raise (default) or quarantine")
+    add("--memory", metavar="SIZE", help="what a worker may take, such as 2GB (default: no limit)")
+    add("--retries", type=int, default=3, metavar="N",
+        help="how often a shard is tried again whose worker dies (default: 3)")  # fmt: skip
+    add("--on-error", default="raise", metavar="WHAT",
+        help="at a row that fails: raise stops (default), quarantine sets it aside with its error")  # fmt: skip
     add("--quiet", action="store_true", help="show no progress bar (there is none except on a terminal)")
     return parser

@@ -9,7 +9,7 @@ import queue
 from typing import Any, Union
 
 
-from .problems import JobFailed, engine_failure, first_line
+from .problems import AGAIN, JobFailed, engine_failure, first_line
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed, attempt
@@ -19,7 +19,6 @@ distributed: Any = importlib.import_module("distributed")
 
 _POLL_SECONDS = 1.0
 _REPLY_SECONDS = 60
-_AGAIN = "start the job again when that is solved: it continues with what is missing"
 _LOST = ("lost", "cancelled")
 
 
@@ -65,7 +64,10 @@ class DaskEngine:
         self._tasks: dict[str, tuple[Any, Task]] = {}
 
     def submit(self, task: Task) -> None:
-        future = self._client.submit(attempt, self._work, task, pure=False)
+        try:
+            future = self._client.submit(attempt, self._work, task, pure=False)
+        except Exception as error:  # the client is closed when it has lost its scheduler
+            raise JobFailed(f"Dask takes no tasks: {first_line(error)}", (AGAIN,)) from error
         self._tasks[future.key] = future, task
         future.add_done_callback(lambda ended: self._ended.put(ended.key))
 
@@ -96,20 +98,24 @@ class DaskEngine:
             trouble = self._trouble()
             waited = 0.0 if trouble is None else waited + _POLL_SECONDS
             if waited > _REPLY_SECONDS:
-                raise JobFailed(f"{trouble}, for {_REPLY_SECONDS} s", (_AGAIN,))
+                raise JobFailed(f"{trouble}, for {_REPLY_SECONDS} s", (AGAIN,))
 
     def _trouble(self) -> Union[str, None]:
         """Why no task can end, if that is so."""
-        if self._client.status != "running":
-            return "Dask's scheduler does not answer"
-        return None if self._client.nthreads() else "Dask has no workers"
+        with contextlib.suppress(Exception):  # the scheduler may go in the middle of the question
+            if self._client.status == "running":
+                return None if self._client.nthreads() else "Dask has no workers"
+        return "Dask's scheduler does not answer"
 
     def close(self) -> None:
-        for future, _ in self._tasks.values():
-            future.cancel()
+        with contextlib.suppress(Exception):  # the scheduler may be gone, which is no reason to lose a report
+            for future, _ in self._tasks.values():
+                future.cancel()
         self._tasks.clear()
         if self._is_own:
             cluster = self._client.cluster  # None if it was connected to by its address
-            self._client.close()
-            if cluster is not None:
-                cluster.close()
+            with contextlib.suppress(Exception):
+                self._client.close()
+            with contextlib.suppress(Exception):
+                if cluster is not None:
+                    cluster.close(timeout=_REPLY_SECONDS)

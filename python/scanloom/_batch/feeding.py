@@ -71,7 +71,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
         raise InvalidArgument(
             f"the tables have no column '{column}' for the input '{end.name}'{did_you_mean(column, schema.names)}",
             (f"the columns are {', '.join(schema.names)}",
-             f'write columns={{"{end.name}": ...}}, or shared={{"{end.name}": array}} for all rows'),
+             f'write columns={{"{end.name}": ...}} (--columns {end.name}=...), or shared={{"{end.name}": array}} for all rows'),
         )  # fmt: skip
     dtype = dtype_of(end.type, f"the input '{end.name}'")
     check_column(schema, Feed(end.name, column, dtype, 0, None))
@@ -81,7 +81,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
             raise InvalidArgument(f"shapes gives {list(sizes)} for '{end.name}': at most one size may be -1")
         return Feed(end.name, column, dtype, len(sizes), sizes, True)
     kind = schema.field(column).type
-    if dtype.kind != "U" and _is_text(element_type(kind)):  # numbers as a text
+    if dtype.kind != "U" and is_text(element_type(kind)):  # numbers as a text
         dims = list(end.shape)
         is_list = len(dims) == 1 and not isinstance(dims[0], int)
         return Feed(end.name, column, dtype, len(dims), None if is_list else _row_shape(end, column, 1))
@@ -93,16 +93,15 @@ def check_column(schema: pa.Schema, feed: Feed) -> None:
     if schema.get_field_index(feed.column) < 0:
         raise InvalidArgument(f"there is no column '{feed.column}' for the input '{feed.name}'")
     kind = element_type(schema.field(feed.column).type)
-    is_text = _is_text(kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    if not (is_text or (is_number and feed.dtype.kind != "U")):
+    if not (is_text(kind) or (is_number and feed.dtype.kind != "U")):
         raise InvalidArgument(
             f"the column '{feed.column}' holds {schema.field(feed.column).type}, which cannot feed the "
             f"input '{feed.name}' of {feed.dtype}"
         )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

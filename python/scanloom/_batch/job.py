@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 from .._errors import InvalidArgument, NotFound
 from .._ort.options import SessionOptions
 from .._ort.session import InferenceSession
-from .feeding import feed_plan
+from .feeding import Feed, check_column, feed_plan
 from .formats import format_of
 from .parts import ERROR, key_schema
 from .results import output_fields, output_plan
@@ -81,18 +81,22 @@ def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
 
 def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, given: Given) -> Job:
     """Opens every input once. Raises InvalidArgument, and NotFound for a file that is missing."""
-    shards, schema = _shards(paths)
+    shards, schema, others = _shards(paths)
     feeds = feed_plan(session.get_inputs(), schema, given.columns, given.shared, given.shapes)
     outputs = output_plan(session.get_outputs(), given.outputs)
     _check_names(schema, given.key, [field.name for field in output_fields(outputs)])
+    for path, other in others:
+        _check_columns(path, other, feeds, given.key)
     scoring = Scoring(tuple(feeds), tuple(outputs), given.shared, given.batch, given.by_length, given.memory)
     keys = key_schema(given.key, schema) if given.key else pa.schema([])
     work = Work(pickle.dumps(session), scoring, given.key, keys, str(folder), given.quarantine)
     return Job(shards, work, _identity(session, shards, paths, work))
 
 
-def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema]:
+def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema, list[tuple[str, pa.Schema]]]:
+    """The shards, the schema of the first file that has rows, and later files with another schema."""
     shards: list[Shard] = []
+    others = []
     first = None
     for index, path in enumerate(paths):
         try:
@@ -100,10 +104,28 @@ def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema]:
             schema, groups = format_of(path).inspect(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise InvalidArgument(f"the input '{path}' cannot be read: {error}") from None
-        first = schema if first is None else first
-        shards += [Shard(index, file, group) for group in groups if group.rows]
+        made = [Shard(index, file, group) for group in groups if group.rows]
+        if not shards:  # files without rows often have columns without types
+            first = schema
+        elif made and not schema.equals(first):
+            others.append((path, schema))
+        shards += made
     assert first is not None  # there is a path
-    return shards, first
+    return shards, first, others
+
+
+def _check_columns(path: str, schema: pa.Schema, feeds: Sequence[Feed], key: Sequence[str]) -> None:
+    """Raises InvalidArgument unless a file has the columns that the first one has."""
+    for feed in feeds:
+        try:
+            check_column(schema, feed)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"'{path}', unlike the first file: {error.text}",
+                                  (f"its columns are {', '.join(schema.names)}",)) from None  # fmt: skip
+    for name in key:
+        if schema.get_field_index(name) < 0:
+            raise InvalidArgument(f"'{path}', unlike the first file, lacks the key column '{name}'",
+                                  (f"its columns are {', '.join(schema.names)}",))  # fmt: skip
 
 
 def _check_names(schema: pa.Schema, key: Sequence[str], outputs: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ import socket
 import time
 from typing import IO, Any, Union
 
+from .._errors import InvalidArgument
 from .durable import sync_folder, write_durably
 from .problems import JobChanged, JobLocked
 from .shards import Record, Shard
@@ -167,7 +168,12 @@ def _compare(folder: pathlib.Path, old: Any, new: dict[str, Any]) -> None:
 
 
 def prepare(folder: pathlib.Path) -> None:
-    """Makes the folders of a job."""
+    """Makes the folders of a job. Raises InvalidArgument, JobChanged and OSError."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidArgument(f"'{folder}' is a file, but the outputs need a folder",
+                              ("name the folder of the outputs last, after the inputs",))  # fmt: skip
+    if folder.exists() and not (folder / OWN).exists():
+        _refuse_foreign_files(folder)  # before anything is written there
     for each in (folder, folder / OWN, folder / OWN / "tmp", folder / QUARANTINE):
         each.mkdir(parents=True, exist_ok=True)
         sync_folder(each.parent)

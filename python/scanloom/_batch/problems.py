@@ -48,7 +48,7 @@ _LASTING = frozenset(
     + [errno.ENOTDIR, errno.ENAMETOOLONG, errno.EFBIG]
 )
 _CLASSES = {kind.code: kind for kind in (JobFailed, JobLocked, JobChanged, VersionMismatch)}
-_AGAIN = "start the job again when this is solved: it continues with what is missing"
+AGAIN = "start the job again when this is solved: it continues with what is missing"
 
 
 def failure_of(error: BaseException, where: str) -> Failure:
@@ -59,12 +59,12 @@ def failure_of(error: BaseException, where: str) -> Failure:
         text = f"{where}: {error.strerror or error}"
         if error.filename and str(error.filename) not in text:
             text += f": '{error.filename}'"
-        notes = (_AGAIN,)
+        notes = (AGAIN,)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             notes = ("free some space, then start the job again: it continues with what is missing",)
         is_transient = error.errno is not None and error.errno not in _LASTING
         return Failure("job_failed", text, notes, is_transient)
-    return Failure("job_failed", f"{where}: {type(error).__name__}: {error}", (_AGAIN,))
+    return Failure("job_failed", f"{where}: {type(error).__name__}: {error}", (AGAIN,))
 
 
 def error_of(failure: Failure) -> Error:
@@ -74,9 +74,25 @@ def error_of(failure: Failure) -> Error:
 
 
 def engine_failure(engine: str, where: str, error: BaseException) -> Failure:
-    """Describes an error of an engine, as when it loses a result. It is worth a retry."""
+    """Describes an error of an engine, as when it loses a result. It is worth a retry, unless a worker
+    lacks a package or has an old one."""
+    lack = _import_error(error)
+    if lack is not None:
+        return Failure("version_mismatch", f"{where}: a worker of {engine} cannot load the job: {first_line(lack)}",
+                       ("install what the driver has on every machine of the job",))  # fmt: skip
     text = f"{where}: {engine} reports {type(error).__name__}: {first_line(error)}"
-    return Failure("job_failed", text, (_AGAIN,), is_transient=True)
+    return Failure("job_failed", text, (AGAIN,), is_transient=True)
+
+
+def _import_error(error: Union[BaseException, None]) -> Union[ImportError, None]:
+    """The error of an import among the causes of an error; Ray keeps its cause in `cause`."""
+    seen = 0
+    while error is not None and seen < 10:  # causes may form a circle
+        if isinstance(error, ImportError):
+            return error
+        error = getattr(error, "cause", None) or error.__cause__ or error.__context__
+        seen += 1
+    return None
 
 
 def first_line(error: BaseException) -> str:

@@ -2,31 +2,79 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import pathlib
+import signal
+import tempfile
 from typing import Any, Union
 
 
-from .problems import engine_failure, first_line
+from .problems import AGAIN, JobFailed, engine_failure, first_line
 from .scheduler import Died
+from .scratch import scratch
 from .shards import Task
 from .work import Outcome, Sealed, attempt
 
 ray: Any = importlib.import_module("ray")  # most of it has no types
+
+_POLL_SECONDS = 5.0
+_PATIENCE_SECONDS = 60
+_STARTS = 3
+_LONGEST_ROOT = 20  # of the 107 bytes of a socket's path, Ray's names take 64, and the folder's 22
 
 
 def start(
     sealed: Sealed, workers: Union[int, None], threads: int, address: Union[str, None]
 ) -> "RayEngine":
     """Connects to the Ray of `address`, or uses the connected one, or starts one on this machine."""
-    is_own = not ray.is_initialized()
-    if is_own:
-        options: dict[str, Any] = {}
-        if address is None and "RAY_ADDRESS" not in os.environ:
-            address = "local"  # not one that somebody else has started on this machine
-            options = {"num_cpus": workers and workers * threads, "include_dashboard": False}
-        ray.init(address, log_to_driver=False, logging_level="error", **options)
-    return RayEngine(sealed, _slots(workers, threads), threads, is_own)
+    with contextlib.ExitStack() as own:
+        if not ray.is_initialized():
+            _connect(own, workers, threads, address)
+        return RayEngine(sealed, _slots(workers, threads), threads, own.pop_all())
+
+
+def _connect(
+    own: contextlib.ExitStack, workers: Union[int, None], threads: int, address: Union[str, None]
+) -> None:
+    """Puts what must be undone at the end of the job into `own`."""
+    if address is None and "RAY_ADDRESS" not in os.environ:
+        cpus = (workers or max(len(os.sched_getaffinity(0)) // threads, 1)) * threads
+        for _ in range(_STARTS - 1):  # Ray waits 30 s for itself, which is too short on a busy machine
+            with contextlib.suppress(Exception):
+                return _start_here(own, cpus)
+        return _start_here(own, cpus)
+    own.callback(ray.shutdown)
+    ray.init(address, log_to_driver=False, logging_level="error")
+
+
+def _start_here(own: contextlib.ExitStack, cpus: int) -> None:
+    """Starts Ray on this machine."""
+    with contextlib.ExitStack() as undo:
+        # Ray itself never removes its logs.
+        folder = undo.enter_context(scratch(_temporary(), "scanloom-ray-"))
+        undo.callback(_end_programs_of, folder)
+        undo.callback(ray.shutdown)
+        # "local" is not one that somebody else has started here; nobody else on the network needs to reach this one.
+        ray.init("local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="error",
+                 _temp_dir=str(folder), _node_ip_address="127.0.0.1")  # fmt: skip
+        own.push(undo.pop_all())
+
+
+def _end_programs_of(folder: pathlib.Path) -> None:
+    """Ends what a start that failed has left: children that have the folder among their arguments."""
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and f"{folder}/".encode() in (path / "cmdline").read_bytes():
+                os.kill(int(path.name), signal.SIGKILL)
+
+
+def _temporary() -> pathlib.Path:
+    """Where Ray may have its files: the paths of its sockets must be short."""
+    root = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+    return pathlib.Path(root if len(root) <= _LONGEST_ROOT else "/tmp")
 
 
 def _slots(workers: Union[int, None], threads: int) -> int:
@@ -42,10 +90,11 @@ class RayEngine:
 
     is_exact = True
 
-    def __init__(self, sealed: Sealed, slots: int, threads: int, is_own: bool) -> None:
+    def __init__(self, sealed: Sealed, slots: int, threads: int, own: contextlib.ExitStack) -> None:
         self.slots = slots
-        self._is_own = is_own
+        self._own = own
         self._work = sealed
+        self._threads = threads
         # The scheduler of jobs counts retries, and knows what to do when they are used up.
         self._attempt = ray.remote(max_retries=0, num_cpus=threads, scheduling_strategy="SPREAD")(attempt)
         self._tasks: dict[Any, Task] = {}
@@ -54,7 +103,7 @@ class RayEngine:
         self._tasks[self._attempt.remote(self._work, task)] = task
 
     def wait(self) -> tuple[Task, Union[Outcome, Died]]:
-        (ended, *_), _ = ray.wait(list(self._tasks), num_returns=1)
+        ended = self._next()
         task = self._tasks.pop(ended)
         try:
             outcome: Outcome = ray.get(ended)
@@ -66,9 +115,28 @@ class RayEngine:
         except ray.exceptions.RayError as error:
             return task, engine_failure("Ray", task.shard.where, error)
 
+    def _next(self) -> Any:
+        """A task that has ended. Raises JobFailed if none can run."""
+        waited = 0.0
+        while True:
+            (*ended,), _ = ray.wait(list(self._tasks), num_returns=1, timeout=_POLL_SECONDS)
+            if ended:
+                return ended[0]
+            trouble = self._trouble()
+            waited = 0.0 if trouble is None else waited + _POLL_SECONDS
+            if waited > _PATIENCE_SECONDS:
+                raise JobFailed(f"{trouble}, for {_PATIENCE_SECONDS} s", (AGAIN,))
+
+    def _trouble(self) -> Union[str, None]:
+        """Why no task can run, if that is so. Ray itself waits for machines without end."""
+        cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        if max(cpus, default=0) >= self._threads:
+            return None
+        return f"no machine of Ray has the CPUs of a task (threads={self._threads}); the largest has {max(cpus, default=0):g}"
+
     def close(self) -> None:
-        for task in self._tasks:
-            ray.cancel(task, force=True)
+        with contextlib.suppress(Exception):  # the cluster may be gone, which is no reason to lose a report
+            for task in self._tasks:
+                ray.cancel(task, force=True)
         self._tasks.clear()
-        if self._is_own:
-            ray.shutdown()
+        self._own.close()

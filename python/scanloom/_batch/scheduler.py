@@ -160,8 +160,9 @@ class _Search:
 
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
-        self._ranges = [(0, shard.group.rows)]
         self._banned: list[tuple[int, str]] = []
+        self._ranges: list[tuple[int, int]] = []
+        self._divide(0, shard.group.rows)  # all of them together have ended workers
 
     @property
     def found(self) -> int:
@@ -170,9 +171,12 @@ class _Search:
     def died(self, task: Task, reason: str) -> None:
         if task.end - task.begin == 1:
             self._banned.append((task.begin, f"the worker ends at this row: {reason}"))
-            return
-        middle = (task.begin + task.end) // 2
-        self._ranges += [(middle, task.end), (task.begin, middle)]
+        else:
+            self._divide(task.begin, task.end)
+
+    def _divide(self, begin: int, end: int) -> None:
+        middle = (begin + end + 1) // 2
+        self._ranges += [(first, last) for first, last in ((middle, end), (begin, middle)) if first < last]
 
     def next(self) -> Task:
         """The next rows to try; at the end the whole shard without the rows found."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -14,7 +15,7 @@ from .._errors import Error, InvalidArgument
 from .._ort.option_values import integer, texts
 from .._ort.options import SessionOptions
 from .._suggest import did_you_mean
-from .feeding import feed_plan
+from .feeding import Feed, feed_plan, is_text
 from .formats import nested_column
 from .job import open_session
 from .parts import ERROR
@@ -23,7 +24,10 @@ from .run import memory_size
 from .scoring import Scoring, score_batch
 from .work import check_versions, versions
 
-_sessions: dict[str, Any] = {}  # of this process, by the hash of their pickles
+# The sessions of this process that were used last, by the hash of their pickles: the models of one pipeline.
+_sessions: dict[str, Any] = {}
+_MAX_SESSIONS = 4
+_loading = threading.Lock()  # Dask calls scorers in several threads
 
 
 class TableScorer:
@@ -77,10 +81,14 @@ class TableScorer:
     def _loaded(self) -> Any:
         """The session, loaded once per process."""
         check_versions(self._versions)
-        if self._key not in _sessions:
-            _sessions.clear()
-            _sessions[self._key] = pickle.loads(self._session)
-        return _sessions[self._key]
+        with _loading:
+            found = _sessions.pop(self._key, None)
+            if found is None:
+                if len(_sessions) == _MAX_SESSIONS:
+                    del _sessions[next(iter(_sessions))]
+                found = pickle.loads(self._session)
+            _sessions[self._key] = found  # the last one used comes last
+            return found
 
     def _score(self, table: pa.Table) -> pa.Table:
         results: list[Union[list[np.ndarray], Error]] = []
@@ -95,6 +103,8 @@ class TableScorer:
     def _results(self, batch: pa.RecordBatch) -> list[Union[list[np.ndarray], Error]]:
         session = self._loaded()
         feeds = feed_plan(session.get_inputs(), batch.schema, self._columns, self._shared, self._shapes)
+        for feed in feeds:
+            _check_is_exact(batch.column(feed.column), feed)
         scoring = Scoring(tuple(feeds), tuple(self._outputs), self._shared, *self._runs)
         return [each for scored in score_batch(session, scoring, batch) for each in scored.results]
 
@@ -114,6 +124,20 @@ class TableScorer:
         positions[good] = np.arange(len(good))
         picked = pa.array(positions, mask=positions < 0)
         return [column.take(picked) for column in made]
+
+
+def _check_is_exact(column: pa.Array, feed: Feed) -> None:
+    """Raises InvalidArgument for arrays as numpy prints them: rounded, and with dots from 1,000 elements
+    on. Dask turns columns of arrays into such texts."""
+    if feed.dtype.kind == "U" or not is_text(column.type):
+        return
+    lists = [text for text in column.to_pylist() if text and text.startswith("[") and text.strip("[] ")]
+    if lists and not any("," in text for text in lists):
+        raise InvalidArgument(
+            f"the column '{feed.column}' holds arrays as rounded texts, such as '{lists[0][:40]}'",
+            ('Dask makes such texts of arrays: call dask.config.set({"dataframe.convert-string": False}) '
+             "before you make the frame",),
+        )  # fmt: skip
 
 
 def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import pathlib
 import pickle
+import socket
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Union
@@ -63,8 +66,9 @@ def check_versions(wanted: dict[str, str]) -> None:
         if here != wanted[name]:
             raise VersionMismatch(
                 f"a worker has {name} {here}, but the driver has {name} {wanted[name]}",
-                (f"install {name} {wanted[name]} on every machine of the job",),
-            )
+                (f"the worker is '{sys.executable}' on '{socket.gethostname()}'",
+                 f"install {name} {wanted[name]} on every machine of the job"),
+            )  # fmt: skip
 
 
 def seal(work: Work) -> Sealed:
@@ -76,19 +80,30 @@ def seal(work: Work) -> Sealed:
 
 
 _opened: dict[str, tuple[Work, Any]] = {}  # the last one of this process
+_opening = threading.Lock()  # workers of Dask may have several threads, and serve several jobs
 
 
 def _open(sealed: Sealed) -> tuple[Work, Any]:
     """The work and its session, loaded once per process."""
     check_versions(sealed.versions)
-    if sealed.sha256 not in _opened:
-        content = pathlib.Path(sealed.path).read_bytes()
-        if hashlib.sha256(content).hexdigest() != sealed.sha256:
-            raise JobFailed(f"'{sealed.path}' belongs to a later start of the job")
-        _opened.clear()
-        work: Work = pickle.loads(content)
-        _opened[sealed.sha256] = (work, pickle.loads(work.session))
-    return _opened[sealed.sha256]
+    with _opening:
+        found = _opened.get(sealed.sha256)
+        if found is None:
+            content = _content(sealed.path)
+            if hashlib.sha256(content).hexdigest() != sealed.sha256:
+                raise JobFailed(f"'{sealed.path}' belongs to a later start of the job")
+            _opened.clear()
+            work: Work = pickle.loads(content)
+            found = _opened[sealed.sha256] = work, pickle.loads(work.session)
+        return found
+
+
+def _content(path: str) -> bytes:
+    try:
+        return pathlib.Path(path).read_bytes()
+    except (FileNotFoundError, PermissionError) as error:
+        raise JobFailed(f"a worker on '{socket.gethostname()}' cannot read '{path}': {error.strerror}",
+                        ("every machine must see the inputs and the outputs under the same paths",)) from None  # fmt: skip
 
 
 Outcome = Union[Record, Failure, None]

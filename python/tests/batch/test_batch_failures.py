@@ -9,20 +9,6 @@ import pyarrow.parquet as pq  # noqa: E402
 import job_files  # noqa: E402
 from scanloom import batch  # noqa: E402
 
-# Runs in every worker: rows that begin with a certain number end it, as running out of memory does.
-KILLER = """
-import os, signal
-import scanloom._batch.scoring as scoring
-
-plain = scoring.score_rows
-
-def score_rows(session, names, feeds, *rest):
-    if any(len(feed["x"]) and feed["x"][0] == 666 for feed in feeds):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return plain(session, names, feeds, *rest)
-
-scoring.score_rows = score_rows
-"""
 OTHER_VERSION = "import scanloom\nscanloom.__version__ = '0.0.1'\n"
 
 
@@ -45,12 +31,7 @@ def in_workers(tmp_path, monkeypatch):
 
 def write(tmp_path, changes, count=40):
     """A file of two shards, with other values in some rows."""
-    table = job_files.table(count, 0)
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    for (name, row), value in changes.items():
-        columns[name][row] = value
-    pq.write_table(pa.table(columns, table.schema), tmp_path / "in.parquet", row_group_size=count // 2)
-    return str(tmp_path / "in.parquet")
+    return job_files.write_changed(tmp_path / "in.parquet", changes, count, count // 2)
 
 
 def test_a_row_that_fails_is_named(model, tmp_path):
@@ -77,7 +58,7 @@ def test_rows_that_fail_are_set_aside(model, tmp_path):
 
 
 def test_rows_that_end_workers_are_found(model, tmp_path, in_workers):
-    in_workers(KILLER)
+    in_workers(job_files.IN_WORKERS)
     inputs = write(tmp_path, {("x", 5): [666.0, 1.0], ("x", 6): [666.0]})
     report = batch.run(model, inputs, tmp_path / "out", workers=2, retries=1, on_error="quarantine")
     assert (report.rows, report.quarantined, report.retries) == (38, 2, 3)
@@ -87,7 +68,7 @@ def test_rows_that_end_workers_are_found(model, tmp_path, in_workers):
 
 
 def test_a_worker_that_always_ends_stops_a_job_that_raises(model, tmp_path, in_workers):
-    in_workers(KILLER)
+    in_workers(job_files.IN_WORKERS)
     inputs = write(tmp_path, {("x", 5): [666.0, 1.0]})
     with pytest.raises(batch.JobFailed, match=r"rows 0 to 19: the worker ended 2 times \(retries=1\), at last by SIGKILL"):
         batch.run(model, inputs, tmp_path / "out", workers=1, retries=1)

@@ -127,6 +127,35 @@ def test_a_folder_with_other_files_is_refused(job, tmp_path):
     (tmp_path / "out" / "thesis.txt").write_text("mine")
     with pytest.raises(batch.JobChanged, match="holds 'thesis.txt' and no job"):
         job()
+    assert os.listdir(tmp_path / "out") == ["thesis.txt"]
+
+
+def test_a_folder_of_outputs_that_is_a_file(job, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(scanloom.InvalidArgument, match="out' is a file, but the outputs need a folder"):
+        job()
+    with pytest.raises(scanloom.FileNotWritten, match="out/deep' cannot be written: Not a directory"):
+        job("out/deep")
+
+
+def test_all_files_must_have_the_columns(job, model, tmp_path):
+    narrow = job_files.table(5, 7).drop(["k"])
+    pq.write_table(narrow, tmp_path / "in" / "2.parquet")
+    with pytest.raises(scanloom.InvalidArgument, match="2.parquet', unlike the first file: there is no column 'k'"):
+        job()
+    with pytest.raises(scanloom.InvalidArgument, match="lacks the key column 'k'"):
+        job(key="k", shared={"k": np.int64(1)})
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_without_rows(model, session, tmp_path):
+    """Such files often have columns without types."""
+    empty = pa.table({name: pa.array([], pa.null()) for name in ("name", "x", "k")})
+    for number, content in enumerate([empty, job_files.table(5, 7), empty]):
+        pq.write_table(content, tmp_path / f"{number}.parquet")
+    report = batch.run(model, tmp_path / "?.parquet", tmp_path / "out", key="name", workers=1)
+    assert (report.shards, report.rows) == (1, 5)
+    assert same(session, pq.read_table(tmp_path / "out"), job_files.table(5, 7))
 
 
 def test_a_second_driver_is_refused(job, tmp_path):
@@ -136,6 +165,20 @@ def test_a_second_driver_is_refused(job, tmp_path):
 
     job(progress=again)
     assert job().resumed == 6
+
+
+def test_drivers_that_start_at_once(model, job, tmp_path):
+    """One of them does the job; the others are refused, or find it complete."""
+    inputs = f"{tmp_path}/in/*.parquet"
+    line = [sys.executable, "-m", "scanloom", "batch", model, inputs, str(tmp_path / "out"), "--workers", "1"]
+    drivers = [subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = [driver.communicate(timeout=300) for driver in drivers]
+    assert any(driver.returncode == 0 for driver in drivers), answers
+    for driver, (out, err) in zip(drivers, answers):
+        assert driver.returncode == 0 or "error: another driver works on" in err, err
+        assert driver.returncode or out.startswith("100 rows in 6 shards"), out
+    job("alone")
+    assert job_files.digests(tmp_path / "out") == job_files.digests(tmp_path / "alone")
 
 
 @pytest.mark.parametrize(
@@ -224,12 +267,21 @@ def test_the_command(model, tmp_path):
         ([model, "in/0.parquet"], "error: the folder of the outputs is missing after 'in/0.parquet'\n"),
         ([model, "in/0.parquet", "o", "--columns", "x"], "error: --columns is 'x', but must be INPUT=VALUE\n"),
         ([model, "in/0.parquet", "o", "--shape", "x=a"], "error: --shape gives 'a' for 'x'"),
+        ([model, "in/0.parquet", "in/1.parquet"], "error: '.*/in/1.parquet' is a file, but the outputs need a folder"),
         ([model, "no.parquet", "o"], "error: the input 'no.parquet' does not exist\n"),
         ([model, "in/0.parquet", "out"], "error: '.*/out' belongs to another job: key was"),
+        ([model, "in/0.parquet", "new", "--columns", "x=n", "--columns", "k=k"], "error: the tables have no column 'n'"),
         (["--wrong"], "error: the following arguments are required"),
     ]:
         answer = command(*arguments, folder=tmp_path)
         assert answer.returncode == 2 and re.match(message, answer.stderr), answer.stderr
+
+
+def test_the_help_of_the_command(tmp_path):
+    answer = command("--help", folder=tmp_path)
+    assert answer.returncode == 0
+    assert answer.stdout.startswith("usage: scanloom batch [OPTION...] MODEL INPUT... OUTPUTS\n")
+    assert "\nexample:\n  scanloom batch model.onnx in/*.parquet out/ --columns" in answer.stdout
 
 
 def test_the_package_does_not_load_jobs():
