@@ -170,7 +170,9 @@ Expected<bool> Speculation::validate(SpeculativeChunk& chunk) {
   if (verdict == Verdict::failed) return false;
   if (verdict == Verdict::agrees) SCANLOOM_CHECK_OK(accept(chunk));
   if (verdict == Verdict::cut && plan_.is_forced) SCANLOOM_CHECK_OK(compute_ahead());
-  if (verdict == Verdict::differs && step_ == chunks_.last_of(chunk)) {
+  // Where states have pairs, the chunk was too short to take it again in parts; others may be
+  // longer.
+  if (verdict == Verdict::differs && step_ == chunks_.last_of(chunk) && !pairs_.is_reliable()) {
     // A run is one try. The other chunks would hardly agree.
     if (!std::exchange(has_failed_, true)) parts_.record.note_failed(step_ - chunk.first());
     chunks_.close();

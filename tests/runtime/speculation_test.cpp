@@ -216,6 +216,17 @@ TEST_F(SpeculationTest, TakesChunksAgainInPartsWhereAStateIsAlwaysTheOtherOne) {
   }
 }
 
+TEST_F(SpeculationTest, GoesOnAfterChunksThatAreTooShortForParts) {
+  for (std::int64_t steps = 24; steps < 60; ++steps) {
+    ASSERT_TRUE(run(toggle, steps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+    expect_in_order("short chunks");
+  }
+  for (std::int64_t steps = 6000; steps < 6012; ++steps)
+    ASSERT_TRUE(run(toggle, steps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+  EXPECT_GT(record.facts().redone, 0);
+  EXPECT_EQ(record.facts().failed_since, 0);
+}
+
 TEST_F(SpeculationTest, ForgetsPairsOfManyStates) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(run(sum, 3000, SpeculationMode::always).value_or_throw());
