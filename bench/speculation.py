@@ -16,9 +16,11 @@ import time
 import numpy as np
 
 import scanloom
-from graph import F64, Graph
+from graph import BOOL, F64, I64, Graph
 from workloads import cascade
 
+UINT8 = 2  # as in onnx.TensorProto
+QUOTE = ord('"')
 HIDDEN = 48  # units of the GRUs
 
 
@@ -111,6 +113,42 @@ def write_gru(path, scale):
     graph.save(path)
 
 
+def write_quotes(path):
+    """Whether a character is inside of quotes: a flag that each quote turns."""
+    graph = Graph()
+    start, xs = graph.input("start", [], BOOL), graph.input("xs", ["steps"], UINT8)
+    body = graph.body()
+    state, x = body.input("state", [], BOOL), body.input("x", [], UINT8)
+    after = body("Xor", state, body("Equal", x, body.constant(np.uint8(QUOTE))))
+    body.output(after, [], BOOL)
+    body.output(after, [], BOOL)
+    _, rows = graph.scan(body, [start], [xs])
+    graph.output(rows, ["steps"], BOOL)
+    graph.save(path)
+
+
+def write_automaton(path, table):
+    """An automaton: table[state, kind of character]. The states are the rows."""
+    graph = Graph()
+    start, xs = graph.input("start", [], I64), graph.input("xs", ["steps"], UINT8)
+    body = graph.body()
+    state, x = body.input("state", [], I64), body.input("x", [], UINT8)
+    kind = body("Cast", body("Equal", x, body.constant(np.uint8(QUOTE))), to=I64)
+    index = body("Add", body("Mul", state, body.constant(np.int64(2))), kind)
+    after = body("Gather", body.constant(np.array(table, np.int64).ravel()), index)
+    body.output(after, [], I64)
+    body.output(after, [], I64)
+    _, rows = graph.scan(body, [start], [xs])
+    graph.output(rows, ["steps"], I64)
+    graph.save(path)
+
+
+def text(n):
+    """Characters of which every sixteenth is a quote."""
+    random = np.random.default_rng(8)
+    return np.where(random.random(n) < 1 / 16, QUOTE, ord("a")).astype(np.uint8)
+
+
 def noise(*shape, dtype=np.float32):
     return np.random.default_rng(7).standard_normal(shape).astype(dtype)
 
@@ -135,6 +173,17 @@ LOOPS = {
     "GRU that contracts": (
         lambda path: write_gru(path, 0.3),
         lambda n: {"start": np.zeros((1, HIDDEN), np.float32), "xs": noise(n, 1, 1)}, 10_000_000,
+    ),
+    "quotes": (
+        write_quotes, lambda n: {"start": np.bool_(False), "xs": text(n)}, 10_000_000,
+    ),
+    "CSV automaton": (
+        lambda path: write_automaton(path, [[0, 1], [1, 2], [0, 1]]),
+        lambda n: {"start": np.int64(0), "xs": text(n)}, 10_000_000,
+    ),
+    "counter modulo 5": (
+        lambda path: write_automaton(path, [[i, (i + 1) % 5] for i in range(5)]),
+        lambda n: {"start": np.int64(0), "xs": text(n)}, 10_000_000,
     ),
     "cumulative sum": (
         write_sum, lambda n: {"start": np.float32(0), "xs": noise(n)}, 10_000_000,

@@ -13,6 +13,9 @@ std::string text_of(const SpeculationRecord::Facts& facts) {
   std::string text = counted(facts.agreed, "chunk") + " agreed";
   if (facts.agreed > 0)
     text += fmt::format(", at most {} after a guess of the state", counted(facts.needed, "step"));
+  if (facts.redone > 0)
+    text += fmt::format(", {} of wrong ones taken again by all threads, from paired states",
+                        counted(facts.redone, "part"));
   if (facts.gain > 0) text += fmt::format(", {:.2g} times as fast as in order", facts.gain);
   if (facts.failed > 0) text += fmt::format("; none in {}", counted(facts.failed, "run"));
   return text;
@@ -26,7 +29,7 @@ std::string describe_speculation(const Binding& binding, const BoundLoop& loop,
     return steps < kManySteps ? "" : "taken in order: " + loop.notes.why_not_speculated->reason;
   if (!loop.speculation) return {};
   const SpeculationRecord::Facts facts = loop.speculated->facts();
-  const bool is_tried = facts.agreed + facts.failed > 0;
+  const bool is_tried = facts.agreed + facts.failed + facts.redone > 0;
   if (!is_tried && !pays_to_speculate(*loop.speculation, steps)) return {};
   if (!is_tried)
     return fmt::format("computed ahead by idle threads, {} in all; not tried yet",

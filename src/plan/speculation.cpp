@@ -1,6 +1,7 @@
 #include "plan/speculation.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace scanloom::plan {
 namespace {
@@ -11,6 +12,8 @@ constexpr double kMinGain = 1.05;
 constexpr int kMaxPause = 64;
 /// The number of steps needed is forgotten slowly, since data differ.
 constexpr std::int64_t kMemory = 16;
+/// Maximum bytes of a state in a pair: a few flags, the state of an automaton.
+constexpr std::int64_t kMaxBytesInPair = 64;
 
 }  // namespace
 
@@ -27,14 +30,23 @@ bool SpeculationRecord::may_pay(std::int64_t steps) const {
 void SpeculationRecord::note_agreed(std::int64_t needed) {
   const std::scoped_lock lock(mutex_);
   ++facts_.agreed;
+  ++facts_.agreed_since;
   facts_.failed_since = 0;
   facts_.needed = std::max(needed, facts_.needed - (facts_.needed - needed) / kMemory);
+}
+
+void SpeculationRecord::note_redone() {
+  const std::scoped_lock lock(mutex_);
+  ++facts_.redone;
+  facts_.failed_since = 0;
+  facts_.agreed_since = 0;
 }
 
 void SpeculationRecord::note_failed(std::int64_t steps) {
   const std::scoped_lock lock(mutex_);
   ++facts_.failed;
   ++facts_.failed_since;
+  facts_.agreed_since = 0;
   facts_.in_vain = std::max(facts_.in_vain, steps);
 }
 
@@ -48,6 +60,30 @@ void SpeculationRecord::note_gain(double gain) {
 bool SpeculationRecord::skips_run() {
   const std::scoped_lock lock(mutex_);
   return runs_to_skip_ > 0 && runs_to_skip_-- > 0;
+}
+
+StatePairs SpeculationRecord::pairs() const {
+  const std::scoped_lock lock(mutex_);
+  return pairs_;
+}
+
+void SpeculationRecord::keep_pairs(StatePairs pairs) {
+  const std::scoped_lock lock(mutex_);
+  pairs_ = std::move(pairs);
+}
+
+std::vector<bool> states_in_pairs(const Speculation& speculation) {
+  using State = Speculation::State;
+  const bool any = std::ranges::any_of(
+      speculation.states, [](const State& state) { return state.is_discrete && !state.increment; });
+  std::vector<bool> in_pairs;
+  std::int64_t bytes = 0;
+  for (const State& state : speculation.states) {
+    in_pairs.push_back(!state.increment && (state.is_discrete || !any));
+    if (in_pairs.back()) bytes += state.bytes;
+  }
+  if (bytes > kMaxBytesInPair) in_pairs.assign(in_pairs.size(), false);
+  return in_pairs;
 }
 
 bool pays_to_speculate(const Speculation& speculation, std::int64_t steps) {

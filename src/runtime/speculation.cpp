@@ -22,6 +22,18 @@ constexpr std::int64_t kMinAgreed = 4;
 constexpr int kPatience = 20;
 /// Chunks of a loop whose speculation is forced: more than one is computed ahead.
 constexpr int kForcedParts = 3;
+/// Links, and the states of few-state recurrences, get so many times the steps after which states
+/// have agreed.
+constexpr std::int64_t kPatienceInSteps = 2;
+/// Chunks are linked once so many have agreed: a link from a wrong state writes over rows of the
+/// next chunk, which may be right.
+constexpr std::int64_t kMinAgreedToLink = 8;
+
+SpeculatedState saved(const StepTaker& taker, std::int64_t bytes) {
+  SpeculatedState state(static_cast<std::size_t>(bytes));
+  taker.save(state);
+  return state;
+}
 
 }  // namespace
 
@@ -43,7 +55,7 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
       of_chunk < kMinAgreed * facts.needed || plan.threads < 2 || record.skips_run())
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
-  plan.sizes.head_start = facts.needed;
+  plan.sizes.tail = facts.needed;
   plan.sizes.min_stolen =
       std::max({kMinAgreed * facts.needed,
                 static_cast<std::int64_t>(kMinNanosecondsStolen / speculation.nanoseconds),
@@ -56,13 +68,20 @@ Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::i
     : parts_(parts),
       plan_(plan),
       first_(first),
-      chunks_(first, last, static_cast<std::size_t>(parts.speculation.state_bytes), plan.sizes),
+      facts_(parts.record.facts()),
+      initial_(saved(parts.main, parts.speculation.state_bytes)),
+      chunks_(first, last, initial_.size(), plan.sizes,
+              [this](std::int64_t step) { return guess_at(step); }),
       step_(first),
-      initial_(static_cast<std::size_t>(parts.speculation.state_bytes)),
       state_(initial_.size()),
-      is_trusted_(parts.record.facts().agreed > 0) {
-  parts_.main.save(initial_);
+      paired_states_(parts.speculation),
+      pairs_(parts.record.pairs()),
+      is_linking_(facts_.needed > 0 && facts_.agreed_since >= kMinAgreedToLink),
+      is_trusted_(facts_.agreed > 0) {
   if (is_trusted_) chunks_.allow_stealing();
+  const bool has_few_states = !paired_states_.is_empty() && !pairs_.is_full();
+  const bool may_be_wrong = !is_trusted_ || !pairs_.is_empty();
+  chunks_.expect_redo(has_few_states && may_be_wrong);
 }
 
 Expected<bool> Speculation::run() {
@@ -94,7 +113,7 @@ void Speculation::help() {
       if (!taker) taker = parts_.make_taker();
       speculate(*chunk, *taker, [] { return true; });
     } catch (...) {  // memory has run out; the main thread, which may have enough, takes the steps
-      chunks_.abandon(*chunk);
+      chunks_.end(*chunk);
     }
   }
 }
@@ -102,9 +121,7 @@ void Speculation::help() {
 Expected<bool> Speculation::run_main() {
   chunks_.allow_leaving();
   const Clock::time_point begin = Clock::now();
-  if (plan_.is_forced)
-    while (SpeculativeChunk* const chunk = chunks_.take())
-      SCANLOOM_CHECK_OK(speculate_in_main(*chunk));
+  if (plan_.is_forced) SCANLOOM_CHECK_OK(compute_ahead());
   SpeculativeChunk* chunk = chunks_.front();
   SCANLOOM_TRY(bool ran, take_front_in_order(*chunk));
   const std::chrono::duration<double> in_order = Clock::now() - begin;
@@ -122,6 +139,7 @@ Expected<bool> Speculation::run_main() {
   const std::chrono::duration<double> all = Clock::now() - begin;
   const double gain =
       in_order / all * static_cast<double>(step_ - first_) / static_cast<double>(steps_in_order);
+  if (!paired_states_.is_empty()) parts_.record.keep_pairs(pairs_);
   if (ran && !plan_.is_forced) parts_.record.note_gain(std::min<double>(gain, plan_.threads));
   return ran;
 }
@@ -148,34 +166,13 @@ Expected<bool> Speculation::take_in_order(std::int64_t last) {
 }
 
 Expected<bool> Speculation::validate(SpeculativeChunk& chunk) {
-  parts_.main.save(state_);
-  bool agrees = state_ == guess_at(step_);
-  State theirs(state_.size());
-  int waited = 0;
-  for (std::size_t i = 0; !agrees;) {
-    std::int64_t end = 0;
-    const auto progress = chunks_.wait_for(chunk, i, end, theirs);
-    if (progress == SpeculativeChunks::Progress::ended) break;
-    if (progress == SpeculativeChunks::Progress::running) {
-      if (!is_trusted_ || ++waited > kPatience) chunks_.stop(chunk);
-      SCANLOOM_CHECK_OK(poll());
-      continue;
-    }
-    SCANLOOM_TRY(const bool ran, take_in_order(end));
-    if (!ran) return false;
-    parts_.main.save(state_);
-    agrees = state_ == theirs;
-    waited = 0;
-    ++i;
-  }
-  if (agrees) {
-    parts_.record.note_agreed(step_ - chunk.first());
-    is_trusted_ = true;
-    chunks_.allow_stealing();
-    SCANLOOM_CHECK_OK(wait_for_end(chunk));
-    const std::int64_t reached = chunks_.last_checkpoint(chunk, step_, theirs);
-    if (reached > step_) parts_.main.begin(step_ = reached, theirs);
-  } else if (step_ == chunks_.last_of(chunk)) {
+  SCANLOOM_TRY(const Verdict verdict, compare(chunk));
+  if (verdict == Verdict::failed) return false;
+  if (verdict == Verdict::agrees) SCANLOOM_CHECK_OK(accept(chunk));
+  if (verdict == Verdict::cut && plan_.is_forced) SCANLOOM_CHECK_OK(compute_ahead());
+  // Where states have pairs, the chunk was too short to take it again in parts; others may be
+  // longer.
+  if (verdict == Verdict::differs && step_ == chunks_.last_of(chunk) && !pairs_.is_reliable()) {
     // A run is one try. The other chunks would hardly agree.
     if (!std::exchange(has_failed_, true)) parts_.record.note_failed(step_ - chunk.first());
     chunks_.close();
@@ -183,36 +180,148 @@ Expected<bool> Speculation::validate(SpeculativeChunk& chunk) {
   return take_in_order(chunks_.last_of(chunk));
 }
 
+Expected<Speculation::Verdict> Speculation::compare(SpeculativeChunk& chunk) {
+  parts_.main.save(state_);
+  State theirs = chunks_.guess_of(chunk);
+  if (state_ == theirs) return Verdict::agrees;
+  if (!theirs.empty()) pairs_.begin(paired_states_.of(theirs), paired_states_.of(state_));
+  theirs.resize(state_.size());
+  int waited = 0;
+  for (std::size_t i = 0;;) {
+    std::int64_t end = 0;
+    const auto progress = chunks_.wait_for(chunk, i, end, theirs);
+    if (progress == SpeculativeChunks::Progress::ended) return Verdict::differs;
+    if (progress == SpeculativeChunks::Progress::running) {
+      const bool in_vain = step_ == chunks_.last_of(chunk);  // its thread may be at the next chunk
+      if (!is_trusted_ || in_vain || ++waited > kPatience) {
+        chunks_.stop(chunk);
+      } else {
+        SCANLOOM_CHECK_OK(compute_stolen());
+      }
+      SCANLOOM_CHECK_OK(poll());
+      continue;
+    }
+    SCANLOOM_TRY(const bool ran, take_in_order(end));
+    if (!ran) return Verdict::failed;
+    parts_.main.save(state_);
+    if (state_ == theirs) return Verdict::agrees;
+    if (redo(chunk, theirs)) return Verdict::cut;
+    waited = 0;
+    ++i;
+  }
+}
+
+Expected<void> Speculation::accept(SpeculativeChunk& chunk) {
+  if (chunk.is_redone()) {
+    parts_.record.note_redone();
+  } else {
+    const std::int64_t taken = step_ - chunk.first();
+    parts_.record.note_agreed(taken > 0 ? taken : chunks_.linked_steps(chunk));
+    is_trusted_ = true;
+    chunks_.allow_stealing();
+  }
+  SCANLOOM_CHECK_OK(wait_for_end(chunk));
+  State theirs(state_.size());
+  const std::int64_t reached = chunks_.last_checkpoint(chunk, step_, theirs);
+  if (reached > step_) parts_.main.begin(step_ = reached, theirs);
+  return {};
+}
+
+bool Speculation::redo(SpeculativeChunk& chunk, const State& theirs) {
+  if (paired_states_.is_empty() || pairs_.is_full() || chunk.is_redone() || has_failed_)
+    return false;
+  pairs_.note(paired_states_.of(theirs), paired_states_.of(state_));
+  if (pairs_.is_full()) chunks_.expect_redo(false);
+  // Until then the states may agree, as in earlier runs.
+  const std::int64_t hopeful = kPatienceInSteps * facts_.needed;
+  if (!pairs_.is_reliable() || step_ - chunk.first() < hopeful) return false;
+  const std::int64_t last = chunks_.last_of(chunk);
+  const std::int64_t threads = plan_.is_forced ? plan_.sizes.parts : plan_.threads;
+  std::vector<RedonePart> parts =
+      cut_by_pairs(pairs_, paired_states_, chunks_.checkpoints_if_ended(chunk), step_, last,
+                   std::min(threads, (last - step_) / plan_.sizes.min_stolen));
+  if (parts.empty()) return false;
+  chunks_.redo(chunk, parts);
+  return true;
+}
+
 Expected<void> Speculation::wait_for_end(SpeculativeChunk& chunk) {
   do {
-    while (SpeculativeChunk* const part = chunks_.steal())
-      SCANLOOM_CHECK_OK(speculate_in_main(*part));
+    SCANLOOM_CHECK_OK(compute_stolen());
     SCANLOOM_CHECK_OK(poll());
   } while (!chunks_.wait_for_end(chunk));
   return {};
 }
 
+Expected<void> Speculation::compute_stolen() {
+  while (SpeculativeChunk* const part = chunks_.steal())
+    SCANLOOM_CHECK_OK(speculate_in_main(*part));
+  return {};
+}
+
+Expected<void> Speculation::compute_ahead() {
+  // The last first: each links the next.
+  while (SpeculativeChunk* const chunk = chunks_.take_last())
+    SCANLOOM_CHECK_OK(speculate_in_main(*chunk));
+  return {};
+}
+
+/// Takes pieces of steps for one chunk, until it is stopped.
+class Speculation::Pieces {
+ public:
+  Pieces(const SpeculativeChunk& chunk, StepTaker& taker, FunctionRef<bool()> goes_on)
+      : chunk_(chunk), taker_(taker), goes_on_(goes_on) {
+    interval_.start(Clock::now());
+  }
+
+  /// Takes steps [first, last) and copies the state after them; returns whether they succeeded.
+  bool take(std::int64_t first, std::int64_t last, State& after) {
+    while (first < last) {
+      const std::int64_t end = std::min(last, first + interval_.chunk());
+      if (chunk_.is_stopped() || !taker_.take(first, end)) return false;
+      if (interval_.due_after(end - first)) {
+        interval_.polled(Clock::now());
+        if (!goes_on_()) return false;
+      }
+      first = end;
+    }
+    taker_.save(after);
+    return true;
+  }
+
+ private:
+  const SpeculativeChunk& chunk_;
+  StepTaker& taker_;
+  FunctionRef<bool()> goes_on_;
+  PollInterval interval_;
+};
+
 void Speculation::speculate(SpeculativeChunk& chunk, StepTaker& taker,
                             FunctionRef<bool()> goes_on) {
-  taker.begin(chunk.first(), guess_at(chunk.first()));
-  State state(state_.size());
-  PollInterval interval;
-  interval.start(Clock::now());
+  State state = chunks_.guess_of(chunk);
+  taker.begin(chunk.first(), state);
+  Pieces pieces(chunk, taker, goes_on);
   std::int64_t at = chunk.first();
   while (true) {
     const std::int64_t last = chunks_.begin_piece(chunk, at);
-    if (last == at) return;
-    while (at < last) {
-      const std::int64_t end = std::min(last, at + interval.chunk());
-      if (chunk.is_stopped() || !taker.take(at, end)) return chunks_.abandon(chunk);
-      if (interval.due_after(end - at)) {
-        interval.polled(Clock::now());
-        if (!goes_on()) return chunks_.abandon(chunk);
-      }
-      at = end;
-    }
-    taker.save(state);
+    if (last == at) break;
+    if (!pieces.take(at, last, state)) return chunks_.end(chunk);
+    at = last;
     chunks_.add_checkpoint(chunk, at, state);
+  }
+  if (is_linking_ && !chunk.is_stopped()) link(chunk, pieces, at, state);
+  chunks_.end(chunk);
+}
+
+void Speculation::link(SpeculativeChunk& chunk, Pieces& pieces, std::int64_t step,
+                       const State& state) {
+  const std::int64_t limit = step + kPatienceInSteps * std::max(facts_.needed, kFirstPiece);
+  State mine(state.size()), theirs(state.size());
+  while (true) {
+    const std::int64_t end = chunks_.checkpoint_to_link(chunk, state, theirs);
+    if (end < 0 || end > limit || !pieces.take(step, end, mine)) return;
+    if (mine == theirs) return chunks_.link(chunk, state);
+    step = end;
   }
 }
 

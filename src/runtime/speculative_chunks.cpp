@@ -19,19 +19,25 @@ constexpr auto kMoment = std::chrono::microseconds(200);
 /// exceed those needed by no more than that; but pieces are not too long to split a chunk well.
 constexpr std::int64_t kShareOfPast = 4, kPiecesOfChunk = 32;
 
+SpeculativeChunk* after(std::list<SpeculativeChunk>& chunks, const SpeculativeChunk& chunk) {
+  const auto is_it = [&](const SpeculativeChunk& each) { return &each == &chunk; };
+  const auto next = std::next(std::ranges::find_if(chunks, is_it));
+  return next == chunks.end() ? nullptr : &*next;
+}
+
 }  // namespace
 
 SpeculativeChunks::SpeculativeChunks(std::int64_t first, std::int64_t last, std::size_t state_bytes,
-                                     const ChunkSizes& sizes)
-    : state_bytes_(state_bytes), sizes_(sizes) {
+                                     const ChunkSizes& sizes, Guess guess)
+    : state_bytes_(state_bytes), sizes_(sizes), guess_(std::move(guess)) {
   const std::int64_t parts = std::clamp<std::int64_t>(sizes.parts, 1, last - first);
-  const std::int64_t lead = sizes.head_start < (last - first) / parts ? sizes.head_start : 0;
+  const std::int64_t tail = sizes.tail < (last - first) / parts ? sizes.tail : 0;
   std::int64_t at = first;
   for (std::int64_t i = 0; i < parts; ++i) {
-    // The main thread takes `lead` steps of each later chunk again.
-    const std::int64_t left = last - at - (i == 0 ? lead * (parts - 1) : 0);
+    // Each thread but the last takes `tail` steps of the chunk after its own again.
+    const std::int64_t left = last - at - (i < parts - 1 ? tail : 0);
     const std::int64_t steps = std::max<std::int64_t>(left / (parts - i), 1);
-    chunks_.emplace_back(at, at + steps);
+    chunks_.emplace_back(at, at + steps, guess_(at));
     at += steps;
   }
 }
@@ -64,11 +70,10 @@ SpeculativeChunks::Progress SpeculativeChunks::wait_for(const SpeculativeChunk& 
                                                         std::size_t index, std::int64_t& step,
                                                         std::span<std::byte> state) {
   Lock lock(mutex_);
+  index += chunk.dropped_;
   if (chunk.steps_.size() <= index && !chunk.ended_) wait_a_moment(lock);
   if (chunk.steps_.size() > index) {
-    step = chunk.steps_[index];
-    std::copy_n(chunk.states_.begin() + static_cast<std::ptrdiff_t>(index * state_bytes_),
-                state_bytes_, state.begin());
+    step = copy_checkpoint(chunk, index, state);
     return Progress::available;
   }
   return chunk.ended_ ? Progress::ended : Progress::running;
@@ -85,14 +90,50 @@ std::int64_t SpeculativeChunks::last_checkpoint(const SpeculativeChunk& chunk,
                                                 std::span<std::byte> state) {
   const Lock lock(mutex_);
   if (chunk.steps_.empty()) return otherwise;
-  std::copy_n(chunk.states_.end() - static_cast<std::ptrdiff_t>(state_bytes_), state_bytes_,
-              state.begin());
-  return chunk.steps_.back();
+  return copy_checkpoint(chunk, chunk.steps_.size() - 1, state);
+}
+
+std::int64_t SpeculativeChunks::copy_checkpoint(const SpeculativeChunk& chunk, std::size_t index,
+                                                std::span<std::byte> state) const {
+  std::copy_n(chunk.states_.begin() + static_cast<std::ptrdiff_t>(index * state_bytes_),
+              state_bytes_, state.begin());
+  return chunk.steps_[index];
 }
 
 std::int64_t SpeculativeChunks::last_of(const SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
   return chunk.last_;
+}
+
+std::int64_t SpeculativeChunks::linked_steps(const SpeculativeChunk& chunk) {
+  const Lock lock(mutex_);
+  return chunk.linked_;
+}
+
+SpeculativeChunks::Checkpoints SpeculativeChunks::checkpoints_if_ended(
+    const SpeculativeChunk& chunk) {
+  const Lock lock(mutex_);
+  if (!chunk.ended_) return {};
+  return {std::span(chunk.steps_).subspan(chunk.dropped_),
+          std::span(chunk.states_).subspan(chunk.dropped_ * state_bytes_)};
+}
+
+void SpeculativeChunks::redo(SpeculativeChunk& chunk, std::span<RedonePart> parts) {
+  const Lock lock(mutex_);
+  std::int64_t last = chunk.last_;
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    chunks_.emplace(std::next(chunks_.begin()), parts[i].first, last, std::move(parts[i].guess),
+                    /*is_redone=*/true);
+    last = parts[i].first;
+  }
+  chunk.last_ = last;
+  work_.notify_all();
+}
+
+void SpeculativeChunks::expect_redo(bool expected) {
+  const Lock lock(mutex_);
+  may_redo_ = expected;
+  work_.notify_all();
 }
 
 void SpeculativeChunks::allow_stealing() {
@@ -121,9 +162,13 @@ SpeculativeChunk* SpeculativeChunks::take_locked() {
   return &*free;
 }
 
-SpeculativeChunk* SpeculativeChunks::take() {
+SpeculativeChunk* SpeculativeChunks::take_last() {
   const Lock lock(mutex_);
-  return take_locked();
+  const auto free =
+      std::find_if(chunks_.rbegin(), chunks_.rend(), [](const auto& each) { return !each.taken_; });
+  if (is_closed_ || free == chunks_.rend()) return nullptr;
+  free->taken_ = true;
+  return &*free;
 }
 
 SpeculativeChunk* SpeculativeChunks::steal_locked() {
@@ -135,7 +180,7 @@ SpeculativeChunk* SpeculativeChunks::steal_locked() {
   const auto most = std::ranges::max_element(chunks_, {}, left);
   if (most == chunks_.end() || left(*most) < 2 * sizes_.min_stolen) return nullptr;
   const std::int64_t middle = most->until_ + left(*most) / 2;
-  const auto made = chunks_.emplace(std::next(most), middle, most->last_);
+  const auto made = chunks_.emplace(std::next(most), middle, most->last_, guess_(middle));
   most->last_ = middle;
   made->taken_ = true;
   return &*made;
@@ -153,7 +198,7 @@ SpeculativeChunk* SpeculativeChunks::take_or_wait() {
     if (SpeculativeChunk* const chunk = take_locked()) return chunk;
     if (SpeculativeChunk* const chunk = steal_locked()) return chunk;
     // What is left of a chunk only becomes less.
-    if (may_steal_ && may_leave_) return nullptr;
+    if (may_steal_ && may_leave_ && !may_redo_) return nullptr;
     work_.wait(lock);
   }
 }
@@ -167,10 +212,7 @@ std::int64_t SpeculativeChunks::piece_of(const SpeculativeChunk& chunk, std::int
 std::int64_t SpeculativeChunks::begin_piece(SpeculativeChunk& chunk, std::int64_t step,
                                             std::int64_t wanted) {
   const Lock lock(mutex_);
-  if (step >= chunk.last_ || chunk.is_stopped()) {
-    end(chunk);
-    return step;
-  }
+  if (step >= chunk.last_ || chunk.is_stopped()) return step;
   const std::int64_t steps = wanted > 0 ? wanted : piece_of(chunk, step);
   chunk.until_ = steps < chunk.last_ - step ? step + steps : chunk.last_;
   return chunk.until_;
@@ -185,15 +227,36 @@ void SpeculativeChunks::add_checkpoint(SpeculativeChunk& chunk, std::int64_t ste
   changed_.notify_all();
 }
 
-void SpeculativeChunks::abandon(SpeculativeChunk& chunk) {
-  const Lock lock(mutex_);
-  end(chunk);
-}
-
 void SpeculativeChunks::end(SpeculativeChunk& chunk) {
+  const Lock lock(mutex_);
   chunk.ended_ = true;
   ++changes_;
   changed_.notify_all();
+}
+
+SpeculatedState SpeculativeChunks::guess_of(const SpeculativeChunk& chunk) {
+  const Lock lock(mutex_);
+  return chunk.guess_;
+}
+
+std::int64_t SpeculativeChunks::checkpoint_to_link(const SpeculativeChunk& chunk,
+                                                   std::span<const std::byte> state,
+                                                   std::span<std::byte> checkpoint) {
+  const Lock lock(mutex_);
+  SpeculativeChunk* const next = after(chunks_, chunk);
+  if (next == nullptr || next->dropped_ == next->steps_.size()) return -1;
+  if (std::ranges::equal(next->guess_, state)) return -1;
+  const bool has_differed = next->guess_.empty();
+  next->guess_.clear();
+  if (has_differed && ++next->dropped_ == next->steps_.size()) return -1;
+  return copy_checkpoint(*next, next->dropped_, checkpoint);
+}
+
+void SpeculativeChunks::link(const SpeculativeChunk& chunk, std::span<const std::byte> state) {
+  const Lock lock(mutex_);
+  SpeculativeChunk& next = *after(chunks_, chunk);
+  next.guess_.assign(state.begin(), state.end());
+  next.linked_ = next.steps_[next.dropped_] - next.first_;
 }
 
 }  // namespace scanloom::runtime

@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace scanloom::runtime {
@@ -18,17 +20,27 @@ namespace scanloom::runtime {
 struct ChunkSizes {
   int parts = 1;                 ///< chunks at first
   std::int64_t first_piece = 1;  ///< of a chunk's first piece; later ones are longer
-  std::int64_t head_start = 0;   ///< how much shorter the first chunk is than the others
+  std::int64_t tail = 0;         ///< how much longer the last chunk is than the others
   std::int64_t min_stolen = 1;   ///< minimum of a chunk split off another one
 };
+
+/// The states of all carried values, one after the other.
+using SpeculatedState = std::vector<std::byte>;
 
 /// Steps [first, last) and how far they are. Guarded by the mutex of SpeculativeChunks.
 class SpeculativeChunk {
  public:
-  SpeculativeChunk(std::int64_t first, std::int64_t last)
-      : first_(first), last_(last), until_(first) {}
+  SpeculativeChunk(std::int64_t first, std::int64_t last, SpeculatedState guess,
+                   bool is_redone = false)
+      : first_(first),
+        is_redone_(is_redone),
+        last_(last),
+        until_(first),
+        guess_(std::move(guess)) {}
 
   [[nodiscard]] std::int64_t first() const { return first_; }
+  /// Whether its steps were taken before, from a wrong guess.
+  [[nodiscard]] bool is_redone() const { return is_redone_; }
   /// Whether the thread that has it should not take more steps. Any thread may ask.
   [[nodiscard]] bool is_stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
@@ -36,20 +48,32 @@ class SpeculativeChunk {
   friend class SpeculativeChunks;
 
   const std::int64_t first_;
+  const bool is_redone_;
   std::int64_t last_;   // lowered when a part is split off
   std::int64_t until_;  // the end of the piece that is being computed
   bool taken_ = false;  // a thread has or had it
   bool ended_ = false;  // no thread computes it any more
   std::atomic<bool> stopped_ = false;
+  SpeculatedState guess_;  // that its rows begin with; empty: another thread is writing them again
+  std::int64_t linked_ = 0;          // how many steps that thread has taken again
+  std::size_t dropped_ = 0;          // first checkpoints, whose rows have been written again
   std::vector<std::int64_t> steps_;  // of the checkpoints: ends of pieces
   std::vector<std::byte> states_;    // one after the other
+};
+
+/// A part of a chunk that is to be taken again.
+struct RedonePart {
+  std::int64_t first = 0;
+  SpeculatedState guess;
 };
 
 /// Thread safe, except that only the main thread may call what names the front.
 class SpeculativeChunks {
  public:
+  /// Returns a guess of the state that a step begins with. Called by any thread.
+  using Guess = std::function<SpeculatedState(std::int64_t step)>;
   SpeculativeChunks(std::int64_t first, std::int64_t last, std::size_t state_bytes,
-                    const ChunkSizes& sizes);
+                    const ChunkSizes& sizes, Guess guess);
 
   // The main thread:
 
@@ -60,8 +84,8 @@ class SpeculativeChunks {
   /// Removes the front, whose steps are committed.
   void commit_front();
   enum class Progress : std::uint8_t { running, available, ended };
-  /// Waits a moment for checkpoint `index`, and copies its state if it is available. Sets `step` to
-  /// the step after it.
+  /// Waits a moment for checkpoint `index` of those that count, and copies its state if it is
+  /// available. Sets `step` to the step after it.
   Progress wait_for(const SpeculativeChunk& chunk, std::size_t index, std::int64_t& step,
                     std::span<std::byte> state);
   /// Waits a moment for the thread that has the chunk; returns whether it has ended.
@@ -71,6 +95,19 @@ class SpeculativeChunks {
   std::int64_t last_checkpoint(const SpeculativeChunk& chunk, std::int64_t otherwise,
                                std::span<std::byte> state);
   [[nodiscard]] std::int64_t last_of(const SpeculativeChunk& chunk);
+  /// Returns how many first steps of the chunk the thread of the one before it has taken again.
+  [[nodiscard]] std::int64_t linked_steps(const SpeculativeChunk& chunk);
+  /// The checkpoints of a chunk, which nobody changes once it has ended.
+  struct Checkpoints {
+    std::span<const std::int64_t> steps;
+    std::span<const std::byte> states;
+  };
+  /// Returns those that count; none while the chunk is being computed.
+  [[nodiscard]] Checkpoints checkpoints_if_ended(const SpeculativeChunk& chunk);
+  /// Cuts the front, which has ended: its steps from the first part on are chunks of their own.
+  void redo(SpeculativeChunk& chunk, std::span<RedonePart> parts);
+  /// Keeps threads without work, because parts of chunks may have to be taken again; or not.
+  void expect_redo(bool expected);
   /// Asks the thread that has the chunk to take no more steps.
   void stop(SpeculativeChunk& chunk) { chunk.stopped_ = true; }
   /// Lets threads without work split chunks of others.
@@ -82,38 +119,53 @@ class SpeculativeChunks {
 
   // Any thread:
 
-  /// Takes the next chunk that no thread has; nullptr: none.
-  SpeculativeChunk* take();
+  /// Takes the last chunk that no thread has; nullptr: none.
+  SpeculativeChunk* take_last();
   /// Splits the chunk of which most is left and takes its second part; nullptr: none is long
   /// enough.
   SpeculativeChunk* steal();
   /// Takes or steals a chunk, if necessary waits until that is possible; nullptr: it will not be.
   SpeculativeChunk* take_or_wait();
+  /// Returns the guess with which a chunk begins; empty: none, since its rows are not those of one.
+  SpeculatedState guess_of(const SpeculativeChunk& chunk);
   /// Returns where the piece that begins at `step` ends, after at most `wanted` steps, if that is
-  /// not 0; or `step`, if the chunk has ended.
+  /// not 0; or `step`, if there are no more.
   std::int64_t begin_piece(SpeculativeChunk& chunk, std::int64_t step, std::int64_t wanted = 0);
   /// Adds a checkpoint: the state before `step`.
   void add_checkpoint(SpeculativeChunk& chunk, std::int64_t step, std::span<const std::byte> state);
   /// Ends a chunk at its last checkpoint.
-  void abandon(SpeculativeChunk& chunk);
+  void end(SpeculativeChunk& chunk);
+
+  // The thread that has taken all steps of a chunk, which takes those of the next one again until
+  // it has the state of a checkpoint there:
+
+  /// Copies the first checkpoint of the next chunk, the one after it when called again, because the
+  /// first differed; returns its step, or -1 if there is none, or if the next chunk begins with
+  /// `state` anyway.
+  std::int64_t checkpoint_to_link(const SpeculativeChunk& chunk, std::span<const std::byte> state,
+                                  std::span<std::byte> checkpoint);
+  /// Says that the next chunk's rows are now those of steps from `state`.
+  void link(const SpeculativeChunk& chunk, std::span<const std::byte> state);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  void end(SpeculativeChunk& chunk);
   SpeculativeChunk* take_locked();
   SpeculativeChunk* steal_locked();
+  std::int64_t copy_checkpoint(const SpeculativeChunk& chunk, std::size_t index,
+                               std::span<std::byte> state) const;
   [[nodiscard]] std::int64_t piece_of(const SpeculativeChunk& chunk, std::int64_t step) const;
   /// Waits until the chunks change, or for a moment.
   void wait_a_moment(Lock& lock);
 
   const std::size_t state_bytes_;
   const ChunkSizes sizes_;
+  const Guess guess_;
   std::mutex mutex_;                        // guards the members below
   std::condition_variable changed_;         // for the main thread: a checkpoint, or an end
   std::condition_variable work_;            // for the others
   std::atomic<std::uint32_t> changes_ = 0;  // read without the mutex
   std::list<SpeculativeChunk> chunks_;      // at stable addresses
-  bool may_steal_ = false, may_leave_ = false, is_closed_ = false;
+  bool may_steal_ = false, may_leave_ = false, may_redo_ = false, is_closed_ = false;
 };
 
 }  // namespace scanloom::runtime

@@ -57,6 +57,48 @@ constexpr const char* kSum = R"(module {
   }
 })";
 
+/// Whether a step is inside of quotes.
+constexpr const char* kQuotes = R"(module {
+  graph(%0 "s": f32[], %1 "xs": f32[T]) {
+    %2 = constant f32[] [0]
+    %3 = less(%2, %0) : boolean[]
+    %4, %5 = loop carried(%3) scanned(%1 axis 0) stacked(axis 0) : boolean[], boolean[T] loc("node 'quotes'") {
+      body(%6: boolean[], %7: f32[]) {
+        %8 = constant f32[] [4]
+        %9 = less(%8, %7) : boolean[]
+        %10 = logical_xor(%6, %9) : boolean[]
+        yield %10, %10
+      }
+    }
+    yield %4 "last", %5 "rows"
+  }
+})";
+
+/// An automaton by table, which counts modulo five, and a moving average of what it counts.
+constexpr const char* kAutomaton = R"(module {
+  graph(%0 "s": f32[], %1 "xs": f32[T]) {
+    %2 = constant i64[] [3]
+    %3, %4, %5, %6 = loop carried(%2, %0) scanned(%1 axis 0) stacked(axis 0, axis 0) : i64[], f32[], i64[T], f32[T] loc("node 'automaton'") {
+      body(%7: i64[], %8: f32[], %9: f32[]) {
+        %10 = constant i64[10] [0, 1, 2, 3, 4, 1, 2, 3, 4, 0]
+        %11 = constant f32[] [2]
+        %12 = less(%11, %9) : boolean[]
+        %13 = cast(%12) {to = i64} : i64[]
+        %14 = constant i64[] [5]
+        %15 = mul(%13, %14) : i64[]
+        %16 = add(%7, %15) : i64[]
+        %17 = gather(%10, %16) {axis = 0} : i64[]
+        %18 = cast(%17) {to = f32} : f32[]
+        %19 = constant f32[] [0.5]
+        %20 = mul(%8, %19) : f32[]
+        %21 = add(%20, %18) : f32[]
+        yield %17, %21, %17, %21
+      }
+    }
+    yield %3 "last", %4 "average", %5 "states", %6 "rows"
+  }
+})";
+
 class SpeculatedLoops : public ::testing::Test {
  protected:
   SpeculatedLoops() : compiler(jit_compiler(why_not)) {
@@ -117,7 +159,7 @@ class SpeculatedLoops : public ::testing::Test {
 TEST_F(SpeculatedLoops, HaveTheBitsOfStepsInOrder) {
   const float odd[] = {0, -0.0F, 1e-44F, std::numeric_limits<float>::infinity(),
                        std::numeric_limits<float>::quiet_NaN()};
-  for (const char* const text : {kAverage, kSum})
+  for (const char* const text : {kAverage, kSum, kQuotes, kAutomaton})
     for (const int threads : {1, 2, 7})
       for (const float value : odd) {
         xs[40] = xs[2000] = start = value;
@@ -127,7 +169,7 @@ TEST_F(SpeculatedLoops, HaveTheBitsOfStepsInOrder) {
 
 TEST_F(SpeculatedLoops, MayHaveFewSteps) {
   for (const std::size_t length : {0, 1, 2, 3, 4, 7})
-    for (const char* const text : {kAverage, kSum}) {
+    for (const char* const text : {kAverage, kSum, kQuotes, kAutomaton}) {
       xs.resize(length);
       expect_same_bits(text, 7, std::to_string(length) + " steps");
     }
@@ -139,6 +181,28 @@ TEST_F(SpeculatedLoops, SayHowOftenTheyAgreed) {
   const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {3000}}).value_or_throw();
   const std::string text = plan::describe_speculation(*binding, binding->loops[0], 3000);
   EXPECT_THAT(text, HasSubstr("computed ahead by idle threads: 2 chunks agreed, at most "));
+}
+
+TEST_F(SpeculatedLoops, OfFewStatesAreTakenAgainInParts) {
+  for (const char* const text : {kQuotes, kAutomaton}) {
+    const auto plan = plan_for(text, SpeculationMode::always);
+    const auto in_order = plan_for(text, SpeculationMode::never);
+    // Chunks begin where all guesses are right for some lengths, and wrong for others.
+    for (std::size_t length = 2950; length < 3000; length += 7) {
+      xs.resize(length);
+      const auto got = run(*plan, 1), wanted = run(*in_order, 1);
+      ASSERT_TRUE(got && wanted);
+      for (std::size_t i = 0; i < wanted->outputs.size(); ++i)
+        ASSERT_EQ(std::memcmp(got->outputs[i].data(), wanted->outputs[i].data(),
+                              wanted->outputs[i].bytes()),
+                  0)
+            << length << " steps, output " << i;
+    }
+    const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {2999}}).value_or_throw();
+    EXPECT_THAT(plan::describe_speculation(*binding, binding->loops[0], 2999),
+                HasSubstr("of wrong ones taken again by all threads, from paired states"));
+    xs.resize(3000);
+  }
 }
 
 TEST_F(SpeculatedLoops, AreLeftAloneIfTheyNeverAgree) {

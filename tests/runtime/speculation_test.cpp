@@ -41,6 +41,28 @@ double denormal(double state, std::int64_t step) {
   return 0.9 * state + (step == 0 ? std::numeric_limits<double>::denorm_min() * 1000 : 0);
 }
 
+/// A number of few bits that looks random.
+int symbol(std::int64_t step) {
+  return static_cast<int>((static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15) >> 60);
+}
+/// Between 3 and 4: never the right one again from the other.
+double toggle(double state, std::int64_t step) { return symbol(step) < 3 ? 7 - state : state; }
+double count_to_five(double state, std::int64_t step) {
+  return std::fmod(state + (symbol(step) < 5 ? 1 : 0), 5);
+}
+/// Rows of text with quotes, where 2 is after a quote inside of quotes: it ends them, or is
+/// doubled.
+double quotes(double state, std::int64_t step) {
+  const bool is_quote = symbol(step) < 3;
+  if (state == 3 || state == 0) return is_quote ? 1 : 0;
+  if (state == 1) return is_quote ? 2 : 1;
+  return is_quote ? 1 : 0;
+}
+/// Which event has come last; from any state after one.
+double last_event(double state, std::int64_t step) {
+  return step % 1000 == 999 ? symbol(step) : state;
+}
+
 struct Loop {
   Next next = contract;
   std::vector<double> rows;
@@ -60,6 +82,7 @@ class FakeSteps final : public StepTaker {
       if (step == loop_.faulty_step) return false;
       loop_.rows[static_cast<std::size_t>(step)] = state_ = loop_.next(state_, step);
       ++loop_.taken;
+      ++taken_;
     }
     return true;
   }
@@ -67,6 +90,7 @@ class FakeSteps final : public StepTaker {
     std::memcpy(state.data(), &state_, sizeof state_);
   }
   double state_ = 3;
+  std::int64_t taken_ = 0;
 
  private:
   Loop& loop_;
@@ -96,6 +120,7 @@ class SpeculationTest : public ::testing::Test {
                     plan, 0, steps);
     auto result = all.run();
     last = main.state_;
+    taken_in_order = main.taken_;
     return result;
   }
 
@@ -115,11 +140,13 @@ class SpeculationTest : public ::testing::Test {
   SpeculationRecord record;
   std::function<Expected<void>(std::int64_t)> poll = [](std::int64_t) { return Expected<void>(); };
   double last = 0;
+  std::int64_t taken_in_order = 0;  // by the main thread, from a state that it trusts
   bool speculates = false;
 };
 
 TEST_F(SpeculationTest, GivesTheBitsOfStepsInOrder) {
-  for (const Next next : {contract, sum, not_a_number, signed_zero, denormal})
+  for (const Next next : {contract, sum, not_a_number, signed_zero, denormal, toggle, count_to_five,
+                          quotes, last_event})
     for (const std::int64_t steps : {1, 2, 3, 5, 64, 1000, 5000})
       for (const int threads : {1, 2, 7}) {
         ASSERT_TRUE(run(next, steps, SpeculationMode::always, threads).value_or_throw());
@@ -143,6 +170,69 @@ TEST_F(SpeculationTest, LearnsAfterHowManyStepsStatesAgree) {
   EXPECT_EQ(record.facts().failed, 0);
   EXPECT_GE(record.facts().needed, 40);  // a bit per step, and 53 of them
   EXPECT_LE(record.facts().needed, 80);
+}
+
+TEST_F(SpeculationTest, LinksChunksOnceItKnowsHowManyStepsThatTakes) {
+  constexpr std::int64_t kSteps = 5000;
+  ASSERT_TRUE(run(contract, kSteps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+  const std::int64_t needed = record.facts().needed, first = kSteps / 3;
+  EXPECT_GT(taken_in_order, first + needed);
+  EXPECT_LE(taken_in_order, first + 2 * needed);
+  while (record.facts().agreed < 8)
+    ASSERT_TRUE(run(contract, kSteps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+  for (int i = 4; i < 7; ++i) {
+    ASSERT_TRUE(run(contract, kSteps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+    expect_in_order("linked");
+    // Steps of the second chunk are taken again in order, those of the third by the second's
+    // thread.
+    EXPECT_LE(taken_in_order, first + needed);
+    EXPECT_LE(loop.taken, kSteps + 2 * needed);
+    EXPECT_EQ(record.facts().agreed, 2 * (i + 1));
+    EXPECT_NEAR(static_cast<double>(record.facts().needed), static_cast<double>(needed), 5);
+  }
+  for (int i = 0; i < 3; ++i) {  // from the states of sums, which are wrong
+    ASSERT_TRUE(run(sum, kSteps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+    expect_in_order("linked from wrong states");
+  }
+}
+
+TEST_F(SpeculationTest, TakesChunksAgainInPartsWhereAStateIsAlwaysTheOtherOne) {
+  for (const Next next : {toggle, count_to_five, quotes}) {
+    record.keep_pairs({});
+    const std::int64_t redone = record.facts().redone;
+    std::int64_t in_order = 0, all = 0;
+    for (std::int64_t steps = 6000; steps < 6012; ++steps) {  // guesses are right now and then
+      ASSERT_TRUE(run(next, steps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+      expect_in_order("in parts");
+      in_order += taken_in_order;
+      all += loop.taken;
+    }
+    EXPECT_EQ(record.facts().failed, 0);
+    EXPECT_GE(record.facts().redone - redone, 6);
+    // At most a third of the steps, and a third of two chunks that were wrong.
+    EXPECT_LE(in_order, 12 * 6000 * 6 / 9);
+    EXPECT_LE(all, 12 * 6000 * 19 / 10);
+    EXPECT_FALSE(record.pairs().is_empty());
+  }
+}
+
+TEST_F(SpeculationTest, GoesOnAfterChunksThatAreTooShortForParts) {
+  for (std::int64_t steps = 24; steps < 60; ++steps) {
+    ASSERT_TRUE(run(toggle, steps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+    expect_in_order("short chunks");
+  }
+  for (std::int64_t steps = 6000; steps < 6012; ++steps)
+    ASSERT_TRUE(run(toggle, steps, SpeculationMode::always, /*threads=*/1).value_or_throw());
+  EXPECT_GT(record.facts().redone, 0);
+  EXPECT_EQ(record.facts().failed_since, 0);
+}
+
+TEST_F(SpeculationTest, ForgetsPairsOfManyStates) {
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(run(sum, 3000, SpeculationMode::always).value_or_throw());
+    EXPECT_TRUE(record.pairs().is_full());
+  }
+  EXPECT_EQ(record.facts().redone, 0);
 }
 
 TEST_F(SpeculationTest, LeavesALoopAloneThatNeverAgrees) {

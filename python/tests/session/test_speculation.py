@@ -22,6 +22,15 @@ AVERAGE = parse("""g (float s, float[T] xs) => (float last, float[T] rows) {
 }""")
 FEEDS = {"s": np.float32(3), "xs": np.random.default_rng(3).standard_normal(STEPS).astype("f4")}
 
+QUOTES = parse("""g (bool s, uint8[T] xs) => (bool last, bool[T] rows) {
+  last, rows = Scan <num_scan_inputs = 1, body = b (bool a, uint8 x) => (bool c, bool d) {
+    quote = Constant <value = uint8 {34}>()
+    is_quote = Equal(x, quote)
+    c = Xor(a, is_quote)
+    d = Identity(c)
+  }> (s, xs)
+}""")
+
 
 def bytes_of(session):
     return [result.tobytes() for result in session.run(None, FEEDS)]
@@ -40,6 +49,15 @@ def test_the_bits_are_those_of_steps_in_order(in_order):
     session = scanloom.InferenceSession(AVERAGE, threads=2)
     assert all(bytes_of(session) == in_order for _ in range(4))
     assert chunks_of(session)[0].startswith("  chunks    computed ahead by idle threads")
+
+
+def test_a_flag_that_never_agrees_from_the_wrong_state():
+    text = np.random.default_rng(5).choice(np.frombuffer(b'"abcdefg', np.uint8), 2_000_000)
+    session = scanloom.InferenceSession(QUOTES, threads=2)
+    for steps in range(len(text) - 8, len(text)):
+        last, rows = session.run(None, {"s": np.bool_(True), "xs": text[:steps]})
+        expected = ~np.logical_xor.accumulate(text[:steps] == ord('"'))
+        assert np.array_equal(rows, expected) and last == expected[-1]
 
 
 def test_speculate_false_takes_steps_in_order(in_order):

@@ -73,7 +73,8 @@ Speculation describe(const BindContext& ctx, const BoundLoop& loop) {
   for (std::uint32_t i = 0; i < loop.carried.size(); ++i) {
     const Spot& spot = loop.carried[i].argument;
     const std::int64_t bytes = ctx.builder.layout(spot).dims.elements() * bytes_of(spot.dtype);
-    made.states.push_back({bytes, ops::increment_of(ctx.module, loop.node, i, &ctx.inference)});
+    made.states.push_back({bytes, ops::increment_of(ctx.module, loop.node, i, &ctx.inference),
+                           !is_floating_point(spot.dtype)});
     made.state_bytes += bytes;
   }
   made.nanoseconds = loop.whole ? step_nanoseconds_of(*loop.whole->source)
