@@ -64,7 +64,7 @@ def open_session(model: Any, options: Union[SessionOptions, None], threads: int)
 def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
     """The files of the inputs, sorted. Raises NotFound for what matches no file."""
     listed = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for each in listed:
         pattern = os.fspath(each)
         if os.path.isdir(pattern):
@@ -73,10 +73,11 @@ def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
         paths = sorted(glob.glob(pattern, recursive=True)) if is_pattern else [pattern]
         if not paths or not all(os.path.exists(path) for path in paths):
             raise NotFound(f"the input '{pattern}' {'matches no file' if is_pattern else 'does not exist'}")
-        found.update(dict.fromkeys(paths))
+        for path in paths:  # two spellings of a path are one file, whose rows count once
+            found.setdefault(os.path.abspath(path), path)
     if not found:
         raise InvalidArgument("inputs names no file")
-    return sorted(found)
+    return sorted(found.values())
 
 
 def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, given: Given) -> Job:
@@ -94,14 +95,17 @@ def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, 
 def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema]:
     shards: list[Shard] = []
     first = None
+    has_rows = False
     for index, path in enumerate(paths):
         try:
             file = InputFile.now(path, os.path.abspath(path))
             schema, groups = format_of(path).inspect(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise InvalidArgument(f"the input '{path}' cannot be read: {error}") from None
-        first = schema if first is None else first
-        shards += [Shard(index, file, group) for group in groups if group.rows]
+        made = [Shard(index, file, group) for group in groups if group.rows]
+        if first is None or (made and not has_rows):  # a CSV file without rows has no types
+            first, has_rows = schema, bool(made)
+        shards += made
     assert first is not None  # there is a path
     return shards, first
 
@@ -141,7 +145,8 @@ def _file_identity(files: Mapping[str, InputFile], path: str) -> tuple[int, int]
 
 def _own_options(session: Any) -> dict[str, Any]:
     options = session.get_session_options()
-    names = ("optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency")
+    names = ("numerics", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
+             "low_latency")  # fmt: skip
     return {name: getattr(options, name) for name in names}
 
 
