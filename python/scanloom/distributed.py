@@ -69,6 +69,9 @@ def gradients(
     Raises what tree_sum() raises.
     """
 
+    if not (hasattr(batches, "__len__") and hasattr(batches, "__getitem__")):
+        raise InvalidArgument(f"batches is a {type(batches).__name__}, but must have len() and []")
+
     def leaf(number: int) -> Sequence[Any]:
         given = batches[number]
         made = fn(*given) if isinstance(given, tuple) else fn(given)

@@ -81,8 +81,9 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
             raise InvalidArgument(f"shapes gives {list(sizes)} for '{end.name}': at most one size may be -1")
         return Feed(end.name, column, dtype, len(sizes), sizes, True)
     kind = schema.field(column).type
-    if dtype.kind != "U" and is_text(element_type(kind)):  # numbers as a text
-        dims = list(end.shape)
+    dims = list(end.shape)
+    # Numbers as a text; in CSV, a file whose rows all have one number has a column of numbers.
+    if dtype.kind != "U" and dims and (is_text(element_type(kind)) or _depth(kind) == 0):
         is_list = len(dims) == 1 and not isinstance(dims[0], int)
         return Feed(end.name, column, dtype, len(dims), None if is_list else _row_shape(end, column, 1))
     return Feed(end.name, column, dtype, len(end.shape), _row_shape(end, column, _depth(kind)))

@@ -64,7 +64,7 @@ def open_session(model: Any, options: Union[SessionOptions, None], threads: int)
 def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
     """The files of the inputs, sorted. Raises NotFound for what matches no file."""
     listed = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for each in listed:
         pattern = os.fspath(each)
         if os.path.isdir(pattern):
@@ -73,10 +73,11 @@ def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
         paths = sorted(glob.glob(pattern, recursive=True)) if is_pattern else [pattern]
         if not paths or not all(os.path.exists(path) for path in paths):
             raise NotFound(f"the input '{pattern}' {'matches no file' if is_pattern else 'does not exist'}")
-        found.update(dict.fromkeys(paths))
+        for path in paths:  # two spellings of a path are one file, whose rows count once
+            found.setdefault(os.path.abspath(path), path)
     if not found:
         raise InvalidArgument("inputs names no file")
-    return sorted(found)
+    return sorted(found.values())
 
 
 def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, given: Given) -> Job:
@@ -163,7 +164,8 @@ def _file_identity(files: Mapping[str, InputFile], path: str) -> tuple[int, int]
 
 def _own_options(session: Any) -> dict[str, Any]:
     options = session.get_session_options()
-    names = ("optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency")
+    names = ("numerics", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
+             "low_latency")  # fmt: skip
     return {name: getattr(options, name) for name in names}
 
 

@@ -69,10 +69,11 @@ def _general(value: Any, feed: Feed) -> np.ndarray:
     if _has_null(value):
         raise ValueError("the row has a null")
     if isinstance(value, str) and feed.dtype.kind != "U":
-        return _numbers(value)
-    made = np.array(value)
-    if made.dtype == object:
-        raise ValueError("the lists of the row have unequal lengths")
+        return _numbers(value, feed.dtype)
+    try:
+        made = np.array(value)
+    except ValueError:  # from numpy, which has no such arrays
+        raise ValueError("the lists of the row have unequal lengths") from None
     return made if made.size else made.astype(feed.dtype)
 
 
@@ -82,9 +83,27 @@ def _has_null(value: Any) -> bool:
     return value is None
 
 
-def _numbers(text: str) -> np.ndarray:
+def _numbers(text: str, dtype: np.dtype) -> np.ndarray:
     """The numbers of a text, as CSV has them: "0.5 1 2", also with commas, semicolons, brackets."""
-    return np.array([float(word) for word in text.translate(_SEPARATORS).split()])
+    words = text.translate(_SEPARATORS).split()
+    if dtype.kind not in "iu":
+        return np.array([float(word) for word in words])
+    limits = np.iinfo(dtype)
+    values = [_integer(word) for word in words]  # not as floats, which hold 53 bits
+    for value in values:
+        if not limits.min <= value <= limits.max:
+            raise ValueError(f"{value} does not fit {dtype}")
+    return np.array(values, dtype)
+
+
+def _integer(word: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        value = float(word)
+        if not value.is_integer():
+            raise ValueError(f"{word} is no integer") from None
+        return int(value)
 
 
 def _typed(value: Any, feed: Feed) -> np.ndarray:
@@ -95,9 +114,11 @@ def _typed(value: Any, feed: Feed) -> np.ndarray:
     if feed.dtype.kind in "iu" and made.size:
         limits = np.iinfo(feed.dtype)
         with np.errstate(invalid="ignore"):
-            fits = (made >= limits.min) & (made <= limits.max) & (made == np.floor(made))
+            # As a float, the largest 64-bit integer would be rounded up to one that does not fit.
+            is_low = made <= limits.max if made.dtype.kind in "iub" else made < 2.0 ** int(limits.max).bit_length()
+            fits = (made >= limits.min) & is_low & (made == np.floor(made))
         if not fits.all():
-            raise ValueError(f"{made[~fits].flat[0]!r} does not fit {feed.dtype}")
+            raise ValueError(f"{made[~fits].flat[0].item()} does not fit {feed.dtype}")
     if feed.dtype.kind == "b" and made.dtype.kind != "b" and made.size:
         raise ValueError(f"{made.dtype} cannot feed booleans")
     with np.errstate(over="ignore"):
@@ -107,6 +128,8 @@ def _typed(value: Any, feed: Feed) -> np.ndarray:
 def _shaped(value: np.ndarray, feed: Feed) -> np.ndarray:
     """Gives a row the axes of the input. Raises ValueError."""
     if feed.shape is None:
+        if value.ndim == 0 and feed.rank == 1:  # lines of CSV with one number each are no texts
+            return value.reshape(1)
         if value.ndim != feed.rank:
             raise ValueError(f"a row has {value.ndim} axes, but the input '{feed.name}' has {feed.rank}")
         return value
@@ -122,11 +145,9 @@ def _shaped(value: np.ndarray, feed: Feed) -> np.ndarray:
 
 
 def _matches(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether `shape` is `found` with more axes of size 1."""
-    rest = list(found)
-    for size in shape:
-        if rest and size in (-1, rest[0]):
-            rest.pop(0)
-        elif size != 1:
-            return False
-    return not rest
+    """Whether `shape` is `found` with more axes of size 1. A row of one step may itself have size 1."""
+    if not shape:
+        return not found
+    if found and shape[0] in (-1, found[0]) and _matches(found[1:], shape[1:]):
+        return True
+    return shape[0] == 1 and _matches(found, shape[1:])

@@ -97,8 +97,8 @@ def run(
     JobLocked, JobChanged, VersionMismatch, JobFailed.
     """
     given = Given(
-        dict(columns or {}), (key,) if isinstance(key, str) else tuple(texts("key", key or ())),
-        tuple(texts("output_names", output_names or ())), dict(shared or {}), dict(shapes or {}),
+        _named("columns", columns), (key,) if isinstance(key, str) else tuple(texts("key", key or ())),
+        tuple(texts("output_names", output_names or ())), _named("shared", shared), _named("shapes", shapes),
         integer("batch", batch, 1), bool(by_length), memory_size(memory), _is_quarantine(on_error),
     )  # fmt: skip
     integer("retries", retries, 0, 1000)
@@ -111,6 +111,12 @@ def run(
     count = None if workers is None else integer("workers", workers, 1, 100_000)
     chosen = _Chosen(engine, address, count, threads, retries)
     return _run(job, folder, chosen, listener, begun)
+
+
+def _named(argument: str, given: Any) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidArgument(f"{argument} is a {type(given).__name__}, but must be a dictionary by inputs")
+    return dict(given or {})
 
 
 class _Chosen(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
-from .._errors import Error
+from .._errors import Error, InvalidArgument
 from .._ort.option_values import integer
 
 
@@ -38,7 +39,7 @@ def run_local(size: int, function: Callable[..., Any], *arguments: Any) -> list[
 
     For tests, and for machines without MPI. The processes are spawned: the function and its arguments
     are pickled, and a program needs `if __name__ == "__main__":` around the call. Raises Error with
-    the text of the first rank that fails; the others are ended.
+    the text of the first rank that fails, and ends the others; InvalidArgument for what cannot be pickled.
     """
     integer("size", size, 1, 1024)
     context = multiprocessing.get_context("spawn")
@@ -51,8 +52,9 @@ def run_local(size: int, function: Callable[..., Any], *arguments: Any) -> list[
     try:
         for rank in range(size):
             call = (rank, pipes[rank], answers[rank][1], function, arguments)
-            processes.append(context.Process(target=_serve, args=call, daemon=True))
-            processes[-1].start()
+            process = context.Process(target=_serve, args=call, daemon=True)
+            _start(process)
+            processes.append(process)
         for rank in range(size):  # the ends that the processes have now
             answers[rank][1].close()
             for pipe in pipes[rank].values():
@@ -62,6 +64,17 @@ def run_local(size: int, function: Callable[..., Any], *arguments: Any) -> list[
         for process in processes:
             process.kill()
             process.join()
+
+
+def _start(process: Any) -> None:
+    """Raises InvalidArgument if the call cannot be pickled."""
+    try:
+        process.start()
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise InvalidArgument(
+            f"the function or its arguments cannot be sent to a process: {error}",
+            ("define the function at the top level of a module, not as a lambda or inside another function",),
+        ) from None
 
 
 def _serve(rank: int, pipes: dict[int, Connection], answer: Connection, function: Any, arguments: Any) -> None:

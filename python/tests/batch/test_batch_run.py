@@ -185,6 +185,7 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
     ("options", "message"),
     [
         ({"columns": {"z": "x"}}, "columns names 'z', which is not an input"),
+        ({"columns": ["x"]}, "columns is a list, but must be a dictionary by inputs"),
         ({"columns": {"x": "nam"}}, "no column 'nam' for the input 'x'; did you mean 'name'"),
         ({"columns": {"x": "name"}, "on_error": "raise"}, r"with file '.*0.parquet', row 0 fails: column 'name'"),
         ({"key": "nome"}, "key names the column 'nome', which the inputs lack"),
@@ -192,7 +193,7 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
         ({"engine": "spark"}, "engine is 'spark', but must be one of local, ray, dask"),
         ({"address": "here"}, "the local engine has none"),
         ({"memory": "lots"}, "memory is 'lots'"),
-        ({"memory": "10 MB"}, "memory is 9 MB, but a worker takes .* MB before its first row"),
+        ({"memory": "10 MB"}, "memory is 10 MB, but a worker takes .* MB before its first row"),
         ({"on_error": "ignore"}, "must be 'raise' or 'quarantine'"),
         ({"workers": 0}, "workers is 0"),
         ({"retries": -1}, "retries is -1"),

@@ -97,6 +97,10 @@ def test_a_rank_that_ends_does_not_hang_the_others():
 def test_mistakes():
     with pytest.raises(scanloom.InvalidArgument, match="there are 0 micro-batches"):
         distributed.gradients(np.sin, [])
+    with pytest.raises(scanloom.InvalidArgument, match=r"batches is a generator, but must have len\(\) and"):
+        distributed.gradients(np.sin, (each for each in [1.0]))
+    with pytest.raises(scanloom.InvalidArgument, match="cannot be sent to a process.*lambda"):
+        distributed.run_local(2, lambda communicator: communicator.rank)
     with pytest.raises(scanloom.InvalidArgument, match="3 is no communicator"):
         distributed.gradients(np.sin, [1.0], 3)
     assert distributed.gradients(np.add, [(1.0, 2.0), (3.0, 4.0)]) == [5.0]
