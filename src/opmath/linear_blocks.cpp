@@ -42,7 +42,7 @@ struct Plain {
   // --- steps, in the given basis
 
   static void in_basis(const Map& map, const double (&basis)[kMax][kMax], LinearState& state) {
-    if (!map.has_basis) return;
+    if (!map.has_basis || !state.is_finite) return;
     const LinearState from = state;
     for (int r = 0; r < kMax; ++r)
       state.of[r] = basis[r][0] * from.of[0] + basis[r][1] * from.of[1];
@@ -70,7 +70,8 @@ struct Plain {
       step(chunk, t, s);
       store(chunk, t, s);
     }
-    chunk.state = {{static_cast<double>(s[0]), static_cast<double>(s[1])}};
+    chunk.state = {{static_cast<double>(s[0]), static_cast<double>(s[1])},
+                   std::isfinite(s[0]) && std::isfinite(s[1])};
     in_basis(*chunk.map, chunk.map->to_basis, chunk.state);
   }
 

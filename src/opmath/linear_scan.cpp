@@ -35,6 +35,7 @@ LinearState applied(const double (&matrix)[kMaxCarried][kMaxCarried], int states
 template <class T>
 [[nodiscard]] bool carry(const LinearMap<T>& map, const LinearState& total, LinearState& state) {
   const double product[kMaxCarried][kMaxCarried] = {{total.of[1], 0}, {0, 0}};
+  if (!state.is_finite) return false;
   const LinearState next =
       applied(map.varies ? product : map.chunk_power, map.states, state, total);
   constexpr auto kLargest = static_cast<double>(std::numeric_limits<T>::max());
@@ -48,7 +49,7 @@ template <class T>
 template <class T>
 LinearState in_basis(const LinearMap<T>& map, const double (&basis)[kMaxCarried][kMaxCarried],
                      const LinearState& state) {
-  return map.has_basis ? applied(basis, map.states, state, {}) : state;
+  return map.has_basis && state.is_finite ? applied(basis, map.states, state, {}) : state;
 }
 
 /// Computes a chunk; returns whether it has a total.
@@ -56,7 +57,8 @@ template <class T>
 bool run_chunk(LinearBlocksFn<T> blocks, LinearChunk<T>& chunk) {
   const LinearChunk<T> before = chunk;
   const std::int64_t whole = chunk.steps - chunk.steps % kLinearBlock<T>;
-  const bool in_blocks = chunk.map->has_blocks && (whole == 0 || blocks(chunk));
+  const bool in_blocks =
+      chunk.map->has_blocks && chunk.state.is_finite && (whole == 0 || blocks(chunk));
   if (!in_blocks) chunk = before;
   if (!chunk.only_total) run_linear_steps(chunk, in_blocks ? whole : 0);
   return in_blocks;
@@ -222,7 +224,10 @@ void run_linear_scan(LinearScan<T>& scan, int max_threads, LinearState* scratch,
   const std::int64_t chunks = chunks_of(scan.steps);
   if (chunks == 0) return;
   LinearState state;
-  for (int r = 0; r < map.states; ++r) state.of[r] = scan.state[r];
+  for (int r = 0; r < map.states; ++r) {
+    state.of[r] = scan.state[r];
+    state.is_finite = state.is_finite && std::isfinite(scan.state[r]);
+  }
   state = in_basis(map, map.to_basis, state);
   const std::int64_t threads =
       std::min<std::int64_t>({max_threads, pool_threads(), chunks / kMinChunksOfThread});

@@ -58,9 +58,11 @@ template <class T>
 LinearMap<T> linear_map(int states, int inputs, bool varies, std::span<const double> matrix,
                         std::span<const double> gain);
 
-/// A state, in the basis of blocks.
+/// A state, in the basis of blocks, or in that of the rows if it is not finite: the other one would
+/// have differences of infinities.
 struct LinearState {
   double of[kMaxLinearStates] = {};
+  bool is_finite = true;
 };
 
 /// Up to kLinearChunk steps, at neighbouring addresses.

@@ -49,6 +49,10 @@ std::vector<Recurrence<T>> recurrences() {
        .matrix = {T(1.997), 1, T(-0.998), 0},
        .gain = {1, T(-0.4)}},
       {.name = "double pole", .states = 2, .matrix = {T(1.8), 1, T(-0.81), 0}, .gain = {1, 0}},
+      {.name = "poles of both signs",
+       .states = 2,
+       .matrix = {T(0.5), T(0.5), 1, 0},
+       .gain = {1, 0}},
       {.name = "real poles", .states = 2, .matrix = {T(1.3), T(-0.4), 1, 0}, .gain = {1, 0}},
       {.name = "two sums", .states = 2, .matrix = {1, 1, 0, 1}, .gain = {0, 1}},
       {.name = "apart",
@@ -271,8 +275,12 @@ TEST(LinearScan, InfinitiesReachTheStatesThatTheyReachInOrder) {
         line.run(of, blocks_of<float>(active_isa()), threads);
         for (int r = 0; r < of.states; ++r) {
           const std::vector<float> expected = line.in_order<float>(of, r);
-          for (std::size_t t = 0; t < expected.size(); ++t)
+          for (std::size_t t = 0; t < expected.size(); ++t) {
             ASSERT_EQ(std::isfinite(line.rows[r][t]), std::isfinite(expected[t])) << t;
+            if (std::isinf(expected[t])) {
+              ASSERT_EQ(line.rows[r][t], expected[t]) << t;
+            }
+          }
         }
       }
     }
