@@ -43,8 +43,8 @@ struct Course {
 std::optional<Course> course_of(const ir::Module& module, ir::NodeId loop, std::size_t scanned,
                                 const std::vector<ir::Dim>& counts);
 
-/// Returns the courses of all scanned ports, of equally many steps, whose sizes are known outside of
-/// loops; nullopt if one has none. `counts`: as in course_of.
+/// Returns the courses of all scanned ports, of equally many steps, whose sizes are known outside
+/// of loops; nullopt if one has none. `counts`: as in course_of.
 std::optional<std::vector<Course>> courses_of(const ir::Module& module, ir::NodeId loop,
                                               const std::vector<ir::Dim>& counts,
                                               const KnownSizes& sizes);
