@@ -49,9 +49,7 @@ const Lifted& first_with_lanes(const Operands& operands) {
   return *std::ranges::find_if(operands, &Lifted::is_sequence);
 }
 
-[[nodiscard]] Error refuse(std::string why) {
-  return Error(Code::unsupported, std::move(why));
-}
+[[nodiscard]] Error refuse(std::string why) { return Error(Code::unsupported, std::move(why)); }
 
 /// Next to the steps if these come first, so that sequences are copied into lanes row by row;
 /// otherwise first.
