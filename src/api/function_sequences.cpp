@@ -29,6 +29,25 @@ View view_of(const tensor::Tensor& value) {
           .owner = value.owner()};
 }
 
+/// `model`: names and open sizes of the inputs.
+Expected<Results> call(const Session::Impl& model, const FunctionPrograms& programs,
+                       std::span<const Feed> feeds, const RunOptions& options,
+                       std::span<const std::string> wanted) {
+  SCANLOOM_TRY(const Arranged arranged, model.arrange(feeds));
+  const Specialised& versions = programs.choose(arranged.shapes).versions;
+  SCANLOOM_TRY(const std::shared_ptr<Session::Impl> version, versions.for_sizes(arranged.shapes));
+  Results results;
+  SCANLOOM_TRY(std::vector<Value> values,
+               version->options.execution == Execution::interpreted
+                   ? version->run_interpreted(arranged, options, results.report)
+                   : version->run_bound(arranged, options, results.report));
+  if (wanted.empty())
+    for (Value& value : values) results.add("", std::move(value));
+  for (const std::string& name : wanted)
+    results.add(name, values[find_by_name(model.outputs, name)]);
+  return results;
+}
+
 }  // namespace
 
 FunctionSequences::FunctionSequences(std::shared_ptr<const FunctionPrograms> programs,
@@ -50,23 +69,11 @@ Expected<ManyRuns> FunctionSequences::run(SequenceSource source, ManyOptions opt
   target.for_sizes = [model = model_, common](const Arranged& first) {
     return model->many_program_for(first.shapes, common, kTries);
   };
-  target.run = [model = model_, programs = programs_](
-                   std::span<const Feed> feeds, const RunOptions& run,
-                   std::span<const std::string> wanted) -> Expected<Results> {
-    SCANLOOM_TRY(const Arranged arranged, model->arrange(feeds));
-    const Specialised& versions = programs->choose(arranged.shapes).versions;
-    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> version, versions.for_sizes(arranged.shapes));
-    Results results;
-    Expected<std::vector<Value>> values =
-        version->options.execution == Execution::interpreted
-            ? version->run_interpreted(arranged, run, results.report)
-            : version->run_bound(arranged, run, results.report);
-    if (!values) return of_call(std::move(values).error());
-    if (wanted.empty())
-      for (Value& value : *values) results.add("", std::move(value));
-    for (const std::string& name : wanted)
-      results.add(name, (*values)[find_by_name(model->outputs, name)]);
-    return results;
+  target.run = [model = model_, programs = programs_](std::span<const Feed> feeds,
+                                                      const RunOptions& run,
+                                                      std::span<const std::string> wanted) {
+    Expected<Results> results = call(*model, *programs, feeds, run, wanted);
+    return results ? std::move(results) : of_call(std::move(results).error());
   };
   return target.start(std::move(source), options);
 }

@@ -242,7 +242,7 @@ def test_errors_name_the_sequence() -> None:
         ([1, 2], "the arguments of a sequence are a list"),
         ((numbers(0, 3, WIDTH),), "needs a value for input 'h'"),
         ((numbers(0, 3), numbers(1, WIDTH)), "input 'x' has 2 axes"),
-        ((numbers(0, 3, WIDTH), numbers(1, WIDTH + 1)), ""),
+        ((numbers(0, 3, WIDTH), numbers(1, WIDTH + 1)), "has sizes 5 and 4"),
         ({"x": good[0], "h": good[1], "y": 1}, "has no input 'y'"),
     ):
         found = fn.run_many([good, bad, good], on_error="return")
@@ -250,6 +250,9 @@ def test_errors_name_the_sequence() -> None:
         assert found[1].text.startswith("sequence 1: ") and text in found[1].text
         expect_same(found[0], fn(*good))
         expect_same(found[2], fn(*good))
+        if isinstance(bad, tuple):
+            with pytest.raises(type(found[1])):
+                fn(*bad)
         with pytest.raises(scanloom.Error, match="sequence 1: "):
             fn.run_many([good, bad, good])
 
