@@ -1,8 +1,10 @@
 // Function: expressions compiled for repeated calls.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +55,18 @@ class SCANLOOM_API Function {
   Expected<std::vector<Value>> operator()(std::initializer_list<View> values) const {
     return call(std::span(values.begin(), values.size()));
   }
+
+  /// Runs sequences of unequal lengths, each with the bits that a call has; see many.h, which
+  /// declares what this takes and returns. Feeds are named as in sequence_inputs(). Shared
+  /// variables have the values of now for all sequences. Sequences share runs as lanes as far as
+  /// nodes allow it; they need no batch. Errors: invalid_argument (options; the function updates a
+  /// shared variable, so the order of calls matters).
+  [[nodiscard]] Expected<ManyRuns> run_many(
+      std::function<Expected<std::optional<SequenceFeeds>>()> source,
+      const ManyOptions& options) const;
+  /// The inputs as run_many() names them: like inputs(), but no two have the same name. Valid as
+  /// long as a copy of the function exists.
+  [[nodiscard]] std::span<const ValueInfo> sequence_inputs() const;
 
   /// Writes the function and the current values of its shared variables: text and elements, no
   /// machine code. load() returns `note`. Error: the file cannot be written; it is then unchanged.

@@ -77,6 +77,8 @@ struct SequenceResult {
 using SequenceSource = std::function<Expected<std::optional<SequenceFeeds>>()>;
 
 /// Runs sequences as their results are asked for. Not thread safe; many may use one session.
+struct ManyTarget;  ///< known to the library only
+
 class SCANLOOM_API ManyRuns {
  public:
   /// Returns the results of the next sequence, in the order of the source; nullopt at the end. May
@@ -88,7 +90,7 @@ class SCANLOOM_API ManyRuns {
   [[nodiscard]] ManyReport report() const;
 
  private:
-  friend class Session;
+  friend struct ManyTarget;
   struct Impl;
   explicit ManyRuns(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;

@@ -24,8 +24,12 @@ nb::object made_by(const char* function, const Error& error) {
 
 nb::object to_exception(const Error& error) { return made_by("make", error); }
 
+nb::object to_exception_of_expression(const Error& error) {
+  return made_by("make_of_expression", error);
+}
+
 void raise(const Error& error) { raise_object(to_exception(error)); }
 
-void raise_of_expression(const Error& error) { raise_object(made_by("make_of_expression", error)); }
+void raise_of_expression(const Error& error) { raise_object(to_exception_of_expression(error)); }
 
 }  // namespace scanloom::python

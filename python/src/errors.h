@@ -15,6 +15,9 @@ namespace nb = nanobind;
 /// Returns the exception for `error`, without raising it.
 nb::object to_exception(const Error& error);
 
+/// The same for an error of an expression, with numpy's names of element types.
+nb::object to_exception_of_expression(const Error& error);
+
 /// Raises the exception for `error`.
 [[noreturn]] void raise(const Error& error);
 

@@ -250,6 +250,13 @@ void bind_functions(nb::module_& module) {
              if (!made) raise(std::move(made).error());
              return *std::move(made);
            })
+      .def("sequence_inputs",
+           [](const Function& function) {
+             nb::list names;
+             for (const ValueInfo& input : function.sequence_inputs())
+               names.append(text(input.name));
+             return names;
+           })
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);
   module.def("convert", &convert_model);

@@ -5,13 +5,16 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <scanloom/function.h>
 #include <scanloom/many.h>
 
 #include "errors.h"
@@ -43,28 +46,26 @@ std::shared_ptr<Held> make_held() {
 /// exception for a sequence that cannot be read, or None at the end.
 class Many {
  public:
-  Many(Session session, nb::callable pull, const std::vector<std::string>& outputs, int batch,
-       std::int64_t window, const nb::dict& shared, RunSettings settings, nb::object progress)
-      : session_(std::move(session)),
-        pull_(std::move(pull)),
-        shared_(shared, session_.inputs()),
-        settings_(std::move(settings)),
-        progress_(std::move(progress)),
-        flag_(settings_.cancel.is_none() ? nullptr : nb::cast<CancelFlag*>(settings_.cancel)) {
-    ManyOptions options{.batch = batch, .window = window, .outputs = outputs};
-    options.shared.assign(shared_.feeds().begin(), shared_.feeds().end());
-    options.run.deadline = settings_.deadline;
-    options.run.max_steps = settings_.max_steps;
-    options.run.max_memory = settings_.max_memory;
-    options.run.cancel = &flag_;
-    if (settings_.watch_signals || !progress_.is_none())
-      options.progress = [this](const ManyProgress& done) { turn(done); };
-    Expected<ManyRuns> made = [&] {
-      const GilRelease unlocked;
-      return session_.run_many([this] { return read(); }, options);
-    }();
-    runs_.emplace(value_or_raise(std::move(made)));
-  }
+  Many(const Session& session, nb::callable pull, const std::vector<std::string>& outputs,
+       int batch, std::int64_t window, const nb::dict& shared, RunSettings settings,
+       nb::object progress)
+      : Many(
+            session.inputs(),
+            [session](const SequenceSource& source, const ManyOptions& options) {
+              return session.run_many(source, options);
+            },
+            to_exception, std::move(pull), outputs, batch, window, shared, std::move(settings),
+            std::move(progress)) {}
+  Many(const Function& function, nb::callable pull, const std::vector<std::string>& outputs,
+       int batch, std::int64_t window, const nb::dict& shared, RunSettings settings,
+       nb::object progress)
+      : Many(
+            function.sequence_inputs(),
+            [function](const SequenceSource& source, const ManyOptions& options) {
+              return function.run_many(source, options);
+            },
+            to_exception_of_expression, std::move(pull), outputs, batch, window, shared,
+            std::move(settings), std::move(progress)) {}
 
   /// Returns the arrays of the next sequence, its exception, or None at the end.
   nb::object next() {
@@ -100,6 +101,35 @@ class Many {
   }
 
  private:
+  using Begin = std::function<Expected<ManyRuns>(const SequenceSource&, const ManyOptions&)>;
+
+  /// `begin` holds the session or the function that `inputs` belong to.
+  Many(std::span<const ValueInfo> inputs, Begin begin, nb::object (*exception_of)(const Error&),
+       nb::callable pull, const std::vector<std::string>& outputs, int batch, std::int64_t window,
+       const nb::dict& shared, RunSettings settings, nb::object progress)
+      : begin_(std::move(begin)),
+        inputs_(inputs),
+        exception_of_(exception_of),
+        pull_(std::move(pull)),
+        shared_(shared, inputs_),
+        settings_(std::move(settings)),
+        progress_(std::move(progress)),
+        flag_(settings_.cancel.is_none() ? nullptr : nb::cast<CancelFlag*>(settings_.cancel)) {
+    ManyOptions options{.batch = batch, .window = window, .outputs = outputs};
+    options.shared.assign(shared_.feeds().begin(), shared_.feeds().end());
+    options.run.deadline = settings_.deadline;
+    options.run.max_steps = settings_.max_steps;
+    options.run.max_memory = settings_.max_memory;
+    options.run.cancel = &flag_;
+    if (settings_.watch_signals || !progress_.is_none())
+      options.progress = [this](const ManyProgress& done) { turn(done); };
+    Expected<ManyRuns> made = [&] {
+      const GilRelease unlocked;
+      return begin_([this] { return read(); }, options);
+    }();
+    runs_.emplace(value_or_raise(std::move(made)));
+  }
+
   struct Idle {
     std::atomic<bool>& is_busy;
     ~Idle() { is_busy = false; }
@@ -125,7 +155,7 @@ class Many {
     std::shared_ptr<Held> held = make_held();
     SequenceFeeds made;
     try {
-      held->feeds.emplace(nb::cast<nb::dict>(item[0]), session_.inputs());
+      held->feeds.emplace(nb::cast<nb::dict>(item[0]), inputs_);
       if (!item[1].is_none()) made.reset = held->reset.emplace(item[1], "reset", nullptr).view();
     } catch (const nb::python_error& error) {
       if (!error.matches(PyExc_Exception)) throw;
@@ -149,7 +179,7 @@ class Many {
       failed_.erase(found);
       return exception;
     }
-    if (result.error) return to_exception(*result.error);
+    if (result.error) return exception_of_(*result.error);
     std::vector<Value> values = result.results.release();
     Converter converter(settings_.max_memory, values);
     nb::list arrays;
@@ -170,7 +200,9 @@ class Many {
     }
   }
 
-  Session session_;
+  Begin begin_;
+  std::span<const ValueInfo> inputs_;
+  nb::object (*exception_of_)(const Error&);
   nb::callable pull_;
   Feeds shared_;
   RunSettings settings_;
@@ -188,8 +220,12 @@ class Many {
 
 void bind_many(nb::module_& module) {
   nb::class_<Many>(module, "Many")
-      .def(nb::init<Session, nb::callable, const std::vector<std::string>&, int, std::int64_t,
-                    const nb::dict&, RunSettings, nb::object>(),
+      .def(nb::init<const Session&, nb::callable, const std::vector<std::string>&, int,
+                    std::int64_t, const nb::dict&, RunSettings, nb::object>(),
+           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg().none())
+      .def(nb::init<const Function&, nb::callable, const std::vector<std::string>&, int,
+                    std::int64_t, const nb::dict&, RunSettings, nb::object>(),
            nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
            nb::arg().none())
       .def("next", &Many::next)

@@ -1,5 +1,5 @@
-"""Models with a batch of open size, and sequences for them: recurrent layers, cells that are written
-out, a hidden Markov model, filters, and random cells."""
+"""Models with a batch of open size or without one, and sequences for them: recurrent layers, cells
+that are written out, a hidden Markov model, filters, and random cells."""
 
 from __future__ import annotations
 
@@ -192,7 +192,129 @@ MIXING = """
 
 
 def mixing() -> BatchModel:
+    """Its rows cannot be lanes, but whole batches can."""
     return scan("mixing", MIXING, CELL_CONSTANTS)
+
+
+COUNTING = """
+    places = NonZero(h)
+    sizes = Shape(places)
+    numbers = Cast <to = 1> (sizes)
+    count = ReduceMax <keepdims = 0> (numbers)
+    a = Sub(h, count)
+    b = MatMul(x, V)
+    sum = Add(a, b)
+    next = Tanh(sum)
+    row = Identity(next)
+"""
+
+
+def counting() -> BatchModel:
+    """Runs one by one."""
+    return scan("counting", COUNTING, CELL_CONSTANTS)
+
+
+def without_batch(
+    name: str, body: str, constants: dict[str, np.ndarray], *, batch: str = "", axis: int = 0
+) -> BatchModel:
+    """A Scan of x[T, INPUTS] with a state of WIDTH elements and a context c that all its steps read.
+    `batch`: empty, or "1, " for an axis of size 1 in all of them. `body` makes `next` and `row` from
+    `h`, `x` and `c`."""
+    x = f"T, {batch}{INPUTS}" if axis == 0 else f"{batch}T, {INPUTS}"
+    if axis == 1 and not batch:
+        x = f"{INPUTS}, T"
+    model = parse(
+        f"""g (float[{x}] X, float[{batch}{WIDTH}] H, float[{batch}{WIDTH}] c) =>
+              (float[{batch}{WIDTH}] last, float[?, {batch}{WIDTH}] rows) {{
+          last, rows = Scan <num_scan_inputs = 1, scan_input_axes = [{axis}],
+            body = step (float[{batch}{WIDTH}] h, float[{batch}{INPUTS}] x) =>
+                        (float[{batch}{WIDTH}] next, float[{batch}{WIDTH}] row) {{ {body} }}> (H, X)
+        }}""",
+        17,
+    )
+
+    def feeds(steps: int, seed: int) -> Feeds:
+        ones = (1,) if batch else ()
+        row = numbers(seed, steps, INPUTS) if axis == 0 or batch else numbers(seed, INPUTS, steps)
+        if batch:
+            row = np.expand_dims(row, 1 - axis)
+        return {
+            "X": row,
+            "H": numbers(seed + 1, *ones, WIDTH),
+            "c": numbers(seed + 2, *ones, WIDTH),
+        }
+
+    return BatchModel(name, with_constants(model, constants), feeds, {"X": axis})
+
+
+VECTOR_CELL = """
+    a = MatMul(h, U)
+    b = MatMul(x, V)
+    sum = Add(a, b)
+    gate = Tanh(sum)
+    next = Mul(gate, c)
+    row = Softmax <axis = -1> (next)
+"""
+
+
+def in_added_lanes() -> list[BatchModel]:
+    """Models without a batch of open size whose sequences share runs all the same."""
+    return [
+        without_batch("vectors", VECTOR_CELL, CELL_CONSTANTS),
+        without_batch("vectors, steps last", VECTOR_CELL, CELL_CONSTANTS, axis=1),
+        without_batch("a batch of 1", VECTOR_CELL, CELL_CONSTANTS, batch="1, "),
+        without_batch("a batch of 1 first", VECTOR_CELL, CELL_CONSTANTS, batch="1, ", axis=1),
+        *(fixed_layer(kind, layout) for kind in ("LSTM", "GRU", "RNN") for layout in (0, 1)),
+        with_dense(batch="N"),
+        with_dense(batch="1"),
+        mixing(),
+    ]
+
+
+def fixed_layer(kind: str, layout: int) -> BatchModel:
+    """A recurrent layer whose batch is fixed at 1."""
+    model = layer(kind, fed=True, layout=layout)
+    proto = onnx.load_from_string(model.model)
+    for value in proto.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param == "N":
+                dim.dim_value = 1
+    name = f"{model.name} of a batch of 1"
+    return BatchModel(name, proto.SerializeToString(), model.feeds, model.steps)
+
+
+def with_dense(batch: str) -> BatchModel:
+    """A layer, then a dense layer over all steps, which exporters write as one product of T * N
+    rows."""
+    body = f"""g (float[T, {batch}, 3] X) => (float[?, ?, 2] rows, float[1, {batch}, 6] last) {{
+      Y, last = RNN <hidden_size = 6> (X, W, R, B)
+      flat = Reshape(Y, Flat)
+      products = MatMul(flat, D)
+      biased = Add(products, C)
+      sizes = Shape(X)
+      steps = Gather(sizes, Leading)
+      shape = Concat <axis = 0> (steps, Two)
+      rows = Reshape(biased, shape)
+    }}"""
+    model = with_constants(
+        parse(body, 17),
+        {
+            "W": numbers(1, 1, WIDTH, INPUTS),
+            "R": numbers(2, 1, WIDTH, WIDTH),
+            "B": numbers(3, 1, 2 * WIDTH),
+            "D": numbers(4, WIDTH, 2),
+            "C": numbers(5, 2),
+            "Flat": np.array([-1, WIDTH], np.int64),
+            "Leading": np.array([0, 1], np.int64),
+            "Two": np.array([2], np.int64),
+        },
+    )
+    return BatchModel(
+        f"dense, batch {batch}",
+        model,
+        lambda steps, seed: {"X": numbers(seed, steps, 1, INPUTS)},
+        {"X": 0},
+    )
 
 
 class RandomCell:
@@ -256,18 +378,82 @@ class RandomCell:
                 f"{name}m = MatMul({self._constant(WIDTH, WIDTH)}, {name}t)",
                 f"{name} = Transpose <perm = [1, 0]> ({name}m)",
             ],
-            # These mix the rows: the model runs one by one.
+            # These mix the rows, which cannot be lanes then.
             *self._source.choice(
                 (
                     [],
                     [[f"{name}r = ReduceMax <axes = [0]> ({a})", f"{name} = Sub({a}, {name}r)"]],
                     [f"{name} = Softmax <axis = 0> ({a})"],
                     [f"{name} = CumSum({a}, {self._integers(0)})"],
+                    [self._counted(name, a)],
+                    [self._counted(name, a)],
                 )
             ),
+        ]
+
+    @staticmethod
+    def _counted(name: str, a: str) -> list[str]:
+        """Has no form for many sequences at once."""
+        return [
+            f"{name}z = NonZero({a})",
+            f"{name}s = Shape({name}z)",
+            f"{name}f = Cast <to = 1> ({name}s)",
+            f"{name}m = ReduceMax <keepdims = 0> ({name}f)",
+            f"{name} = Sub({a}, {name}m)",
         ]
 
 
 def random_model(seed: int) -> BatchModel:
     made = RandomCell(random.Random(seed))
     return scan(f"random {seed}", made.body, made.constants, axis=seed % 2)
+
+
+class RandomVectors(RandomCell):
+    """A random body for without_batch(): values of sizes [WIDTH]."""
+
+    def _forms(self, name: str, a: str, b: str) -> list[Any]:
+        return [
+            f"{name} = Add({a}, {b})",
+            f"{name} = Mul({a}, c)",
+            f"{name} = Sigmoid({a})",
+            f"{name} = Max({a}, {b})",
+            f"{name} = Softmax <axis = 0> ({a})",
+            f"{name} = MatMul({a}, {self._constant(WIDTH, WIDTH)})",
+            f"{name} = MatMul({self._constant(WIDTH, WIDTH)}, {a})",
+            f"{name} = Add({a}, {self._constant(WIDTH)})",
+            f"{name} = CumSum({a}, {self._integers(0)})",
+            [f"{name}r = ReduceMean <axes = [0]> ({a})", f"{name} = Sub({a}, {name}r)"],
+            [f"{name}r = ReduceLogSumExp <axes = [0], keepdims = 0> ({a})", f"{name} = Sub({a}, {name}r)"],
+            [f"{name}d = MatMul({a}, {b})", f"{name} = Add({a}, {name}d)"],
+            [f"{name}g = Greater({a}, {b})", f"{name} = Where({name}g, {a}, {b})"],
+            [
+                f"{name}c = Concat <axis = 0> ({a}, {b})",
+                f"{name} = MatMul({name}c, {self._constant(2 * WIDTH, WIDTH)})",
+            ],
+            [
+                f"{name}s = Slice({a}, {self._integers(1)}, {self._integers(4)}, {self._integers(0)})",
+                f"{name} = MatMul({name}s, {self._constant(3, WIDTH)})",
+            ],
+            f"{name} = Gather <axis = 0> ({a}, {self._integers(5, -1, 0, 3, 3, 1)})",
+            [
+                f"{name}m = Reshape({a}, {self._integers(2, 3)})",
+                f"{name}t = Transpose <perm = [1, 0]> ({name}m)",
+                f"{name} = Reshape({name}t, {self._integers(-1)})",
+            ],
+            [
+                f"{name}r = Unsqueeze({a}, {self._integers(1)})",
+                f"{name}o = Mul({name}r, {b})",
+                f"{name} = ReduceSum <keepdims = 0> ({name}o, {self._integers(0)})",
+            ],
+            [
+                f"{name}i = ArgMax <axis = 0, keepdims = 0> ({a})",
+                f"{name} = Gather <axis = 0> ({self._constant(WIDTH, WIDTH)}, {name}i)",
+            ],
+            f"{name} = Sub({a}, {b})",
+            *self._source.choice(([], [self._counted(name, a)])),
+        ]
+
+
+def random_vectors(seed: int) -> BatchModel:
+    made = RandomVectors(random.Random(seed))
+    return without_batch(f"random vectors {seed}", made.body, made.constants, axis=seed % 2)

@@ -226,6 +226,10 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
 std::string Session::explain() const { return impl_->explain(); }
 
 std::string Session::Impl::sequences_text() const {
+  {
+    const std::scoped_lock lock(sized_mutex);
+    if (many_of_sized && many_of_sized->has_lanes()) return "sequences run in lanes\n";
+  }
   const std::scoped_lock lock(many_mutex);
   if (!many) return {};
   if (many->has_lanes()) return "sequences run in lanes\n";

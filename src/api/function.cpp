@@ -7,6 +7,7 @@
 
 #include "api/export_model.h"
 #include "api/function_programs.h"
+#include "api/function_sequences.h"
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/model_format.h"
@@ -52,6 +53,17 @@ struct [[gnu::visibility("hidden")]] Function::Impl {
   std::vector<Shared> variables;        ///< those that are read, then those that are only set
   /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
+
+  /// Made on first use.
+  std::shared_ptr<const FunctionSequences> sequences() const {
+    const std::scoped_lock lock(sequences_mutex);
+    if (!made_sequences)
+      made_sequences = std::make_shared<const FunctionSequences>(programs, inputs);
+    return made_sequences;
+  }
+  mutable std::mutex sequences_mutex;
+  mutable std::shared_ptr<const FunctionSequences> made_sequences;  ///< guarded
+
   void add_read(const Expr& variable) {
     variables.emplace_back(variable);
     read.push_back(variable.node()->shared);
@@ -187,14 +199,6 @@ std::string without_spaces(std::string name) {
   return name;
 }
 
-/// A call has no model to blame: turns invalid_model into invalid_argument.
-Error of_call(Error error) {
-  if (error.code() != Code::invalid_model) return error;
-  Error told(Code::invalid_argument, error.text());
-  for (const std::string& note : error.notes()) told.note(note);
-  return told;
-}
-
 /// Adds the default updates of variables that are read, and of those which these updates read.
 /// Updates of some streams depend on `loops`, which this settles.
 Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options,
@@ -276,6 +280,22 @@ Expected<std::vector<Value>> Function::call(std::span<const View> values, const 
     if (!results) return of_call(std::move(results).error());
     return results;
   });
+}
+
+Expected<ManyRuns> Function::run_many(SequenceSource source, const ManyOptions& options) const {
+  return guard([&]() -> Expected<ManyRuns> {
+    if (!impl_->updated.empty())
+      return fail(Code::invalid_argument,
+                  "the function updates shared variable '{}', so that each call depends on the one "
+                  "before",
+                  impl_->updated[0]->name)
+          .note("call it once for each sequence, in their order");
+    return impl_->sequences()->run(std::move(source), options, expr::values_of(impl_->read));
+  });
+}
+
+std::span<const ValueInfo> Function::sequence_inputs() const {
+  return impl_->sequences()->inputs();
 }
 
 Expected<void> Function::save(const std::string& path, std::string_view note) const {

@@ -23,6 +23,13 @@ UpdateSites whole_sites(const UpdateSites& sites, const std::vector<SharedUpdate
 
 }  // namespace
 
+Error of_call(Error error) {
+  if (error.code() != Code::invalid_model) return error;
+  Error told(Code::invalid_argument, error.text());
+  for (const std::string& note : error.notes()) told.note(note);
+  return told;
+}
+
 Expected<std::shared_ptr<const FunctionPrograms>> FunctionPrograms::make(
     ir::Module module, const UpdateSites& sites, const SessionOptions& options) {
   SCANLOOM_CHECK_OK(expect_valid(options));

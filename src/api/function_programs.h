@@ -13,6 +13,9 @@
 
 namespace scanloom {
 
+/// A call has no model to blame: turns invalid_model into invalid_argument.
+Error of_call(Error error);
+
 /// Thread safe.
 class FunctionPrograms {
  public:

@@ -128,6 +128,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
     std::vector<ir::StepFlow> arguments, results;  ///< where inputs and own outputs have the steps
     std::variant<passes::LaneAxes, Refusal> lanes;
     std::string refused_node;  ///< of the refusal; empty if it names none
+    /// If there are no lanes: the module of `steps` before passes.
+    std::shared_ptr<const ir::Module> form;
   };
 
   SessionOptions options;
@@ -149,8 +151,15 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   mutable std::shared_ptr<const StreamProgram> program;  ///< guarded by program_mutex
   /// The module that `program` is made from, if not the plan's; until then. Also guarded.
   mutable std::optional<ir::Module> for_streams;
+  /// The module before passes, where `source` does not hold it.
+  std::optional<ir::Module> written;
   mutable std::shared_ptr<const ManyProgram> many;  ///< guarded by many_mutex
   mutable std::mutex many_mutex;
+  /// This model with the sizes of sequences, and its program; guarded by sized_mutex. At most one
+  /// of the two mutexes is locked at a time.
+  mutable std::shared_ptr<Impl> sized;
+  mutable std::shared_ptr<const ManyProgram> many_of_sized;
+  mutable std::mutex sized_mutex;
   mutable std::mutex mutex;                                ///< guards the two below
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< most recently used first
   mutable std::vector<std::string> warnings;
@@ -185,8 +194,20 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// Made on first use. Errors: those of stream_form.
   Expected<std::shared_ptr<const StreamProgram>> stream_program() const;
 
-  /// Made on first use; says why sequences cannot share runs if they cannot. Errors: out_of_memory.
-  Expected<std::shared_ptr<const ManyProgram>> many_program() const;
+  /// Runs the passes on a module that a stream or lanes are made from.
+  [[nodiscard]] Expected<void> optimise_form(ir::Module& module) const;
+
+  /// Made on first use; says why sequences cannot share runs if they cannot. `common`: by own
+  /// input: whether all sequences have the same value. Errors: out_of_memory.
+  Expected<std::shared_ptr<const ManyProgram>> many_program(const std::vector<bool>& common) const;
+  /// The same for sequences that have these sizes but for the number of steps, which fixes the
+  /// other open sizes; the last one is kept. `tries`: sizes that may be the number of steps.
+  /// Errors: sizes that do not fit; out_of_memory.
+  Expected<std::shared_ptr<const ManyProgram>> many_program_for(
+      const std::vector<tensor::Shape>& shapes, const std::vector<bool>& common,
+      std::size_t tries) const;
+  /// Which of its own inputs these feeds give.
+  [[nodiscard]] std::vector<bool> inputs_fed(std::span<const Feed> feeds) const;
 
   /// Checked feeds in the order of the inputs.
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;

@@ -35,9 +35,11 @@ void copy_lane(const Tensor& from, std::int64_t from_lane, Tensor& to, std::int6
       {static_cast<std::byte*>(to.mutable_data()), to.shape(), position_on(rank, axis, to_lane)});
 }
 
-/// A feed as a tensor of the caller's memory.
-Tensor feed_of(const ManyJob& job, const Session::Impl& model, std::size_t input) {
-  return {model.inputs[input].dtype, job.arranged.shapes[input], nullptr, job.arranged.data[input]};
+/// A feed as a tensor of the caller's memory, with the sizes of one lane.
+Tensor feed_of(const ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+               std::size_t input, std::optional<int> lane) {
+  return {model.inputs[input].dtype, program.in_lane(job.arranged.shapes[input], lane), nullptr,
+          job.arranged.data[input]};
 }
 
 /// The first values of the states that are computed, in one lane. Nothing that they are computed
@@ -128,11 +130,12 @@ Expected<void> LaneGroup::gather_states(const RunOptions& options) {
     if (!program_.initial_varies) common_first_ = computed[lane];
   }
   const auto first_of = [&](const ManyState& state, std::size_t lane) -> Tensor {
-    if (state.fed) return feed_of(*lanes_[lane].part->job, shared_.model, *state.fed);
+    if (state.fed)
+      return feed_of(*lanes_[lane].part->job, shared_.model, program_, *state.fed, state.lane);
     if (!state.computed) return state.initial;
     const Value& value = computed[lane][*state.computed];
-    return {value.dtype(), Shape(std::span<const std::int64_t>(value.shape())), value.owner(),
-            value.data()};
+    const Shape own{std::span<const std::int64_t>(value.shape())};
+    return {value.dtype(), program_.in_lane(own, state.lane), value.owner(), value.data()};
   };
   for (const ManyState& state : program_.states) {
     Tensor& argument = arguments_[state.argument];
@@ -160,7 +163,7 @@ Expected<void> LaneGroup::gather_rows() {
         program_.states, [&](const ManyState& state) { return state.fed == i; });
     if (!input.argument || input.steps || is_state) continue;
     Tensor& argument = arguments_[*input.argument];
-    const Tensor first = feed_of(*lanes_[0].part->job, shared_.model, i);
+    const Tensor first = feed_of(*lanes_[0].part->job, shared_.model, program_, i, input.lane);
     if (!input.lane) {
       argument = first;
       continue;
@@ -168,23 +171,24 @@ Expected<void> LaneGroup::gather_rows() {
     SCANLOOM_TRY(argument,
                  Tensor::zeros(first.dtype(), with_size(first.shape(), *input.lane, width_)));
     for (std::int64_t lane = 0; lane < width_; ++lane)
-      copy_lane(feed_of(*lanes_[source(lane)].part->job, shared_.model, i), 0, argument, lane,
-                *input.lane);
+      copy_lane(feed_of(*lanes_[source(lane)].part->job, shared_.model, program_, i, input.lane), 0,
+                argument, lane, *input.lane);
   }
   return {};
 }
 
 /// Fills an argument along the steps with the next ones of each lane.
 Expected<void> LaneGroup::pack(const ManyInput& input, std::size_t index, std::int64_t steps) {
-  const Tensor first = feed_of(*lanes_[0].part->job, shared_.model, index);
-  const Shape box = with_size(first.shape(), *input.steps, steps);
+  const Tensor first = feed_of(*lanes_[0].part->job, shared_.model, program_, index, input.lane);
+  const int steps_axis = program_.steps_in_lanes(*input.steps, input.lane);
+  const Shape box = with_size(first.shape(), steps_axis, steps);
   const Shape shape = with_size(box, *input.lane, width_);
   Tensor& argument = arguments_[*input.argument];
   if (!argument.defined() || argument.shape() != shape) {
     SCANLOOM_TRY(argument, Tensor::zeros(first.dtype(), shape));
   }
   auto* const rows = static_cast<std::byte*>(argument.mutable_data());
-  if (const auto layout = interleaved(first.dtype(), shape, *input.steps, *input.lane)) {
+  if (const auto layout = interleaved(first.dtype(), shape, steps_axis, *input.lane)) {
     std::vector<const std::byte*> sequences;
     for (std::int64_t lane = 0; lane < width_; ++lane) {
       const Lane& from = lanes_[source(lane)];
@@ -197,8 +201,8 @@ Expected<void> LaneGroup::pack(const ManyInput& input, std::size_t index, std::i
     const Lane& from = lanes_[source(lane)];
     const Arranged& arranged = from.part->job->arranged;
     copy_box(first.dtype(), box,
-             {arranged.data[index], arranged.shapes[index],
-              position_on(box.rank(), *input.steps, from.at)},
+             {arranged.data[index], program_.in_lane(arranged.shapes[index], input.lane),
+              position_on(box.rank(), steps_axis, from.at)},
              {rows, shape, position_on(box.rank(), *input.lane, lane)});
   }
   return {};
@@ -238,17 +242,18 @@ Expected<void> LaneGroup::store(const std::vector<Value>& values, std::int64_t s
 Expected<void> LaneGroup::store_steps(std::size_t output, const Value& value, std::int64_t steps) {
   const ManyOutput& declared = program_.outputs[output];
   const Shape shape{std::span<const std::int64_t>(value.shape())};
-  const auto layout = interleaved(value.dtype(), shape, declared.steps, *declared.lane);
+  const ManyValue from{program_, output, value};
+  const auto layout = interleaved(
+      value.dtype(), shape, program_.steps_in_lanes(declared.steps, declared.lane), *declared.lane);
   std::vector<std::byte*> sequences;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     ManyJob& job = *lanes_[lane].part->job;
     const std::int64_t at = lanes_[lane].at;
     if (!layout) {
-      SCANLOOM_CHECK_OK(
-          store_result(job, declared, output, value, static_cast<std::int64_t>(lane), at));
+      SCANLOOM_CHECK_OK(store_result(job, from, static_cast<std::int64_t>(lane), at));
       continue;
     }
-    SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));
+    SCANLOOM_TRY(Tensor* const result, result_of(job, from));
     sequences.push_back(static_cast<std::byte*>(result->mutable_data()) +
                         at * declared.each * layout->row);
   }
@@ -263,8 +268,8 @@ Expected<void> LaneGroup::store_last(std::size_t output, const Value& value, std
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const ManyPart& part = *lanes_[lane].part;
     if (lanes_[lane].at + steps == part.end && part.job->is_last(part))
-      SCANLOOM_CHECK_OK(store_result(*part.job, program_.outputs[output], output, value,
-                                     static_cast<std::int64_t>(lane), 0));
+      SCANLOOM_CHECK_OK(
+          store_result(*part.job, {program_, output, value}, static_cast<std::int64_t>(lane), 0));
   }
   return {};
 }

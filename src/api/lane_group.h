@@ -30,11 +30,11 @@ class WaitingParts {
 /// Shared by all threads, which count what they do.
 struct ManyShared {
   const Session::Impl& model;
-  const ManyProgram& program;
-  std::vector<bool> wanted;  ///< by own output
+  const ManyProgram* program;  ///< changes between windows only
+  std::vector<bool> wanted;    ///< by own output
   std::atomic<std::int64_t> sequences{0}, steps{0}, runs{0}, lane_steps{0}, filled_lane_steps{0};
 
-  ManyShared(const Session::Impl& of, const ManyProgram& with) : model(of), program(with) {}
+  ManyShared(const Session::Impl& of, const ManyProgram* with) : model(of), program(with) {}
   /// Counts a part; the sequence is complete after its last one.
   void finish(ManyJob& job) {
     if (job.parts_left.fetch_sub(1) == 1 && !job.has_failed) ++sequences;
@@ -45,7 +45,7 @@ class LaneGroup {
  public:
   /// `lanes`: at most this many.
   LaneGroup(ManyShared& shared, WaitingParts& waiting, std::int64_t lanes)
-      : shared_(shared), program_(shared.program), waiting_(waiting), max_lanes_(lanes) {}
+      : shared_(shared), program_(*shared.program), waiting_(waiting), max_lanes_(lanes) {}
 
   /// Runs until no part is left. `options_of_run` is called before each run, and returns an error
   /// to end. A run that fails leaves its sequences to run alone. Errors: those of

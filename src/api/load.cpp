@@ -272,6 +272,7 @@ Expected<ir::Module> Session::Impl::read_again() const {
 }
 
 Expected<ir::Module> Session::Impl::before_passes() const {
+  if (written) return *written;
   SCANLOOM_TRY(ir::Module module, read_again());
   if (options.low_latency) SCANLOOM_CHECK_OK(to_low_latency(module, options));
   return module;

@@ -10,6 +10,7 @@
 #include "api/guard.h"
 #include "api/lane_group.h"
 #include "api/many_job.h"
+#include "api/many_target.h"
 #include "base/cpu.h"
 #include "base/thread_pool.h"
 
@@ -25,6 +26,26 @@ constexpr int kMaxBatch = 4096, kDefaultBatch = 64;
 constexpr std::int64_t kSequencesOfLane = 8;
 constexpr std::int64_t kBytesOfWindow = std::int64_t{256} << 20;
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+
+Expected<void> expect_valid(const ManyOptions& options) {
+  if (options.batch < 0 || options.batch > kMaxBatch)
+    return fail(Code::invalid_argument, "batch is {}, but must be 0 to {}", options.batch,
+                kMaxBatch);
+  if (options.window < 0)
+    return fail(Code::invalid_argument, "window is {}, but must be 0 or more", options.window);
+  return {};
+}
+
+/// Whether lanes are rows of the batch, and the sequence has one.
+bool has_one_row(const ManyJob& job, const ManyProgram& program) {
+  if (program.adds_axis) return false;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const tensor::Shape& shape = job.arranged.shapes[i];
+    const auto axis = program.inputs[i].lane;
+    if (axis && (*axis >= shape.rank() || shape[*axis] != 1)) return false;
+  }
+  return true;
+}
 
 std::int64_t bytes_of(const ManyJob& job, const Session::Impl& model) {
   std::int64_t bytes = 0;
@@ -54,11 +75,12 @@ bool fits(const ManyJob& job, const ManyJob& other, const Session::Impl& model,
 }  // namespace
 
 struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
-  std::shared_ptr<Session::Impl> model;
+  ManyTarget target;
+  std::shared_ptr<const Session::Impl> model;
   std::shared_ptr<const ManyProgram> program;
+  bool is_settled = false;  ///< whether `program` is that of the sequences' sizes
   SequenceSource source;
   ManyOptions options;
-  std::vector<std::string> shared_names;
   std::unique_ptr<ManyShared> shared;
   std::int64_t threads = 1, batch = kDefaultBatch;
 
@@ -80,6 +102,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::optional<SequenceResult>> next();
   Expected<void> read_window();
   Expected<std::unique_ptr<ManyJob>> read_one();
+  void settle(const ManyJob& job);
   Expected<void> run_window();
   void run_lanes(WaitingParts& waiting, std::int64_t lanes);
   void run_one(ManyJob& job);
@@ -94,34 +117,48 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
 
 ManyRuns::ManyRuns(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
+Expected<ManyRuns> ManyTarget::start(SequenceSource source, const ManyOptions& options) const {
+  SCANLOOM_CHECK_OK(expect_valid(options));
+  auto impl = std::make_shared<ManyRuns::Impl>();
+  impl->target = *this;
+  impl->model = model;
+  impl->program = program;
+  impl->source = std::move(source);
+  impl->options = options;
+  impl->options.run.progress = {};
+  impl->options.run.profile = false;
+  if (options.batch > 0) impl->batch = options.batch;
+  impl->threads = std::min(pool_threads(), model->plan->options.threads);
+  impl->shared = std::make_unique<ManyShared>(*model, program.get());
+  impl->shared->wanted.assign(model->own_outputs, options.outputs.empty());
+  const std::span outputs = std::span(model->outputs).first(model->own_outputs);
+  for (const std::string& name : options.outputs) {
+    const std::size_t found = find_by_name(outputs, name);
+    if (found == outputs.size())
+      return fail(Code::invalid_argument, "the model has no output '{}'", name)
+          .note("its outputs are: " + names_of(outputs));
+    impl->shared->wanted[found] = true;
+  }
+  return ManyRuns(std::move(impl));
+}
+
 Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& options) const {
   return guard([&]() -> Expected<ManyRuns> {
-    if (options.batch < 0 || options.batch > kMaxBatch)
-      return fail(Code::invalid_argument, "batch is {}, but must be 0 to {}", options.batch,
-                  kMaxBatch);
-    if (options.window < 0)
-      return fail(Code::invalid_argument, "window is {}, but must be 0 or more", options.window);
-    auto impl = std::make_shared<ManyRuns::Impl>();
-    impl->model = impl_;
-    impl->source = std::move(source);
-    impl->options = options;
-    impl->options.run.progress = {};
-    impl->options.run.profile = false;
-    if (options.batch > 0) impl->batch = options.batch;
-    impl->threads = std::min(pool_threads(), impl_->plan->options.threads);
-    SCANLOOM_TRY(impl->program, impl_->many_program());
-    impl->shared = std::make_unique<ManyShared>(*impl_, *impl->program);
-    impl->shared->wanted.assign(impl_->own_outputs, options.outputs.empty());
-    for (const std::string& name : options.outputs) {
-      const std::size_t found =
-          find_by_name(std::span(impl_->outputs).first(impl_->own_outputs), name);
-      if (found == impl_->own_outputs)
-        return fail(Code::invalid_argument, "the model has no output '{}'", name)
-            .note("its outputs are: " +
-                  names_of(std::span(impl_->outputs).first(impl_->own_outputs)));
-      impl->shared->wanted[found] = true;
-    }
-    return ManyRuns(std::move(impl));
+    const std::vector<bool> common = impl_->inputs_fed(options.shared);
+    ManyTarget target{.model = impl_, .program = {}, .run = {}};
+    SCANLOOM_TRY(target.program, impl_->many_program(common));
+    target.run = [model = impl_](std::span<const Feed> feeds, const RunOptions& run,
+                                 std::span<const std::string> wanted) {
+      return model->run(feeds, run, wanted);
+    };
+    if (target.program->has_steps && !target.program->has_lanes())
+      target.for_sizes =
+          [model = impl_,
+           common](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
+        SCANLOOM_TRY(auto found, model->many_program_for(first.shapes, common, 1));
+        return found->has_lanes() ? std::move(found) : nullptr;
+      };
+    return target.start(std::move(source), options);
   });
 }
 
@@ -176,11 +213,27 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
   job->sequence = *std::move(sequence);
   job->feeds = job->sequence.feeds;
   job->feeds.insert(job->feeds.end(), options.shared.begin(), options.shared.end());
-  if (job->sequence.problem)
-    job->error = job->sequence.problem;
-  else
+  job->error = job->sequence.problem;
+  if (!job->error) arrange(*job, *model);
+  if (!job->error) {
+    settle(*job);
     prepare(*job, *model, *program, options.run);
+    if (target.for_sizes && !is_settled) job->why_alone = "its sizes do not fit together";
+  }
   return job;
+}
+
+/// Chooses the program by the sizes of the first sequence. Those that it cannot be chosen by run on
+/// their own.
+void ManyRuns::Impl::settle(const ManyJob& job) {
+  if (is_settled || !target.for_sizes) return;
+  if (!program->has_lanes() || !has_one_row(job, *program)) {
+    const auto found = target.for_sizes(job.arranged);
+    if (!found) return;
+    if (*found) program = *found;
+    shared->program = program.get();
+  }
+  is_settled = true;
 }
 
 Expected<void> ManyRuns::Impl::run_window() {
@@ -242,7 +295,7 @@ void ManyRuns::Impl::run_lanes(WaitingParts& waiting, std::int64_t lanes) {
 void ManyRuns::Impl::run_one(ManyJob& job) {
   const Expected<void> done = guard([&]() -> Expected<void> {
     SCANLOOM_TRY(const RunOptions run_options, options_of_run());
-    Expected<void> ran = run_alone(job, *model, *program, run_options, options.outputs);
+    Expected<void> ran = run_alone(job, *model, *program, target.run, run_options, options.outputs);
     if (!ran && ran.error().code() == Code::cancelled) return ran;
     if (!ran) job.error = std::move(ran).error();
     ++shared->sequences;

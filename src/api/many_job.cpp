@@ -32,6 +32,14 @@ Expected<std::int64_t> steps_of(const ManyJob& job, const Session::Impl& model,
   return steps;
 }
 
+/// `wanted`: -1: any; empty: nothing is wanted.
+bool has_sizes(const Shape& shape, const std::vector<std::int64_t>& wanted) {
+  const auto fits = [](std::int64_t size, std::int64_t other) {
+    return other < 0 || size == other;
+  };
+  return wanted.empty() || std::ranges::equal(shape.dims(), wanted, fits);
+}
+
 /// Returns an empty text, or why the sequence does not fit into a lane.
 std::string why_not_in_lane(const ManyJob& job, const Session::Impl& model,
                             const ManyProgram& program, const RunOptions& options) {
@@ -40,11 +48,16 @@ std::string why_not_in_lane(const ManyJob& job, const Session::Impl& model,
   if (find_contradiction(model.shared_sizes, job.arranged.shapes) != nullptr)
     return "its sizes contradict the names that the model gives them";
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-    const auto axis = program.inputs[i].lane;
+    const ManyInput& input = program.inputs[i];
     const Shape& shape = job.arranged.shapes[i];
-    if (axis && (*axis >= shape.rank() || shape[*axis] != 1))
+    if (program.adds_axis) {
+      if (!has_sizes(program.in_lane(shape, input.lane), input.sizes))
+        return fmt::format("input '{}' has sizes {}, unlike those that share runs",
+                           model.inputs[i].name, shape.to_string());
+    } else if (input.lane && (*input.lane >= shape.rank() || shape[*input.lane] != 1)) {
       return fmt::format("input '{}' has sizes {}, not 1 on axis {}", model.inputs[i].name,
-                         shape.to_string(), *axis);
+                         shape.to_string(), *input.lane);
+    }
   }
   return {};
 }
@@ -76,7 +89,6 @@ Expected<void> cut(ManyJob& job, const ManyProgram& program) {
 
 Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
                                const RunOptions& options) {
-  SCANLOOM_TRY(job.arranged, model.arrange(job.feeds));
   if (program.has_steps) {
     SCANLOOM_TRY(job.steps, steps_of(job, model, program));
   }
@@ -114,58 +126,76 @@ std::vector<Feed> feeds_of(const ManyPart& part, const Session::Impl& model,
 
 }  // namespace
 
+void arrange(ManyJob& job, const Session::Impl& model) {
+  Expected<Arranged> arranged = model.arrange(job.feeds);
+  if (arranged)
+    job.arranged = *std::move(arranged);
+  else
+    job.error = std::move(arranged).error();
+}
+
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options) {
   if (Expected<void> ready = prepare_or_fail(job, model, program, options); !ready)
     job.error = std::move(ready).error();
 }
 
-Expected<Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
-                            const Value& value) {
+Expected<Tensor*> result_of(ManyJob& job, const ManyValue& from) {
   const std::scoped_lock lock(job.mutex);
-  Tensor& result = job.outputs[output];
+  Tensor& result = job.outputs[from.output];
   if (result.defined()) return &result;
-  Shape shape{std::span<const std::int64_t>(value.shape())};
-  if (declared.lane) shape[*declared.lane] = 1;
+  const ManyOutput& declared = from.program.outputs[from.output];
+  Shape shape{std::span<const std::int64_t>(from.value.shape())};
+  if (from.in_lanes && declared.lane) {
+    if (from.program.adds_axis)
+      shape.erase(*declared.lane);
+    else
+      shape[*declared.lane] = 1;
+  }
   if (declared.kind == Kind::along) shape[declared.steps] = job.steps * declared.each;
-  SCANLOOM_TRY(result, Tensor::zeros(value.dtype(), shape));
+  SCANLOOM_TRY(result, Tensor::zeros(from.value.dtype(), shape));
   return &result;
 }
 
-Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
-                            const Value& value, std::int64_t lane, std::int64_t at) {
-  const Shape from{std::span<const std::int64_t>(value.shape())};
-  SCANLOOM_TRY(Tensor* const result, result_of(job, declared, output, value));
-  const int rank = from.rank();
-  const Shape box = declared.lane ? with_size(from, *declared.lane, 1) : from;
-  const Shape to_at = declared.kind == Kind::along
-                          ? position_on(rank, declared.steps, at * declared.each)
-                          : Shape::filled(rank, 0);
-  const Shape from_at =
-      declared.lane ? position_on(rank, *declared.lane, lane) : Shape::filled(rank, 0);
-  copy_box(value.dtype(), box, {static_cast<const std::byte*>(value.data()), from, from_at},
-           {static_cast<std::byte*>(result->mutable_data()), result->shape(), to_at});
+Expected<void> store_result(ManyJob& job, const ManyValue& from, std::int64_t lane,
+                            std::int64_t at) {
+  const Shape shape{std::span<const std::int64_t>(from.value.shape())};
+  SCANLOOM_TRY(Tensor* const result, result_of(job, from));
+  const ManyProgram& program = from.program;
+  const ManyOutput& declared = program.outputs[from.output];
+  const std::optional<int> axis = from.in_lanes ? declared.lane : std::nullopt;
+  const int rank = shape.rank();
+  const Shape box = axis ? with_size(shape, *axis, 1) : shape;
+  const Shape to_at =
+      declared.kind == Kind::along
+          ? position_on(rank, program.steps_in_lanes(declared.steps, axis), at * declared.each)
+          : Shape::filled(rank, 0);
+  const Shape from_at = axis ? position_on(rank, *axis, lane) : Shape::filled(rank, 0);
+  copy_box(from.value.dtype(), box,
+           {static_cast<const std::byte*>(from.value.data()), shape, from_at},
+           {static_cast<std::byte*>(result->mutable_data()), program.in_lane(result->shape(), axis),
+            to_at});
   return {};
 }
 
 Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
-                         const RunOptions& options, std::span<const std::string> wanted) {
+                         const RunSequence& run, const RunOptions& options,
+                         std::span<const std::string> wanted) {
   if (job.parts.size() == 1) {
-    SCANLOOM_TRY(job.results, model.run(job.feeds, options, wanted));
+    SCANLOOM_TRY(job.results, run(job.feeds, options, wanted));
     return {};
   }
   job.outputs.assign(model.own_outputs, {});
   for (const ManyPart& part : job.parts) {
-    SCANLOOM_TRY(const Results results, model.run(feeds_of(part, model, program), options, {}));
-    for (std::size_t i = 0; i < model.own_outputs; ++i) {
-      ManyOutput declared = program.outputs[i];
-      declared.lane.reset();
+    SCANLOOM_TRY(const Results results, run(feeds_of(part, model, program), options, {}));
+    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+      const ManyOutput& declared = program.outputs[i];
       if (declared.kind == Kind::along && declared.each < 1)
         return fail(Code::unsupported, "output '{}' has an unknown number of rows for each step",
                     model.outputs[i].name)
             .note("a sequence with resets is joined from parts");
       if (declared.kind == Kind::along || job.is_last(part))
-        SCANLOOM_CHECK_OK(store_result(job, declared, i, results[i], 0, part.begin));
+        SCANLOOM_CHECK_OK(store_result(job, {program, i, results[i], false}, 0, part.begin));
     }
   }
   return {};

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,22 +43,35 @@ struct ManyJob {
   [[nodiscard]] bool is_last(const ManyPart& part) const { return part.end == steps; }
 };
 
-/// Checks the feeds and finds the parts; whether it fits into lanes is `why_alone`. Problems of the
-/// sequence become its error.
+/// Checks the feeds. Problems of the sequence become its error.
+void arrange(ManyJob& job, const Session::Impl& model);
+/// Finds the parts; whether the sequence fits into lanes is `why_alone`. Problems of the sequence
+/// become its error. Precondition: arrange(), without an error.
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 
-/// Returns the result of the sequence for an output; `value` is what a run gave for it, in all
-/// lanes.
-Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyOutput& declared, std::size_t output,
-                                    const Value& value);
+/// What a run gave for an output.
+struct ManyValue {
+  const ManyProgram& program;
+  std::size_t output = 0;
+  const Value& value;
+  bool in_lanes = true;  ///< false: of the sequence alone
+};
+
+/// Returns the result of the sequence for an output; `from`: what a run gave for it, in all lanes.
+Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyValue& from);
 /// Writes what a run gave for an output in one lane: rows of the steps, or a value that belongs to
 /// the end of the sequence. `at`: the first of the steps in the sequence.
-Expected<void> store_result(ManyJob& job, const ManyOutput& declared, std::size_t output,
-                            const Value& value, std::int64_t lane, std::int64_t at);
+Expected<void> store_result(ManyJob& job, const ManyValue& from, std::int64_t lane,
+                            std::int64_t at);
+
+/// Runs a model with the feeds of one sequence. No names: all outputs.
+using RunSequence = std::function<Expected<Results>(std::span<const Feed>, const RunOptions&,
+                                                    std::span<const std::string> wanted)>;
 
 /// Runs the sequence on its own, part after part.
 Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
-                         const RunOptions& options, std::span<const std::string> wanted);
+                         const RunSequence& run, const RunOptions& options,
+                         std::span<const std::string> wanted);
 
 }  // namespace scanloom

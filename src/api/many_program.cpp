@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "passes/streaming/add_lanes.h"
 
 namespace scanloom {
 namespace {
@@ -19,8 +20,7 @@ std::optional<std::size_t> input_named(const Session::Impl& impl, const std::str
   return std::nullopt;
 }
 
-const tensor::Type& argument_type(const Session::Impl& impl, std::size_t argument) {
-  const ir::Module& module = impl.plan->module;
+const tensor::Type& argument_type(const ir::Module& module, std::size_t argument) {
   return module.value(module.region(module.top()).args[argument]).type;
 }
 
@@ -68,23 +68,27 @@ class Maker {
   Maker(const Session::Impl& model, const StreamProgram& form, ManyProgram& made)
       : model_(model), form_(form), made_(made) {}
 
-  Expected<void> make() {
+  /// `common`: see ManyProgram.
+  Expected<void> make(const std::vector<bool>& common) {
     take_steps();
     made_.has_steps = true;
-    if (const auto* refusal = std::get_if<Refusal>(&form_.lanes)) {
-      made_.reason = refusal->reason;
-      made_.node = form_.refused_node;
-      return {};
+    const auto* axes = std::get_if<passes::LaneAxes>(&form_.lanes);
+    std::optional<passes::LanedForm> laned;
+    if (axes == nullptr) {
+      laned = add_lanes(common);
+      if (!laned) return {};
+      axes = &laned->axes;
     }
-    const auto& axes = std::get<passes::LaneAxes>(form_.lanes);
-    SCANLOOM_CHECK_OK(take_states(axes));
-    take_inputs(axes);
-    take_outputs(axes);
+    const ir::Module& module = laned ? laned->module : form_.steps->plan->module;
+    SCANLOOM_CHECK_OK(take_states(module, *axes));
+    take_inputs(module, *axes);
+    take_outputs(*axes);
     if (!made_.has_lanes()) return {};
+    if (laned) SCANLOOM_CHECK_OK(model_.optimise_form(laned->module));
     SessionOptions options = model_.options;
     options.threads = 1;
     options.on_warning = {};
-    made_.steps = Session::Impl::of_module(form_.steps->plan->module, options);
+    made_.steps = Session::Impl::of_module(module, options);
     made_.steps->max_bindings = kBindingsOfLanes;
     made_.initial = form_.initial;
     if (made_.initial) made_.initial_varies = reads_elements(made_.initial->plan->module);
@@ -94,6 +98,30 @@ class Maker {
  private:
   void refuse(std::string reason) {
     if (made_.reason.empty()) made_.reason = std::move(reason);
+  }
+
+  /// The form with an axis of lanes, if it has no batch. nullopt: `reason` says why not.
+  std::optional<passes::LanedForm> add_lanes(const std::vector<bool>& common) {
+    made_.adds_axis = true;
+    made_.common = common;
+    const ir::Module& form = *form_.form;
+    std::vector<bool> same(form.region(form.top()).args.size());
+    for (std::size_t i = 0; i < made_.inputs.size(); ++i)
+      if (made_.inputs[i].argument) same[*made_.inputs[i].argument] = common[i];
+    auto made = passes::add_lanes(form, form_.arguments, form_.results, same);
+    if (auto* laned = std::get_if<passes::LanedForm>(&made)) return std::move(*laned);
+    // Passes may have replaced the node in the way by others.
+    auto other = passes::add_lanes(form_.steps->plan->module, form_.arguments, form_.results, same);
+    if (auto* laned = std::get_if<passes::LanedForm>(&other)) return std::move(*laned);
+    const auto& refusal = std::get<Refusal>(made);
+    const bool has_batch = !form_.refused_node.empty();  // whose rows a node mixes
+    made_.reason =
+        has_batch ? std::get<Refusal>(form_.lanes).reason
+                  : "there is no batch of open size, and lanes cannot be added: " + refusal.reason;
+    made_.node = has_batch              ? form_.refused_node
+                 : refusal.node.valid() ? form.describe(refusal.node)
+                                        : "";
+    return std::nullopt;
   }
 
   /// Where inputs and outputs have the steps, which is all that resets need.
@@ -115,13 +143,13 @@ class Maker {
     }
   }
 
-  Expected<void> take_states(const passes::LaneAxes& axes) {
+  Expected<void> take_states(const ir::Module& module, const passes::LaneAxes& axes) {
     const std::vector<ir::State>& states = form_.steps->plan->module.states;
     for (std::size_t i = 0; i < states.size(); ++i) {
       ManyState state{.argument = states[i].input,
                       .yield = states[i].output,
                       .lane = *axes.arguments[states[i].input]};
-      const tensor::Type& type = argument_type(*form_.steps, state.argument);
+      const tensor::Type& type = argument_type(module, state.argument);
       if (const std::string why = wrong_sizes(type, state.lane); !why.empty()) {
         refuse(fmt::format("'{}' {}", states[i].name, why));
         return {};
@@ -146,20 +174,24 @@ class Maker {
       SCANLOOM_TRY(state.initial, tensor::Tensor::zeros(type.dtype, shape));
       return {};
     }
-    state.initial = declared.initial;
-    if (!(declared.initial.shape() == shape))
+    const tensor::Shape in_lane = made_.in_lane(declared.initial.shape(), state.lane);
+    state.initial = declared.initial.reshaped(in_lane);
+    if (!(in_lane == shape))
       refuse(fmt::format("'{}' begins with sizes {}, not {}", declared.name,
                          declared.initial.shape().to_string(), shape.to_string()));
     return {};
   }
 
-  void take_inputs(const passes::LaneAxes& axes) {
+  void take_inputs(const ir::Module& module, const passes::LaneAxes& axes) {
     for (std::size_t i = 0; i < made_.inputs.size(); ++i) {
       ManyInput& input = made_.inputs[i];
       if (!is_plain(model_.inputs[i]))
         refuse(fmt::format("input '{}' is no tensor of numbers", model_.inputs[i].name));
       if (!input.argument) continue;
       input.lane = axes.arguments[*input.argument];
+      if (made_.adds_axis)
+        for (const tensor::Dim size : argument_type(module, *input.argument).dims)
+          input.sizes.push_back(size.is_constant() ? size.value() : -1);
       if (input.steps) made_.bytes_of_step += bytes_of(model_.inputs[i]);
     }
   }
@@ -185,16 +217,17 @@ class Maker {
 
 }  // namespace
 
-Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program() const {
+Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program(
+    const std::vector<bool>& common) const {
   const std::scoped_lock lock(many_mutex);
-  if (many) return many;
+  if (many && (many->common.empty() || many->common == common)) return many;
   auto made = std::make_shared<ManyProgram>();
   if (!plan->module.states.empty()) {
     made->reason = made->why_not_cut = "the session has named states";
   } else if (Expected<std::shared_ptr<const StreamProgram>> form = stream_program(); !form) {
     made->reason = made->why_not_cut = form.error().text();
   } else {
-    SCANLOOM_CHECK_OK(Maker(*this, **form, *made).make());
+    SCANLOOM_CHECK_OK(Maker(*this, **form, *made).make(common));
   }
   many = std::move(made);
   return many;

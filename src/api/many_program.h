@@ -16,10 +16,11 @@ namespace scanloom {
 
 /// An input of the model, which the sequences feed.
 struct ManyInput {
-  std::optional<int> steps;                  ///< the axis of the steps
-  std::optional<int> lane;                   ///< the axis of the batch
+  std::optional<int> steps;                  ///< the axis of the steps in the model's input
+  std::optional<int> lane;                   ///< the axis of the lanes in the argument
   std::optional<std::size_t> argument = {};  ///< of the stream form
   std::optional<std::size_t> initial = {};   ///< the input of `initial`
+  std::vector<std::int64_t> sizes = {};      ///< that a lane must have; -1: any
 };
 
 /// A value that a lane carries from one run to the next.
@@ -34,9 +35,9 @@ struct ManyState {
 /// An output of the model.
 struct ManyOutput {
   ir::StepFlow::Kind kind = ir::StepFlow::Kind::same;
-  int steps = 0;  ///< the axis, if kind is `along`
+  int steps = 0;  ///< the axis in the model's output, if kind is `along`
   std::int64_t each = 1;
-  std::optional<int> lane;
+  std::optional<int> lane;  ///< in what a run of lanes gives
 };
 
 struct ManyProgram {
@@ -45,6 +46,12 @@ struct ManyProgram {
   std::string why_not_cut;
   /// Why sequences run one by one; empty if they run in lanes.
   std::string reason, node;
+  /// Whether the lanes are an axis that the model's values do not have; otherwise they are its
+  /// batch, which has one row in each sequence.
+  bool adds_axis = false;
+  /// By own input: whether lanes take its value to be the same for all sequences. Empty: that does
+  /// not matter.
+  std::vector<bool> common;
 
   std::vector<ManyInput> inputs;    ///< by own input of the model
   std::vector<ManyOutput> outputs;  ///< by own output of the model
@@ -55,6 +62,15 @@ struct ManyProgram {
   std::int64_t bytes_of_step = 0;          ///< of inputs and outputs in one lane, as far as known
 
   [[nodiscard]] bool has_lanes() const { return reason.empty(); }
+  /// The sizes of one sequence's value as those of one lane.
+  [[nodiscard]] tensor::Shape in_lane(tensor::Shape own, std::optional<int> lane) const {
+    if (adds_axis && lane) own.insert(*lane, 1);
+    return own;
+  }
+  /// The axis of the steps where there are lanes.
+  [[nodiscard]] int steps_in_lanes(int steps, std::optional<int> lane) const {
+    return steps + (adds_axis && lane && *lane <= steps ? 1 : 0);
+  }
 };
 
 }  // namespace scanloom

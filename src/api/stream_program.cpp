@@ -53,29 +53,32 @@ Expected<StreamForm> Session::Impl::stream_form() const {
   return form || !has_walk ? std::move(form) : std::move(declared);
 }
 
+Expected<void> Session::Impl::optimise_form(ir::Module& module) const {
+  if (!options.optimize) return ir::verify(module, ir::ResultTypes::trusted);
+  passes::RunOptions pass_options;
+  pass_options.disabled = options.disabled_passes;
+  pass_options.fast = options.numerics == Numerics::fast;
+  SCANLOOM_CHECK_OK(passes::run(module, pass_options));
+  return ir::verify(module, ir::ResultTypes::trusted);
+}
+
 Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::stream_program()
     const {
   const std::scoped_lock lock(program_mutex);
   if (program) return program;
   SCANLOOM_TRY(passes::StreamForm form, stream_form());
-  const auto optimised = [&](ir::Module& module) -> Expected<void> {
-    if (!options.optimize) return ir::verify(module, ir::ResultTypes::trusted);
-    passes::RunOptions pass_options;
-    pass_options.disabled = options.disabled_passes;
-    pass_options.fast = options.numerics == Numerics::fast;
-    SCANLOOM_CHECK_OK(passes::run(module, pass_options));
-    return ir::verify(module, ir::ResultTypes::trusted);
-  };
   StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
   made.lanes = passes::lane_axes(form.module, form.arguments, form.results);
-  if (const auto* refusal = std::get_if<Refusal>(&made.lanes); refusal && refusal->node.valid())
-    made.refused_node = form.module.describe(refusal->node);
+  if (const auto* refusal = std::get_if<Refusal>(&made.lanes)) {
+    if (refusal->node.valid()) made.refused_node = form.module.describe(refusal->node);
+    made.form = std::make_shared<const ir::Module>(form.module);
+  }
   made.arguments = std::move(form.arguments);
   made.results = std::move(form.results);
-  SCANLOOM_CHECK_OK(optimised(form.module));
+  SCANLOOM_CHECK_OK(optimise_form(form.module));
   made.steps = of_module(std::move(form.module), options);
   if (form.initial) {
-    SCANLOOM_CHECK_OK(optimised(*form.initial));
+    SCANLOOM_CHECK_OK(optimise_form(*form.initial));
     made.initial = of_module(std::move(*form.initial), options);
   }
   program = std::make_shared<const StreamProgram>(std::move(made));

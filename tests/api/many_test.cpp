@@ -1,4 +1,5 @@
 // Many sequences: the order of results, lanes, errors of one sequence and of the source.
+#include <scanloom/function.h>
 #include <scanloom/many.h>
 
 #include <gmock/gmock.h>
@@ -78,13 +79,44 @@ TEST(Many, ResultsAreInOrderAndThoseOfSingleRuns) {
   EXPECT_EQ(report.filled_lane_steps, 14);
 }
 
-TEST(Many, AModelWithoutABatchRunsOneByOne) {
+TEST(Many, AModelWithoutABatchGetsLanes) {
   const Session session = load(running_sums());
   ManyReport report;
   const auto results = all(session.run_many(of_lengths({3, 4}, 2), {}).value_or_throw(), &report);
   EXPECT_THAT(floats(results[0].results.at("last")), ElementsAre(19, 32));
-  EXPECT_FALSE(report.lanes);
-  EXPECT_THAT(report.reason, HasSubstr("there is no batch"));
+  EXPECT_THAT(results[0].results.at("sums").shape(), ElementsAre(3, 2));
+  EXPECT_THAT(floats(results[1].results.at("last")), ElementsAre(26, 40));
+  EXPECT_TRUE(report.lanes) << report.node << ": " << report.reason;
+  EXPECT_EQ(report.filled_lane_steps, 7);
+}
+
+TEST(Many, FunctionsRunSequencesByTheNamesOfTheirInputs) {
+  const Expr x = input("", DType::f32, {-1}), scale = input("", DType::f32, {});
+  const Function fn = Function::compile({x, scale}, {x * scale}).value_or_throw();
+  ASSERT_EQ(fn.sequence_inputs().size(), 2U);
+  const std::string first = fn.sequence_inputs()[0].name, second = fn.sequence_inputs()[1].name;
+  EXPECT_NE(first, second);
+  const float factor = 2;
+  int next = 0;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (next == 3) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{first, view(kXs, {++next})}, {second, view(&factor, {})}};
+    return std::optional(std::move(made));
+  };
+  const auto results = all(fn.run_many(source, {}).value_or_throw());
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_THAT(floats(results[1].results[0]), ElementsAre(2, 4));
+}
+
+TEST(Many, AFunctionThatUpdatesAVariableIsRefused) {
+  const Expr x = input("x", DType::f32, {-1});
+  const float zero = 0;
+  const Shared total("total", view(&zero, {}));
+  FunctionOptions options;
+  options.updates.set(total, total.variable() + sum(x));
+  const Function fn = Function::compile({x}, {}, options).value_or_throw();
+  EXPECT_THAT(fn.run_many(of_lengths({}), {}).error().text(), HasSubstr("'total'"));
 }
 
 TEST(Many, AResetBeginsAnew) {

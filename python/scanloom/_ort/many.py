@@ -1,11 +1,11 @@
-"""Many sequences of unequal lengths through one session."""
+"""Many sequences of unequal lengths through one session or function."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import numpy as np
 
@@ -26,7 +26,7 @@ Resets = Union[str, Iterable[Any], None]
 
 @dataclass(frozen=True)
 class ManyReport:
-    """How sequences were run; see InferenceSession.iter_many()."""
+    """How sequences were run; see InferenceSession.iter_many() and Function.iter_many()."""
 
     way: str  #: "lanes", or "one by one"
     reason: str  #: why one by one; "" in lanes
@@ -67,22 +67,69 @@ class ManyReport:
         return "\n".join(lines)
 
 
+MISSING: Any = object()
+
+
+class Reader(Protocol):
+    """How a session or a function reads sequences and returns results."""
+
+    common: dict[str, Any]  #: feeds that all sequences share
+    reads_first: bool  #: whether the first sequence decides what runs
+
+    def input_named(self, name: str) -> Union[str, None]:
+        """The name under which an input is fed; None if there is no such input."""
+
+    def feeds(self, given: Any, extra: Union[str, None]) -> tuple[dict[str, Any], Any]:
+        """The feeds of a sequence without its entry `extra`, and that entry or MISSING. Raises
+        Error."""
+
+    def native(self, first: Feeds) -> Union[_native.Session, _native.Function]:
+        """What runs the sequences."""
+
+    def results(self, values: list[Any]) -> Any:
+        """What the caller gets for a sequence."""
+
+
+class SessionReader:
+    def __init__(self, session: InferenceSession, shared: Union[Feeds, None]) -> None:
+        self._session = session
+        self.common = {} if shared is None else feeds_of(shared)
+        self.reads_first = bool(session._defaults)
+
+    def input_named(self, name: str) -> Union[str, None]:
+        ends = [*self._session._inputs, *self._session._defaults]
+        return name if any(end.name == name for end in ends) else None
+
+    def feeds(self, given: Any, extra: Union[str, None]) -> tuple[dict[str, Any], Any]:
+        feeds = feeds_of(given)
+        self._session._sizes.check(feeds)
+        if extra is None or extra not in feeds:
+            return feeds, MISSING
+        return {name: value for name, value in feeds.items() if name != extra}, feeds[extra]
+
+    def native(self, first: Feeds) -> _native.Session:
+        return self._session._for_feeds({**first, **self.common})
+
+    def results(self, values: list[Any]) -> Any:
+        return values
+
+
 class ManyIterator(Iterator[Any]):
-    """The results of sequences in their order, each a list like that of InferenceSession.run().
+    """The results of sequences in their order, each what InferenceSession.run() or a call of the
+    function returns.
 
     Reads a window of sequences ahead. For one thread at a time.
     """
 
     def __init__(
         self,
-        session: InferenceSession,
+        reader: Reader,
         output_names: Union[Sequence[str], None],
-        sequences: Iterable[Feeds],
+        sequences: Iterable[Any],
         *,
         batch: int,
         window: int,
         reset: Resets,
-        shared: Union[Feeds, None],
         run_options: Union[RunOptions, None],
         progress: Union[ManyProgress, bool, None],
         on_error: str,
@@ -96,19 +143,19 @@ class ManyIterator(Iterator[Any]):
         drawn = _Bar(total)
         listener: Union[ManyProgress, None] = listener_of(progress, drawn)
         self._bar: Union[_Bar, None] = drawn if listener is drawn else None
-        common = {} if shared is None else feeds_of(shared)
-        source = _Source(session, sequences, reset, common)
+        source = _Source(reader, sequences, reset)
         self._native = _native.Many(
-            session._for_feeds({**source.first_feeds(), **common}),
+            reader.native(source.first_feeds()),
             source.pull,
             names_of(output_names),
             integer("batch", batch, 0, 4096),
             integer("window", window, 0),
-            common,
+            reader.common,
             run_settings(run_options),
             _of_library(listener, total),
         )
         self._source = source
+        self._reader = reader
 
     def __iter__(self) -> "ManyIterator":
         return self
@@ -131,7 +178,7 @@ class ManyIterator(Iterator[Any]):
                 return error
             self.close()
             raise error
-        return result
+        return self._reader.results(result)
 
     @property
     def report(self) -> ManyReport:
@@ -154,13 +201,7 @@ _END = object()
 class _Source:
     """Reads the sequences, one per pull."""
 
-    def __init__(
-        self,
-        session: InferenceSession,
-        sequences: Iterable[Feeds],
-        reset: Resets,
-        common: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, reader: Reader, sequences: Iterable[Any], reset: Resets) -> None:
         try:
             self._sequences = iter(sequences)
         except TypeError:
@@ -168,8 +209,7 @@ class _Source:
             raise InvalidArgument(f"sequences are a {kind}, but must be iterable") from None
         if isinstance(sequences, Mapping):
             raise InvalidArgument("sequences are one dictionary, but must be an iterable of them")
-        self._session = session
-        self._common = common
+        self._reader = reader
         self._reset_name: Union[str, None] = None
         self._resets: Union[Iterator[Any], None] = None
         if isinstance(reset, str):
@@ -181,13 +221,14 @@ class _Source:
                 raise InvalidArgument(
                     f"reset is {reset!r}, but must be a name or an iterable of arrays"
                 ) from None
-        inputs = {end.name for end in [*session._inputs, *session._defaults]}
-        self._drops_reset = self._reset_name is not None and self._reset_name not in inputs
+        self._reset_input = (
+            None if self._reset_name is None else reader.input_named(self._reset_name)
+        )
         self._first: list[Any] = []
 
     def first_feeds(self) -> Feeds:
         """The feeds of the first sequence, if they decide which defaults are overridden."""
-        if not self._session._defaults:
+        if not self._reader.reads_first:
             return {}
         self._first = [next(self._sequences, _END)]
         return self._first[0] if isinstance(self._first[0], dict) else {}
@@ -198,26 +239,26 @@ class _Source:
         if given is _END:
             return None
         try:
-            feeds = feeds_of(given)
-            self._session._sizes.check(feeds)
-            return self._with_reset(feeds)
+            is_extra = self._reset_input is None
+            feeds, reset = self._reader.feeds(given, self._reset_name if is_extra else None)
+            if self._reset_input is not None:
+                reset = feeds.get(self._reset_input, MISSING)
+            return feeds, self._reset_of(reset)
         except Error as error:
             return error
 
-    def _with_reset(self, feeds: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def _reset_of(self, named: Any) -> Any:
+        """`named`: what the sequence has under the name of the resets."""
         if self._resets is not None:
             try:
-                return feeds, _flags(next(self._resets))
+                return _flags(next(self._resets))
             except StopIteration:
                 raise InvalidArgument("there are fewer resets than sequences") from None
         if self._reset_name is None:
-            return feeds, None
-        if self._reset_name not in feeds:
+            return None
+        if named is MISSING:
             raise InvalidArgument(f"the sequence has no '{self._reset_name}', which resets it")
-        reset = feeds[self._reset_name]
-        if self._drops_reset:
-            feeds = {name: value for name, value in feeds.items() if name != self._reset_name}
-        return feeds, _flags(reset)
+        return _flags(named)
 
     def close(self) -> None:
         close = getattr(self._sequences, "close", None)

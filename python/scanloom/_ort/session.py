@@ -14,7 +14,7 @@ from .binding import IOBinding
 from .._errors import Error, InvalidArgument, ModelWarning
 from .feeding import Feeds, GivenNames, GivenSizes, NodeArg, feeds_of, names_of
 from .loading import Source, Variants, loading_notes, merge_options, write_optimized
-from .many import ManyIterator, ManyProgress, ManyReport, Resets
+from .many import ManyIterator, ManyProgress, ManyReport, Resets, SessionReader
 from .option_values import state_pairs
 from .options import RunOptions, SessionOptions, effective_seed, run_settings
 from .peer import OrtMemoryInfo, provider_names, warns
@@ -258,21 +258,21 @@ class InferenceSession:
     ) -> ManyIterator:
         """Runs many sequences of unequal lengths, and yields what run() returns for each, in order.
 
-        Each has the bits that it has alone. Sequences of a model with a batch share runs as its
-        lanes, without padding, if no node computes across the steps (stream()) or mixes the rows of
-        the batch; otherwise they run one by one on the threads. `report` of the iterator says which,
-        and names the node in the way.
+        Each has the bits that it has alone. Sequences share runs as lanes, without padding, if no
+        node computes across the steps (stream()) and all have a form for many sequences at once;
+        otherwise they run one by one on the threads. `report` of the iterator says which, and names
+        the node in the way.
 
-        sequences: the feeds of each, as for run(), with 1 as the size of the batch. They may come
-            from a generator without end; only a window of them is in memory. Arrays are not copied:
-            a generator must not fill the same one again.
+        sequences: the feeds of each, as for run(), with 1 as the size of the batch, if the model has
+            one. They may come from a generator without end; only a window of them is in memory. Arrays
+            are not copied: a generator must not fill the same one again.
         batch: lanes of each thread; 0: the default.
         window: sequences that are read ahead and sorted by length; 0: 8 for each lane, and up to
             256 MiB of feeds.
         reset: before which steps what loops carry returns to its initial values: the name of a
             boolean feed, with an element per step, or an iterable with such an array (or None) per
             sequence. A name that is no input of the model is fed for this alone.
-        shared: feeds that all sequences have in common.
+        shared: feeds that all sequences have in common, such as weights.
         run_options: the deadline counts from the first sequence; other limits hold for each run.
         progress: called about ten times a second with the number of complete sequences, that of all
             or None, and the steps taken; True draws a bar on a terminal.
@@ -282,8 +282,8 @@ class InferenceSession:
         Raises what run() raises; exceptions of the iterable are passed on.
         """
         return ManyIterator(
-            self, output_names, sequences, batch=batch, window=window, reset=reset, shared=shared,
-            run_options=run_options, progress=progress, on_error=on_error,
+            SessionReader(self, shared), output_names, sequences, batch=batch, window=window,
+            reset=reset, run_options=run_options, progress=progress, on_error=on_error,
         )  # fmt: skip
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from .. import _native
 from .._errors import InvalidArgument, InvalidType
 from .._files import writable
 from .._missing import FUNCTION, lacking
+from .._ort.many import MISSING, ManyIterator, ManyProgress, ManyReport, Resets
 from .._ort.options import RunOptions, run_settings
 from .._suggest import did_you_mean
 from .call_profile import Profile
 from .graph import deep_copy
+from .many import FunctionReader
 from .saving import read, save, to_bytes
 from .shared import SharedVariable, pickled_form, shared_variable
 from .signature import Argument, Limits
@@ -25,7 +27,6 @@ from .variable import TensorVariable
 if TYPE_CHECKING:
     from .._report import Report
 
-_MISSING = object()
 _NO_LIMITS = (None, None, None)
 
 # Keyword arguments of a call that are not inputs, unless an input has that name.
@@ -115,6 +116,75 @@ class Function:
             finally:
                 self._is_called = False
 
+    def run_many(
+        self,
+        sequences: Iterable[Any],
+        *,
+        batch: int = 64,
+        window: int = 0,
+        reset: Resets = None,
+        shared: Union[Mapping[str, Any], None] = None,
+        run_options: Union[RunOptions, None] = None,
+        progress: Union[ManyProgress, bool, None] = None,
+        on_error: str = "raise",
+        report: Union[Callable[[ManyReport], object], None] = None,
+    ) -> list[Any]:
+        """Calls the function with many sequences of unequal lengths; returns the results of the
+        calls, in order.
+
+        report: called with the ManyReport at the end. Otherwise like iter_many().
+        """
+        results = self.iter_many(
+            sequences, batch=batch, window=window, reset=reset, shared=shared,
+            run_options=run_options, progress=progress, on_error=on_error,
+        )  # fmt: skip
+        gathered = list(results)
+        if report is not None:
+            report(results.report)
+        return gathered
+
+    def iter_many(
+        self,
+        sequences: Iterable[Any],
+        *,
+        batch: int = 64,
+        window: int = 0,
+        reset: Resets = None,
+        shared: Union[Mapping[str, Any], None] = None,
+        run_options: Union[RunOptions, None] = None,
+        progress: Union[ManyProgress, bool, None] = None,
+        on_error: str = "raise",
+    ) -> ManyIterator:
+        """Calls the function with many sequences of unequal lengths, and yields the results of the
+        calls, in order.
+
+        Each has the bits that a call has. Sequences share runs as their lanes, without padding, if
+        no node computes across the steps of scan(); they need no axis for a batch. Otherwise they run
+        one by one on the threads. `report` of the iterator says which, and names the node in the way.
+        Shared variables have the values of now for all sequences.
+
+        sequences: the arguments of each call: a tuple by position, or a dictionary by name.
+        shared: arguments by name that all sequences have in common, such as weights.
+        run_options: its limits, else those of the function. The deadline counts from the first
+            sequence; other limits hold for each run.
+        batch, window, reset, progress, on_error: as in InferenceSession.iter_many().
+
+        Raises what a call raises; exceptions of the iterable are passed on. Raises InvalidArgument
+        for a function that updates shared variables or defaults of its inputs, draws from random
+        streams included: each of its calls depends on the one before.
+        """
+        if self._nexts:
+            what = self._arguments[self._nexts[0]].what
+            raise InvalidArgument(
+                f"{self} updates the default of {what}, so that each call depends on the one before",
+                ("call it once for each sequence, in their order",),
+            )
+        return ManyIterator(
+            FunctionReader(self, shared), None, sequences, batch=batch, window=window, reset=reset,
+            run_options=self._options({"run_options": run_options}), progress=progress,
+            on_error=on_error,
+        )  # fmt: skip
+
     @property
     def limits(self) -> Limits:
         """The default limits of a call."""
@@ -139,10 +209,13 @@ class Function:
             setattr(options, name, next((each for each in choices if each is not None), None))
         return options
 
-    def _fit(self, given: list[Any]) -> None:
-        """Completes the values of a call by defaults, and converts them to the inputs' types."""
+    def _fit(self, given: list[Any], left: Sequence[bool] = ()) -> None:
+        """Completes the values of a call by defaults, and converts them to the inputs' types. Leaves
+        some alone."""
         for place, argument in enumerate(self._arguments):
-            if given[place] is _MISSING:
+            if left and left[place]:
+                continue
+            if given[place] is MISSING:
                 if place not in self._defaults:
                     raise InvalidType(f"{self} needs a value for {argument.what}")
                 given[place] = self._defaults[place]
@@ -158,6 +231,10 @@ class Function:
         results, rows = self._native.call(given, settings, self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
+        return self._finished(results)
+
+    def _finished(self, results: list[Any]) -> Any:
+        """Prints what the call prints, keeps the next defaults, and returns the outputs."""
         shown = [results.pop() for _ in self._prints]
         for mark in self._prints:
             mark.tell(shown.pop())
@@ -171,7 +248,7 @@ class Function:
             return lacking("a function", name, FUNCTION, dir(self))
 
     def _given(self, values: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        given: list[Any] = [_MISSING] * len(self._arguments)
+        given: list[Any] = [MISSING] * len(self._arguments)
         if len(values) > len(given):
             raise InvalidType(f"{self} takes {len(given)} values, but {len(values)} are given")
         given[: len(values)] = values
@@ -188,7 +265,7 @@ class Function:
             raise InvalidType(f"{self} has no input '{name}'{meant}", (note,))
         if place < 0:
             raise InvalidType(f"{self} has several inputs '{name}'; give them by position")
-        if given[place] is not _MISSING:
+        if given[place] is not MISSING:
             raise InvalidType(f"{self} is given two values for '{name}'")
         return place
 

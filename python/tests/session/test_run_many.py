@@ -61,13 +61,50 @@ def test_every_execution_gives_the_bits_of_single_runs(execution: str) -> None:
     expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
 
 
-def test_a_mixed_batch_runs_one_by_one_and_names_the_node() -> None:
-    model = batch_models.mixing()
+@pytest.mark.parametrize("model", batch_models.in_added_lanes(), ids=lambda model: model.name)
+def test_lanes_are_added_where_rows_cannot_be_lanes(model: BatchModel) -> None:
+    session = InferenceSession(model.model)
+    given = sequences(model)
+    alone = [session.run(None, feeds) for feeds in given]
+    for batch in (1, 2, 5, 64):
+        expect_all_same(session.run_many(None, given, batch=batch), alone)
+    report = report_of(session, given)
+    assert (report.way, report.reason, report.node) == ("lanes", "", "")
+    assert report.sequences == len(given) and report.steps == sum(LENGTHS)
+    assert report.alone == 2 and report.why_alone == "it has no steps"
+    assert session.explain().endswith("sequences run in lanes\n")
+
+
+@pytest.mark.parametrize("execution", ["interpreted", "stepped", "compiled"])
+def test_every_execution_gives_the_bits_of_single_runs_in_added_lanes(execution: str) -> None:
+    model = batch_models.without_batch(
+        "vectors", batch_models.VECTOR_CELL, batch_models.CELL_CONSTANTS
+    )
+    session = InferenceSession(model.model, execution=execution)
+    given = sequences(model)
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+
+
+def test_shared_feeds_of_added_lanes() -> None:
+    model = batch_models.without_batch(
+        "vectors", batch_models.VECTOR_CELL, batch_models.CELL_CONSTANTS
+    )
+    session = InferenceSession(model.model)
+    context = batch_models.numbers(99, batch_models.WIDTH)
+    given = [{name: feeds[name] for name in ("X", "H")} for feeds in sequences(model)]
+    alone = [session.run(None, {**feeds, "c": context}) for feeds in given]
+    expect_all_same(session.run_many(None, given, shared={"c": context}), alone)
+    others = [{**feeds, "c": context + i} for i, feeds in enumerate(given)]
+    expect_all_same(session.run_many(None, others), [session.run(None, one) for one in others])
+
+
+def test_a_node_without_lanes_runs_one_by_one_and_is_named() -> None:
+    model = batch_models.counting()
     session = InferenceSession(model.model)
     given = sequences(model)
     expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
     report = report_of(session, given)
-    assert report.way == "one by one" and "ReduceMean" in report.node
+    assert report.way == "one by one" and "NonZero" in report.node
     assert report.runs == 0 and report.filled == 1 and report.alone == 0
     assert str(report).endswith(f"one by one: {report.node}: {report.reason}")
 
@@ -133,6 +170,7 @@ def test_no_sequences_and_named_outputs() -> None:
 @pytest.mark.parametrize(
     "model",
     [batch_models.layer("LSTM", fed=True), batch_models.cell(1), batch_models.mixing(),
+     batch_models.counting(), batch_models.fixed_layer("GRU", 1), batch_models.with_dense("N"),
      batch_models.conditioned(), batch_models.smoother()],
     ids=lambda model: model.name,
 )  # fmt: skip
@@ -194,3 +232,57 @@ def test_a_sequence_of_another_size_runs_alone() -> None:
     expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
     report = report_of(session, given[2:3] + given[-1:])
     assert report.alone == 1 and "not 1 on axis 1" in report.why_alone
+
+
+def test_a_sequence_that_is_none_is_its_own_error() -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    first, last = sequences(model, [3, 4])
+    found = session.run_many(None, [first, None, last], on_error="return")
+    expect_same(found[0], session.run(None, first))
+    assert isinstance(found[1], scanloom.InvalidArgument)
+    assert found[1].text == "sequence 1: feeds are a NoneType, but must be a dictionary"
+    expect_same(found[2], session.run(None, last))
+    with pytest.raises(scanloom.InvalidArgument, match="sequence 1: feeds are a NoneType"):
+        session.run_many(None, [first, None, last])
+
+
+@pytest.mark.parametrize(
+    ("reset", "text"),
+    [
+        (np.array([0, 1, 0], np.int64), "the resets are int64, not bool"),
+        (np.array([False, True]), "the sequence has 3 steps, but 2 resets"),
+        (np.zeros((2, 3), bool), "the sequence has 3 steps, but 6 resets"),
+        ([], "the sequence has 3 steps, but 0 resets"),
+        ("ends", "holds strings"),
+        (object(), "reset"),
+    ],
+    ids=["integers", "too few", "too many", "none", "text", "an object"],
+)
+def test_resets_of_another_type_or_length_are_errors(reset: Any, text: str) -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    given = sequences(model, [3, 3])
+    good = np.array([False, True, False])
+    found = session.run_many(None, given, on_error="return", reset=[good, reset])
+    assert not isinstance(found[0], Exception)
+    assert isinstance(found[1], scanloom.Error)
+    assert found[1].text.startswith("sequence 1: ") and text in found[1].text
+    named = [{**given[0], "done": good}, {**given[1], "done": reset}]
+    found = session.run_many(None, named, reset="done", on_error="return")
+    assert not isinstance(found[0], Exception)
+    assert isinstance(found[1], scanloom.Error) and text in found[1].text
+
+
+def test_resets_of_another_kind_are_refused() -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    given = sequences(model, [3, 3])
+    with pytest.raises(scanloom.InvalidArgument, match="reset is 3, but must be a name"):
+        session.run_many(None, given, reset=3)
+    with pytest.raises(scanloom.InvalidArgument, match="fewer resets than sequences"):
+        session.run_many(None, given, reset=[None])
+    with pytest.raises(scanloom.InvalidArgument, match="the sequence has no 'done'"):
+        session.run_many(None, given, reset="done")
+    found = session.run_many(None, given, reset=[None, None])
+    expect_all_same(found, [session.run(None, one) for one in given])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scanloom import InferenceSession
 
-ways: dict[str, int] = {}
+ways: dict[tuple[bool, str], int] = {}
 
 
 def bits(array: np.ndarray) -> tuple[object, ...]:
@@ -18,7 +18,7 @@ def bits(array: np.ndarray) -> tuple[object, ...]:
 
 
 @settings(
-    max_examples=60, deadline=None, derandomize=True, database=None,
+    max_examples=120, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 @given(
@@ -27,11 +27,12 @@ def bits(array: np.ndarray) -> tuple[object, ...]:
     batch=st.sampled_from([0, 1, 2, 3, 7, 20, 64]),
     window=st.sampled_from([0, 1, 5]),
     resets=st.booleans(),
+    has_batch=st.booleans(),
 )
 def test_random_cells(
-    seed: int, lengths: list[int], batch: int, window: int, resets: bool
+    seed: int, lengths: list[int], batch: int, window: int, resets: bool, has_batch: bool
 ) -> None:
-    model = batch_models.random_model(seed)
+    model = batch_models.random_model(seed) if has_batch else batch_models.random_vectors(seed)
     session = InferenceSession(model.model)
     sequences = [model.feeds(steps, seed + i) for i, steps in enumerate(lengths)]
     random = np.random.default_rng(seed)
@@ -40,7 +41,8 @@ def test_random_cells(
     found = session.run_many(
         None, sequences, batch=batch, window=window, reset=flags, report=reports.append
     )
-    ways[reports[0].way] = ways.get(reports[0].way, 0) + 1
+    way = has_batch, reports[0].way
+    ways[way] = ways.get(way, 0) + 1
     assert len(found) == len(sequences)
     axis = model.steps["X"]
     for i, feeds in enumerate(sequences):
@@ -48,8 +50,10 @@ def test_random_cells(
         parts = np.split(feeds["X"], [cut for cut in cuts if cut > 0], axis)
         alone = [session.run(None, {**feeds, "X": part}) for part in parts]
         assert bits(found[i][0]) == bits(alone[-1][0])
-        assert bits(found[i][1]) == bits(np.concatenate([rows for _, rows in alone], axis))
+        rows = axis if has_batch else 0  # without a batch, rows are stacked first
+        assert bits(found[i][1]) == bits(np.concatenate([each for _, each in alone], rows))
 
 
 def test_random_cells_ran_both_ways() -> None:
-    assert ways["lanes"] > 20 and ways["one by one"] > 5
+    for has_batch in (False, True):
+        assert ways[has_batch, "lanes"] > 20 and ways[has_batch, "one by one"] > 2

@@ -1,5 +1,7 @@
 #include "ops/shape/reshape_view.h"
 
+#include <algorithm>
+
 #include "ops/lift_rules.h"
 #include "ops/ops.h"
 #include "ops/step_rules.h"
@@ -101,18 +103,24 @@ bool can_lift_reshape(ir::Module& module, const ir::Node& node, const std::vecto
   return true;
 }
 
-// Elements keep their order only if the steps come before all of them.
+// Elements keep their order only if the steps come before all whose axes change.
 Expected<ir::Lifted> lift_reshape(ir::Builder& builder, const ir::Node& node,
                                   const LiftedOperands& operands) {
-  SCANLOOM_TRY(const ir::ValueId front, with_steps_along(builder, operands[0], 0));
   const ir::Type from = type_of(builder.module(), node), to = result_type(builder.module(), node);
-  // An entry of 0 copies the size of its own axis, and all axes have moved up by one.
-  std::vector<std::int64_t> shape{0};
+  const auto before = static_cast<std::size_t>(operands[0].axis);
+  const bool stay =
+      before <= to.dims.size() &&
+      std::equal(from.dims.begin(), from.dims.begin() + operands[0].axis, to.dims.begin());
+  const int steps = stay ? operands[0].axis : 0;
+  SCANLOOM_TRY(const ir::ValueId moved, with_steps_along(builder, operands[0], steps));
+  // An entry of 0 copies the size of its own axis; those after the steps have moved up by one.
+  std::vector<std::int64_t> shape;
   for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
     shape.push_back(*shape_entry(from, to, axis));
+  shape.insert(shape.begin() + steps, 0);
   SCANLOOM_TRY(const ir::ValueId value,
-               builder.op(reshape_op, {front, list_of(builder, shape)}, {{"allowzero", 0}}));
-  return ir::Lifted{value, 0};
+               builder.op(reshape_op, {moved, list_of(builder, shape)}, {{"allowzero", 0}}));
+  return ir::Lifted{value, steps};
 }
 
 }  // namespace scanloom::ops

@@ -115,9 +115,12 @@ Expected<StepFlow> flow_of_picked(const StepSite& site) {
     return kCount;
   const auto picked = elements_picked(site);
   if (!picked) return reads_their_number();
-  if (std::ranges::find(*picked, site.axis(0)) == picked->end()) return StepFlow{};
-  if (picked->size() > 1) return reads_their_number();
-  return kCount;
+  const auto at = std::ranges::find(*picked, site.axis(0));
+  if (at == picked->end()) return StepFlow{};
+  if (picked->size() == 1) return kCount;
+  if (std::ranges::count(*picked, site.axis(0)) > 1 || site.result_type().rank() != 1)
+    return reads_their_number();
+  return StepFlow{Kind::sizes, static_cast<int>(at - picked->begin())};
 }
 
 }  // namespace
