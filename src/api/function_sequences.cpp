@@ -71,7 +71,8 @@ Expected<ManyRuns> FunctionSequences::run(SequenceSource source, ManyOptions opt
   };
   target.run = [model = model_, programs = programs_](std::span<const Feed> feeds,
                                                       const RunOptions& run,
-                                                      std::span<const std::string> wanted) {
+                                                      std::span<const std::string> wanted,
+                                                      std::uint64_t) {  // none of them draws
     Expected<Results> results = call(*model, *programs, feeds, run, wanted);
     return results ? std::move(results) : of_call(std::move(results).error());
   };

@@ -55,6 +55,7 @@ struct Arranged {
   std::vector<tensor::Shape> shapes;
   std::vector<tensor::ObjectRef> objects;
   std::vector<tensor::Tensor> copies;  ///< of strided feeds, kept alive here
+  std::optional<std::uint64_t> run;    ///< by which random operators draw; unset: the next one
 };
 
 /// The sizes that an axis of an input may have, both ends inclusive.
@@ -172,8 +173,12 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   std::shared_ptr<std::atomic<std::uint64_t>> runs =
       std::make_shared<std::atomic<std::uint64_t>>(0);
 
-  [[nodiscard]] std::uint64_t next_run() const {
-    return runs->fetch_add(1, std::memory_order_relaxed);
+  /// Returns the first of so many numbers of runs.
+  [[nodiscard]] std::uint64_t next_runs(std::uint64_t count) const {
+    return runs->fetch_add(count, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t run_of(const Arranged& feeds) const {
+    return feeds.run ? *feeds.run : next_runs(1);
   }
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
   /// Makes an Impl of a module that is ready to plan.
@@ -187,7 +192,7 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   Expected<std::shared_ptr<Impl>> make_unshared() const;
   /// The module as written in the file. Errors: those of loading, if the file has changed.
   [[nodiscard]] Expected<ir::Module> read_again() const;
-  /// The same, as passed to the passes.
+  /// That module, as passed to the passes.
   [[nodiscard]] Expected<ir::Module> before_passes() const;
   /// program_mutex must be locked.
   [[nodiscard]] Expected<passes::StreamForm> stream_form() const;
@@ -200,7 +205,7 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// Made on first use; says why sequences cannot share runs if they cannot. `common`: by own
   /// input: whether all sequences have the same value. Errors: out_of_memory.
   Expected<std::shared_ptr<const ManyProgram>> many_program(const std::vector<bool>& common) const;
-  /// The same for sequences that have these sizes but for the number of steps, which fixes the
+  /// Returns one for sequences that have these sizes except the number of steps, which fixes the
   /// other open sizes; the last one is kept. `tries`: sizes that may be the number of steps.
   /// Errors: sizes that do not fit; out_of_memory.
   Expected<std::shared_ptr<const ManyProgram>> many_program_for(
@@ -249,7 +254,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
       const std::function<std::string(const plan::Binding&)>& print) const;
   /// `hidden`: also return what the model's own states produce.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
-                        std::span<const std::string> wanted, bool hidden = false) const;
+                        std::span<const std::string> wanted, bool hidden = false,
+                        std::optional<std::uint64_t> number = {}) const;
   /// Fills the report; the seconds are those from the checked feeds to the results.
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,
                                          RunReport& report) const;

@@ -148,8 +148,8 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
     ManyTarget target{.model = impl_, .program = {}, .run = {}};
     SCANLOOM_TRY(target.program, impl_->many_program(common));
     target.run = [model = impl_](std::span<const Feed> feeds, const RunOptions& run,
-                                 std::span<const std::string> wanted) {
-      return model->run(feeds, run, wanted);
+                                 std::span<const std::string> wanted, std::uint64_t number) {
+      return model->run(feeds, run, wanted, false, number);
     };
     if (target.program->has_steps && !target.program->has_lanes())
       target.for_sizes =
@@ -219,6 +219,7 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
     settle(*job);
     prepare(*job, *model, *program, options.run);
     if (target.for_sizes && !is_settled) job->why_alone = "its sizes do not fit together";
+    job->first_run = model->next_runs(std::max<std::size_t>(job->parts.size(), 1));
   }
   return job;
 }

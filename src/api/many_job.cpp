@@ -182,12 +182,13 @@ Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyPro
                          const RunSequence& run, const RunOptions& options,
                          std::span<const std::string> wanted) {
   if (job.parts.size() == 1) {
-    SCANLOOM_TRY(job.results, run(job.feeds, options, wanted));
+    SCANLOOM_TRY(job.results, run(job.feeds, options, wanted, job.first_run));
     return {};
   }
   job.outputs.assign(model.own_outputs, {});
+  std::uint64_t number = job.first_run;
   for (const ManyPart& part : job.parts) {
-    SCANLOOM_TRY(const Results results, run(feeds_of(part, model, program), options, {}));
+    SCANLOOM_TRY(const Results results, run(feeds_of(part, model, program), options, {}, number++));
     for (std::size_t i = 0; i < program.outputs.size(); ++i) {
       const ManyOutput& declared = program.outputs[i];
       if (declared.kind == Kind::along && declared.each < 1)

@@ -27,6 +27,7 @@ struct ManyPart {
 
 struct ManyJob {
   std::int64_t index = 0;
+  std::uint64_t first_run = 0;  ///< the number of the run of its first part, if it runs on its own
   SequenceFeeds sequence;
   std::vector<Feed> feeds;  ///< its own and the shared ones
   Arranged arranged;        ///< in the order of the model's inputs
@@ -50,7 +51,7 @@ void arrange(ManyJob& job, const Session::Impl& model);
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 
-/// What a run gave for an output.
+/// The value of an output after a run.
 struct ManyValue {
   const ManyProgram& program;
   std::size_t output = 0;
@@ -65,9 +66,11 @@ Expected<tensor::Tensor*> result_of(ManyJob& job, const ManyValue& from);
 Expected<void> store_result(ManyJob& job, const ManyValue& from, std::int64_t lane,
                             std::int64_t at);
 
-/// Runs a model with the feeds of one sequence. No names: all outputs.
-using RunSequence = std::function<Expected<Results>(std::span<const Feed>, const RunOptions&,
-                                                    std::span<const std::string> wanted)>;
+/// Runs a model with the feeds of one sequence. No names: all outputs. `number`: of the run, by
+/// which random operators draw.
+using RunSequence =
+    std::function<Expected<Results>(std::span<const Feed>, const RunOptions&,
+                                    std::span<const std::string> wanted, std::uint64_t number)>;
 
 /// Runs the sequence on its own, part after part.
 Expected<void> run_alone(ManyJob& job, const Session::Impl& model, const ManyProgram& program,

@@ -105,7 +105,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   }
   runtime::Profile profile;
   Expected<runtime::RunResult> result = run->execute(
-      feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());
+      feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, run_of(feeds));
   // A run that was refused memory keeps none: later runs have their own budgets.
   const bool is_refused = !result && run->was_short_of_memory();
   {
@@ -144,7 +144,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
           tensor::Tensor(inputs[i].dtype, feeds.shapes[i], nullptr, feeds.data[i]));
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
-  interpret_options.run_number = next_run();
+  interpret_options.run_number = run_of(feeds);
   interpret_options.max_memory = run_options.max_memory;
   const runtime::Limits limits = limits_of(
       run_options, [&](std::uint32_t loop) { return plan->module.describe(ir::NodeId(loop)); });
@@ -167,7 +167,8 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
 }
 
 Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptions& run_options,
-                                     std::span<const std::string> wanted, bool hidden) const {
+                                     std::span<const std::string> wanted, bool hidden,
+                                     std::optional<std::uint64_t> number) const {
   std::vector<std::size_t> indices;
   for (const std::string& name : wanted) {
     const std::size_t found = find_by_name(outputs, name);
@@ -184,7 +185,8 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
         return fail(Code::invalid_argument, "'{}' is a state of the model, not an input",
                     state.name)
             .note("set it in a stream, which keeps it from one push to the next");
-  SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
+  SCANLOOM_TRY(Arranged arranged, arrange(feeds));
+  arranged.run = number;
   SCANLOOM_TRY(const std::shared_ptr<Impl> unshared_sizes, unshared_for(arranged.shapes));
   const Impl& runner = unshared_sizes ? *unshared_sizes : *this;
   Results results;

@@ -286,3 +286,22 @@ def test_resets_of_another_kind_are_refused() -> None:
         session.run_many(None, given, reset="done")
     found = session.run_many(None, given, reset=[None, None])
     expect_all_same(found, [session.run(None, one) for one in given])
+
+
+def test_models_that_draw_random_numbers_draw_the_same_in_every_order(tmp_path):
+    """The numbers of the runs are those of the sequences, whatever thread comes first."""
+    graph = helper.make_graph(
+        [helper.make_node("RandomNormalLike", ["x"], ["noise"], seed=1.0),
+         helper.make_node("Add", ["x", "noise"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["steps", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])  # fmt: skip
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+    sequences = [{"x": np.zeros((steps, 3), np.float32)} for steps in [*range(1, 40), 5000, 3000, 7]]
+    session = scanloom.InferenceSession(path, threads=1)
+    alone = [session.run(None, feeds) for feeds in sequences]
+    for threads in (1, 2, 7):
+        together = scanloom.InferenceSession(path, threads=threads)
+        for ours, right in zip(together.run_many(None, sequences), alone):
+            np.testing.assert_array_equal(ours[0], right[0], strict=True)
+        assert not np.array_equal(together.run(None, sequences[0])[0], alone[0][0])  # draws go on
