@@ -200,8 +200,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// Made on first use; says why sequences cannot share runs if they cannot. `common`: by own
   /// input: whether all sequences have the same value. Errors: out_of_memory.
   Expected<std::shared_ptr<const ManyProgram>> many_program(const std::vector<bool>& common) const;
-  /// The same for sequences that have these sizes but for the number of steps, which fixes the
-  /// other open sizes; the last one is kept. `tries`: sizes that may be the number of steps.
+  /// Returns the program for sequences of these sizes, except the number of steps; they fix the
+  /// other open sizes. The last one is kept. `tries`: how many sizes may be the number of steps.
   /// Errors: sizes that do not fit; out_of_memory.
   Expected<std::shared_ptr<const ManyProgram>> many_program_for(
       const std::vector<tensor::Shape>& shapes, const std::vector<bool>& common,

@@ -50,7 +50,7 @@ void arrange(ManyJob& job, const Session::Impl& model);
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 
-/// What a run gave for an output.
+/// The result of a run for one output.
 struct ManyValue {
   const ManyProgram& program;
   std::size_t output = 0;
