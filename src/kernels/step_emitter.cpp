@@ -132,6 +132,11 @@ StepValue StepEmitter::emit_quantized_sum(const QuantizedSum& sum,
 }
 
 std::optional<StepValue> StepEmitter::emit_select(DType dtype, const StepArgs& args) {
+  const bool is_or_zero = args[2].kind == StepValue::Kind::constant &&
+                          constants_[static_cast<std::size_t>(args[2].index)] == 0;
+  if (const ElementFn kept = joined_.kept(static_cast<int>(dtype_bytes(dtype)));
+      is_or_zero && kept != nullptr)
+    return emit_columns(kept, dtype, {args[0], args[1]});
   const ElementFn fn = simd_.choice(static_cast<int>(dtype_bytes(dtype)));
   if (fn == nullptr) return std::nullopt;
   return emit_columns(fn, dtype, args);

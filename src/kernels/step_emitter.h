@@ -10,6 +10,7 @@
 
 #include "kernels/byte_product.h"
 #include "kernels/element_fns.h"
+#include "kernels/joined_fns.h"
 #include "kernels/quantized_steps.h"
 #include "kernels/simd.h"
 
@@ -45,7 +46,10 @@ class StepEmitter {
 
  protected:
   StepEmitter(Isa isa, std::vector<std::uint64_t>& constants)
-      : simd_(simd_tables(isa)), bytes_(byte_tables(isa)), constants_(constants) {}
+      : simd_(simd_tables(isa)),
+        bytes_(byte_tables(isa)),
+        joined_(joined_fns(isa)),
+        constants_(constants) {}
   ~StepEmitter() = default;
 
   /// Whether the value is one element for all elements of the step's result.
@@ -78,6 +82,7 @@ class StepEmitter {
 
   const SimdTables& simd_;
   const ByteTables& bytes_;
+  const JoinedFns& joined_;
   std::vector<std::uint64_t>& constants_;
 };
 
