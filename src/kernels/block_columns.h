@@ -43,6 +43,18 @@ struct BlockProduct {
   bool resume = false;  ///< continues from the values in y instead of 0
 };
 
+/// A few rows of x times a panel of kBlockFewColumns columns of bytes with a scale each: row k of
+/// the panel begins at bytes[k * kBlockFewColumns]. A weight is (byte - zero) * scale.
+struct BytePanelProduct {
+  const std::int8_t* bytes = nullptr;
+  const float *scales = nullptr, *zeros = nullptr;  ///< one per column; zeros may be null: all 0
+  const float* x = nullptr;
+  std::int64_t x_row = 0, rows = 0;  ///< rows of the panel
+  float* y = nullptr;
+  std::int64_t y_row = 0;
+  bool resume = false;  ///< continues from the values in y instead of 0
+};
+
 /// A run of numbers of one block.
 struct BlockRun {
   const std::uint8_t* bytes = nullptr;
@@ -58,6 +70,8 @@ struct BlockFns {
   /// Indexed by the rows of x - 1 as well; null where that does not pay.
   using Multiply = std::array<void (*)(const BlockProduct&), kMaxBlockProductRows>;
   Multiply multiply[3] = {};
+  /// Indexed by the rows of x - 1; null where that does not pay.
+  std::array<void (*)(const BytePanelProduct&), kMaxBlockProductRows> panel = {};
   void (*run[3])(const BlockRun&) = {};
 };
 

@@ -102,6 +102,12 @@ template <class T>
 using DequantizeFn = void (*)(const T* x, std::int64_t count, std::int32_t zero, float scale,
                               float* y);
 
+/// The scales and zero points of two bytes and of their sum, which is a byte again.
+struct QuantizedSumScales {
+  float a_scale = 1, b_scale = 1, sum_scale = 1;
+  std::int32_t a_zero = 0, b_zero = 0, sum_zero = 0;
+};
+
 /// The functions that multiply, by the number of rows - 1.
 struct QuadProductFns {
   /// B is signed. A has unsigned bytes, or if `wide_rows` numbers from -255 to 255 in 16 bits.
@@ -141,6 +147,9 @@ struct ByteTables {
   /// column.
   ElementFn (*scale_column)(DType from) = nullptr;
   ElementFn (*scale_and_add)(DType from, bool one) = nullptr;
+  /// Dequantizes two columns, adds them and quantizes the sum: a step of a, QuantizedSumScales and
+  /// b. Null for other types than bytes.
+  ElementFn (*quantized_sum)(DType dtype) = nullptr;
 };
 
 /// The table that `isa` permits.

@@ -37,9 +37,10 @@ Prepared prepare(const PrepareCtx& ctx) {
   const Operand& to = ctx.outputs[0];
   if (from.dtype != to.dtype) return Prepared::no("changes the element type");
   const std::size_t bytes = dtype_bytes(to.dtype);
-  if (from.contiguous && to.contiguous && from.elements() == to.elements())
-    return {.state = std::make_shared<const std::size_t>(static_cast<std::size_t>(to.elements()) *
-                                                         bytes),
+  const std::int64_t count = to.elements();
+  const bool is_whole = from.contiguous && to.contiguous && from.elements() == count;
+  if (is_whole && count * static_cast<std::int64_t>(bytes) < kMinThreadedCopy)
+    return {.state = std::make_shared<const std::size_t>(static_cast<std::size_t>(count) * bytes),
             .run = run_whole};
   const auto plan_for = [&](std::span<const std::int64_t> dims, const std::int64_t* from_strides,
                             const std::int64_t* to_strides) -> Prepared {
@@ -47,6 +48,10 @@ Prepared prepare(const PrepareCtx& ctx) {
                 plan_copy(dims, from_strides, to_strides, static_cast<int>(bytes), ctx.isa)),
             .run = run_plan};
   };
+  if (is_whole) {
+    constexpr std::int64_t kAdjacent = 1;
+    return plan_for({&count, 1}, &kAdjacent, &kAdjacent);
+  }
   // Elements that keep their order may have other sizes where either operand is contiguous.
   const bool reshapes = from.shape() != to.shape() && from.elements() == to.elements();
   if (reshapes && to.contiguous)

@@ -234,21 +234,25 @@ void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to) {
   if (!plan.empty) plan.copy(plan, from, to);
 }
 
+void run_copy_share(const CopyPlan& plan, const std::byte* from, std::byte* to, std::int64_t share,
+                    std::int64_t shares) {
+  if (plan.empty) return;
+  CopyPlan part = plan;
+  Axis& split = plan.rank > 0                              ? part.axes[0]
+                : plan.inner == CopyPlan::Inner::transpose ? part.column
+                                                           : part.row;
+  const std::int64_t first = split.dim * share / shares, last = split.dim * (share + 1) / shares;
+  if (first == last) return;
+  split.dim = last - first;
+  run_copy(part, from + first * split.from * plan.element_bytes,
+           to + first * split.to * plan.element_bytes);
+}
+
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads) {
-  // Below this size, starting threads takes as long as copying.
-  constexpr std::int64_t kMinThreadedBytes = std::int64_t{1} << 20, kShares = 16;
-  const bool is_block = plan.rank == 0 && plan.inner == CopyPlan::Inner::transpose;
-  if (max_threads <= 1 || plan.bytes < kMinThreadedBytes || (plan.rank == 0 && !is_block))
-    return run_copy(plan, from, to);
-  const Axis split = is_block ? plan.column : plan.axes[0];
-  const std::int64_t shares = std::min(split.dim, kShares);
-  parallel_for(shares, max_threads, [&](std::int64_t share) {
-    const std::int64_t first = split.dim * share / shares;
-    CopyPlan part = plan;
-    (is_block ? part.column : part.axes[0]).dim = split.dim * (share + 1) / shares - first;
-    run_copy(part, from + first * split.from * plan.element_bytes,
-             to + first * split.to * plan.element_bytes);
-  });
+  constexpr std::int64_t kShares = 16;
+  if (max_threads <= 1 || plan.bytes < kMinThreadedCopy) return run_copy(plan, from, to);
+  parallel_for(kShares, max_threads,
+               [&](std::int64_t share) { run_copy_share(plan, from, to, share, kShares); });
 }
 
 }  // namespace scanloom::kernels

@@ -42,8 +42,14 @@ struct CopyPlan {
 CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
                    const std::int64_t* to, int element_bytes, Isa isa);
 
+/// Threads share copies of at least so many bytes: smaller ones end before a thread has started.
+inline constexpr std::int64_t kMinThreadedCopy = std::int64_t{1} << 18;
+
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to);
 /// Shares a large copy among threads.
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads);
+/// Copies one of `shares` parts of about the same size, some of which may be empty.
+void run_copy_share(const CopyPlan& plan, const std::byte* from, std::byte* to, std::int64_t share,
+                    std::int64_t shares);
 
 }  // namespace scanloom::kernels

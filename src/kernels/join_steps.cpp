@@ -87,6 +87,10 @@ class JoinFinder {
       return first ? choice_of(*first, second) : std::nullopt;
     }
     if (then.args[2].kind != Kind::none) return std::nullopt;
+    if (then.fn == joined_fns(isa_).kept(static_cast<int>(dtype_bytes(then.out.dtype)))) {
+      const std::optional<std::size_t> first = only_maker(second, 0);
+      return first ? kept_where(*first, second) : std::nullopt;
+    }
     for (const std::size_t arg : {0, 1}) {
       if (arg == 1 && !commutes(then.fn)) break;
       const std::optional<std::size_t> first = only_maker(second, arg);
@@ -98,6 +102,14 @@ class JoinFinder {
         return StepJoin{*first, second, fn, {before.args[0], before.args[1], then.args[1 - arg]}};
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<StepJoin> kept_where(std::size_t first, std::size_t second) const {
+    const JoinableStep& comparison = steps_[first];
+    const ElementFn fn = joined_fns(isa_).kept_where(comparison.fn);
+    if (fn == nullptr) return std::nullopt;
+    const StepValue& kept = steps_[second].args[1];
+    return StepJoin{first, second, fn, {comparison.args[0], comparison.args[1], kept}};
   }
 
   [[nodiscard]] std::optional<StepJoin> choice_of(std::size_t first, std::size_t second) const {

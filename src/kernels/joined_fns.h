@@ -23,6 +23,11 @@ struct ChosenFn {
 
 /// The functions of one instruction set, by those that they replace; null if there is none.
 struct JoinedFns {
+  /// Selects by a byte between an element and 0: fn(out, bytes, elements). Only for elements of 4
+  /// bytes; null for others.
+  ElementFn (*kept)(int bytes);
+  /// fn(out, a, b, c) computes kept(comparison(a, b), c).
+  ElementFn (*kept_where)(ElementFn comparison);
   /// See JoinedFn.
   ElementFn (*joined)(ElementFn first, ElementFn second);
   /// ChosenFn::if_true or if_false.

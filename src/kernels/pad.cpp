@@ -1,6 +1,6 @@
 // pad: binding computes, axis by axis, where every element of the result comes from. A row is then
 // a few single elements around one contiguous run. Last axes that are not padded are joined with
-// the one before them.
+// the one before them. Threads share the rows of a large result.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/thread_pool.h"
+#include "kernels/copy_plan.h"
 #include "kernels/kernel.h"
 #include "tensor/visit.h"
 
@@ -88,16 +90,20 @@ void fill_row(const PadAxis& axis, T value, T* y) {
     for (std::int64_t i = 0; i < axis.size(); ++i) y[i * axis.y] = value;
 }
 
+/// The rows [first, last) of the result.
 template <class T>
-Status run(const Call& call) noexcept {
+void pad_rows(const Call& call, std::int64_t first, std::int64_t last) {
   const PadSchedule& plan = *static_cast<const PadSchedule*>(call.prepared);
   const T* x = call.in(kX).data<const T>();
   T* y = call.out(0).data<T>();
   const T value = call.has(kValue) ? *call.in(kValue).data<const T>() : T{};
-  const PadAxis& last = plan.axes.back();
+  const PadAxis& inner = plan.axes.back();
   const std::size_t outer = plan.axes.size() - 1;
   std::array<std::int64_t, tensor::kMaxRank> index{};
-  for (std::int64_t row = 0; row < plan.rows; ++row) {
+  std::int64_t rest = first;
+  for (std::size_t i = outer; i-- > 0; rest /= plan.axes[i].size())
+    index[i] = rest % plan.axes[i].size();
+  for (std::int64_t row = first; row < last; ++row) {
     std::int64_t from = 0, to = 0;
     bool outside = false;
     for (std::size_t i = 0; i < outer; ++i) {
@@ -108,14 +114,28 @@ Status run(const Call& call) noexcept {
       to += index[i] * axis.y;
     }
     if (outside)
-      fill_row(last, value, y + to);
+      fill_row(inner, value, y + to);
     else
-      pad_row(last, x + from, value, y + to);
+      pad_row(inner, x + from, value, y + to);
     for (std::size_t i = outer; i-- > 0;) {
       if (++index[i] < plan.axes[i].size()) break;
       index[i] = 0;
     }
   }
+}
+
+template <class T>
+Status run(const Call& call) noexcept {
+  constexpr std::int64_t kShares = 16;
+  const PadSchedule& plan = *static_cast<const PadSchedule*>(call.prepared);
+  const std::int64_t bytes =
+      plan.rows * plan.axes.back().size() * static_cast<std::int64_t>(sizeof(T));
+  if (call.max_threads > 1 && plan.rows > 1 && bytes >= kMinThreadedCopy)
+    parallel_for(kShares, call.max_threads, [&](std::int64_t share) {
+      pad_rows<T>(call, plan.rows * share / kShares, plan.rows * (share + 1) / kShares);
+    });
+  else
+    pad_rows<T>(call, 0, plan.rows);
   return Status::ok;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/byte_map.h"
+#include "kernels/byte_product.h"
 #include "kernels/kernel.h"
 #include "kernels/pointwise_plan.h"
 
@@ -23,19 +24,23 @@ struct Direct {
   std::array<std::int16_t, 3> input{-1, -1, -1};
   std::array<std::uint8_t, 3> step{};  ///< bytes per element; 0: one element for all
   std::uint8_t out_bytes = 4;
-  std::array<std::uint64_t, 3> constants{};
+  /// By argument; a constant may consist of several numbers.
+  std::array<std::array<std::uint64_t, 3>, 3> constants{};
 
+  [[nodiscard]] const std::byte* constant(std::size_t i) const {
+    return reinterpret_cast<const std::byte*>(constants[i].data());
+  }
   [[nodiscard]] const std::byte* arg(const Call& call, std::size_t i) const {
-    return input[i] < 0 ? reinterpret_cast<const std::byte*>(&constants[i])
-                        : call.in(input[i]).data<const std::byte>();
+    return input[i] < 0 ? constant(i) : call.in(input[i]).data<const std::byte>();
   }
 };
+static_assert(sizeof(QuantizedSumScales) <= sizeof(Direct::constants[0]));
 
 /// One argument, or one and a constant.
 Status run_unary(const Call& call) noexcept {
   const Direct& direct = *static_cast<const Direct*>(call.prepared);
-  direct.fn(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(),
-            reinterpret_cast<const std::byte*>(&direct.constants[1]), nullptr, direct.count);
+  direct.fn(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(), direct.constant(1),
+            nullptr, direct.count);
   return Status::ok;
 }
 
@@ -95,8 +100,11 @@ Direct direct_of(const PointwisePlan& plan) {
   direct.out_bytes = plan.outputs[0].bytes;
   const std::array<ValueId, 3> args{step.a, step.b, step.c};
   for (std::size_t i = 0; i < 3; ++i) {
-    if (args[i] < plan.first_column)
-      direct.constants[i] = plan.constants[static_cast<std::size_t>(args[i])];
+    if (args[i] < plan.first_column) {
+      const auto first = static_cast<std::size_t>(args[i]);
+      const std::size_t count = std::min(direct.constants[i].size(), plan.constants.size() - first);
+      std::copy_n(plan.constants.begin() + args[i], count, direct.constants[i].begin());
+    }
     for (const PointwiseOperand& operand : plan.inputs)
       if (operand.value == args[i]) {
         direct.input[i] = operand.index;

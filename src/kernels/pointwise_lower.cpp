@@ -58,17 +58,16 @@ class InstructionSelector final : public StepEmitter {
     const tensor::ScalarProgram& program = *ctx_.program;
     std::vector<Value> values;  // by register
     for (std::size_t i = 0; i < program.inputs.size(); ++i) values.push_back(input(i));
-    const QuantizedSteps quantized = find_quantized_steps(program, [&](std::int32_t reg) {
-      return reg < static_cast<std::int32_t>(values.size()) &&
-             is_single(values[static_cast<std::size_t>(reg)]);
-    });
+    const QuantizedSteps quantized = find_quantized(values);
     for (std::size_t i = 0; i < program.instrs.size(); ++i) {
       if (!quantized.is_needed[i]) {
         values.emplace_back();
         continue;
       }
-      const std::optional<Value> value = quantized.at[i] ? emit_quantized(*quantized.at[i], values)
-                                                         : emit_instr(program.instrs[i], values);
+      const std::optional<Value> value =
+          quantized.sums[i] ? emit_quantized_sum(*quantized.sums[i], values)
+          : quantized.at[i] ? emit_quantized(*quantized.at[i], values)
+                            : emit_instr(program.instrs[i], values);
       if (!value) return "an instruction is not defined for its element types";
       values.push_back(*value);
     }
@@ -76,6 +75,20 @@ class InstructionSelector final : public StepEmitter {
   }
 
  private:
+  [[nodiscard]] QuantizedSteps find_quantized(const std::vector<Value>& inputs) const {
+    const auto is_input = [&](std::int32_t reg) {
+      return reg < static_cast<std::int32_t>(inputs.size());
+    };
+    const auto at = [&](std::int32_t reg) { return inputs[static_cast<std::size_t>(reg)]; };
+    return find_quantized_steps(
+        *ctx_.program,
+        {.is_single = [&](std::int32_t reg) { return is_input(reg) && is_single(at(reg)); },
+         .is_constant =
+             [&](std::int32_t reg) {
+               return is_input(reg) && at(reg).kind == Value::Kind::constant;
+             }});
+  }
+
   /// A single number that never changes is a constant of the program: a zero point of 0, say, takes
   /// no instructions.
   Value input(std::size_t i) {

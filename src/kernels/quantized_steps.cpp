@@ -13,24 +13,29 @@ bool is_short_integer(DType dtype) {
 
 class StepFinder {
  public:
-  explicit StepFinder(const ScalarProgram& program) : program_(program) {}
+  StepFinder(const ScalarProgram& program, const KnownRegisters& known)
+      : program_(program), known_(known) {}
 
-  QuantizedSteps find(const std::function<bool(std::int32_t)>& is_parameter) {
+  QuantizedSteps find() {
     QuantizedSteps found;
     const std::size_t instrs = program_.instrs.size();
     found.at.resize(instrs);
+    found.sums.resize(instrs);
     found.is_needed.resize(instrs);
     for (std::size_t i = 0; i < instrs; ++i) {
       const auto reg = static_cast<std::int32_t>(count() + i);
       std::optional<QuantizedStep> step = quantized(reg);
       if (!step) step = dequantized(reg);
-      const auto fits = [&](std::int32_t operand) { return operand < 0 || is_parameter(operand); };
-      if (step && fits(step->scale) && fits(step->zero)) found.at[i] = step;
+      if (!step || !has_parameters(*step, known_.is_single)) continue;
+      found.at[i] = step;
+      found.sums[i] = quantized_sum(*step);
     }
     for (const std::int32_t result : program_.results) need(found, result);
     for (std::size_t i = instrs; i-- > 0;) {
       if (!found.is_needed[i]) continue;
-      if (const auto& step = found.at[i]; step)
+      if (const auto& sum = found.sums[i]; sum)
+        for (const QuantizedStep& step : {sum->a, sum->b}) need(found, step.x);
+      else if (const auto& step = found.at[i]; step)
         for (const std::int32_t reg : {step->x, step->scale, step->zero}) need(found, reg);
       else
         for (const std::int32_t reg : program_.instrs[i].args) need(found, reg);
@@ -106,14 +111,35 @@ class StepFinder {
     return step;
   }
 
+  static bool has_parameters(const QuantizedStep& step,
+                             const std::function<bool(std::int32_t)>& holds) {
+    const auto fits = [&](std::int32_t reg) { return reg < 0 || holds(reg); };
+    return fits(step.scale) && fits(step.zero);
+  }
+
+  /// The sum that a step quantizes, if both operands are bytes that are dequantized for it.
+  [[nodiscard]] std::optional<QuantizedSum> quantized_sum(const QuantizedStep& step) const {
+    if (!step.quantizes || dtype_bytes(step.integer) != 1) return std::nullopt;
+    const ScalarInstr* const sum = is(step.x, ScalarOp::add, DType::f32);
+    if (sum == nullptr) return std::nullopt;
+    const auto a = dequantized(sum->args[0]), b = dequantized(sum->args[1]);
+    if (!a || !b) return std::nullopt;
+    for (const QuantizedStep& each : {*a, *b, step}) {
+      const bool is_operand = each.quantizes || !known_.is_single(each.x);
+      if (each.integer != step.integer || !is_operand || !has_parameters(each, known_.is_constant))
+        return std::nullopt;
+    }
+    return QuantizedSum{*a, *b, step};
+  }
+
   const ScalarProgram& program_;
+  const KnownRegisters& known_;
 };
 
 }  // namespace
 
-QuantizedSteps find_quantized_steps(const ScalarProgram& program,
-                                    const std::function<bool(std::int32_t)>& is_parameter) {
-  return StepFinder(program).find(is_parameter);
+QuantizedSteps find_quantized_steps(const ScalarProgram& program, const KnownRegisters& known) {
+  return StepFinder(program, known).find();
 }
 
 }  // namespace scanloom::kernels

@@ -20,13 +20,25 @@ struct QuantizedStep {
   DType integer = DType::u8;
 };
 
+/// A sum of two dequantized bytes that is quantized to a byte of their type.
+struct QuantizedSum {
+  QuantizedStep a, b, sum;
+};
+
 struct QuantizedSteps {
-  std::vector<std::optional<QuantizedStep>> at;  ///< by the last instruction
+  std::vector<std::optional<QuantizedStep>> at;   ///< by the last instruction
+  std::vector<std::optional<QuantizedSum>> sums;  ///< of those whose parameters are constants
   std::vector<bool> is_needed;  ///< the others are part of such a step, or nothing reads them
 };
 
-/// `is_parameter`: whether a register holds one element for all, as a scale or zero point must.
+/// Registers that are known before the program runs.
+struct KnownRegisters {
+  /// Whether a register holds one element for all, as a scale or zero point must.
+  std::function<bool(std::int32_t)> is_single;
+  std::function<bool(std::int32_t)> is_constant;
+};
+
 QuantizedSteps find_quantized_steps(const tensor::ScalarProgram& program,
-                                    const std::function<bool(std::int32_t)>& is_parameter);
+                                    const KnownRegisters& known);
 
 }  // namespace scanloom::kernels

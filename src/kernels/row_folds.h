@@ -9,7 +9,8 @@
 
 namespace scanloom::kernels {
 
-/// For elements of one type, f32 or f64, and one kind of fold. All are null for products.
+/// For elements of one type and one kind of fold: any of f32 or f64, except products, whose
+/// functions are null; or sums of integers in i32, which wrap and have no order.
 struct RowFoldFns {
   /// y[j] = the fold of row j. Rows have `size` elements and begin `step` elements apart.
   void (*rows)(const std::byte* x, std::int64_t step, std::int64_t size, std::int64_t rows,

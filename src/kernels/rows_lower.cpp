@@ -15,6 +15,9 @@ using Value = StepValue;
 /// Columns of whole rows must leave room in L2.
 constexpr std::int64_t kMaxRowBytes = 1 << 19;
 
+/// Fewer bytes are summed before a thread has started.
+constexpr std::int64_t kMinThreadedBytes = 1 << 19;
+
 enum class Level : std::uint8_t { single, row, element };
 
 struct RowColumn {
@@ -79,6 +82,17 @@ class RowUses {
            counts_[reg] == 1 && is_summed_[reg];
   }
 
+  /// Whether the instruction widens bytes, and only a sum reads it, which is then one of bytes.
+  [[nodiscard]] bool is_summed_byte(std::size_t i) const {
+    const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
+    const std::size_t reg = rows_.elements.inputs.size() + i;
+    if (instr.op != tensor::ScalarOp::cast || instr.dtype != DType::i32 || rows_.folds[i] ||
+        counts_[reg] != 1 || !is_summed_[reg])
+      return false;
+    const DType from = rows_.elements.register_dtype(instr.args[0]);
+    return from == DType::u8 || from == DType::i8;
+  }
+
  private:
   const RowProgram& rows_;
   std::vector<int> counts_, joinable_;
@@ -96,7 +110,7 @@ class RowSelector final : public StepEmitter {
     for (std::size_t i = 0; i < rows.elements.inputs.size(); ++i)
       values.push_back({Value::Kind::input, static_cast<int>(i), rows.elements.inputs[i]});
     for (std::size_t i = 0; i < rows.elements.instrs.size(); ++i) {
-      if (uses_.is_summed_square(i) || uses_.is_shift(i)) {
+      if (uses_.is_summed_square(i) || uses_.is_summed_byte(i) || uses_.is_shift(i)) {
         values.emplace_back();  // computed where it is read
         continue;
       }
@@ -107,6 +121,15 @@ class RowSelector final : public StepEmitter {
     if (auto why = take_results(values)) return why;
     join();
     return std::nullopt;
+  }
+
+  /// Whether nothing else is done with each element.
+  [[nodiscard]] bool only_sums_bytes() const {
+    return std::ranges::all_of(steps, [](const EmittedRowStep& each) {
+      const bool is_fold = each.step.mode == RowStep::Mode::fold;
+      return each.step.mode == RowStep::Mode::rows ||
+             (is_fold && dtype_bytes(each.args[0].dtype) == 1);
+    });
   }
 
   std::vector<EmittedRowStep> steps;
@@ -142,8 +165,10 @@ class RowSelector final : public StepEmitter {
     const auto at = [&](std::int32_t reg) { return values[static_cast<std::size_t>(reg)]; };
     if (rows.folds[i]) {
       const Value& from = at(instr.args[0]);
-      if (from.kind != Value::Kind::none) return fold(*rows.folds[i], from);
-      return fold(RowFold::sum_square, at(instr_at(instr.args[0]).args[0]));
+      if (from.kind != Value::Kind::none) return fold(*rows.folds[i], from, from.dtype);
+      const tensor::ScalarInstr& summed = instr_at(instr.args[0]);
+      const bool is_cast = summed.op == tensor::ScalarOp::cast;
+      return fold(is_cast ? RowFold::sum : RowFold::sum_square, at(summed.args[0]), summed.dtype);
     }
     if (instr.args[0] >= 0 && at(instr.args[0]).kind == Value::Kind::none)
       return emit_shifted(i, values);
@@ -251,14 +276,15 @@ class RowSelector final : public StepEmitter {
     steps.resize(kept);
   }
 
-  std::optional<Value> fold(RowFold fold, const Value& from) {
+  std::optional<Value> fold(RowFold fold, const Value& from, DType result) {
     level_ = Level::element;
     RowStep step{.mode = RowStep::Mode::fold};
-    if (from.dtype == DType::f32) step.fold = simd().f32_folds(fold);
-    if (from.dtype == DType::f64) step.fold = simd().f64_folds(fold);
+    if (result == DType::f32) step.fold = simd().f32_folds(fold);
+    if (result == DType::f64) step.fold = simd().f64_folds(fold);
+    if (result == DType::i32 && fold == RowFold::sum) step.fold = simd().integer_sums(from.dtype);
     if (step.fold.rows == nullptr) return std::nullopt;
     step.parts = static_cast<std::int16_t>(plan_.folds++);
-    return append(step, from.dtype, Level::row, {spread(from)});
+    return append(step, result, Level::row, {spread(from)});
   }
 
   Value append(RowStep step, DType dtype, Level level, const StepArgs& args) {
@@ -451,6 +477,7 @@ std::optional<Refusal> lower_rows(const PrepareCtx& ctx, RowsPlan& plan) {
   lay_out_rows(ctx, plan);
   RowSelector selected(ctx, plan);
   if (auto why = selected.run()) return why;
+  if (selected.only_sums_bytes() && plan.rows * plan.size < kMinThreadedBytes) plan.slots = 1;
   if (!RowPlacement(selected, plan).run()) return "more values than the cache holds";
   return std::nullopt;
 }

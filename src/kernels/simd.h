@@ -54,6 +54,8 @@ struct SimdTables {
   ArgSearchFns arg_search;
   RowFoldFns (*f32_folds)(tensor::Reduction::Fold);
   RowFoldFns (*f64_folds)(tensor::Reduction::Fold);
+  /// Sums of u8, i8 or i32; all null for other types.
+  RowFoldFns (*integer_sums)(DType);
   PoolFns<float> f32_pool;
   PoolFns<double> f64_pool;
   PoolFns<std::uint8_t> u8_pool;

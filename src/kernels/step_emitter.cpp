@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace scanloom::kernels {
@@ -26,6 +27,23 @@ bool are_constant(const StepArgs& args) {
 StepValue StepEmitter::constant(std::uint64_t bits, DType dtype) {
   constants_.push_back(bits);
   return {StepValue::Kind::constant, static_cast<int>(constants_.size()) - 1, dtype};
+}
+
+template <class T>
+StepValue StepEmitter::constants(const T& numbers) {
+  const std::size_t first = constants_.size();
+  constants_.resize(first + (sizeof(T) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+  std::memcpy(&constants_[first], &numbers, sizeof(T));
+  return {StepValue::Kind::constant, static_cast<int>(first), DType::u64};
+}
+
+template <class T>
+T StepEmitter::number_at(std::int32_t reg, std::span<const StepValue> registers, T absent) const {
+  if (reg < 0) return absent;
+  const auto index = static_cast<std::size_t>(registers[static_cast<std::size_t>(reg)].index);
+  T number;
+  std::memcpy(&number, &constants_[index], sizeof(T));
+  return number;
 }
 
 StepValue StepEmitter::emit(ElementFn fn, DType dtype, const StepArgs& args) {
@@ -90,7 +108,35 @@ std::optional<StepValue> StepEmitter::emit_quantized(const QuantizedStep& step,
   return emit(fn, to, {spread(at(step.x)), scale, zero});
 }
 
+StepValue StepEmitter::emit_quantized_sum(const QuantizedSum& sum,
+                                          std::span<const StepValue> registers) {
+  const bool is_signed = sum.sum.integer == DType::i8;
+  const auto scale = [&](const QuantizedStep& step) {
+    return number_at<float>(step.scale, registers, 1);
+  };
+  const auto zero = [&](const QuantizedStep& step) -> std::int32_t {
+    return is_signed ? number_at<std::int8_t>(step.zero, registers, 0)
+                     : number_at<std::uint8_t>(step.zero, registers, 0);
+  };
+  const StepValue scales = constants(QuantizedSumScales{.a_scale = scale(sum.a),
+                                                        .b_scale = scale(sum.b),
+                                                        .sum_scale = scale(sum.sum),
+                                                        .a_zero = zero(sum.a),
+                                                        .b_zero = zero(sum.b),
+                                                        .sum_zero = zero(sum.sum)});
+  const auto at = [&](const QuantizedStep& step) {
+    return spread(registers[static_cast<std::size_t>(step.x)]);
+  };
+  return add_step(bytes_.quantized_sum(sum.sum.integer), sum.sum.integer,
+                  {at(sum.a), scales, at(sum.b)});
+}
+
 std::optional<StepValue> StepEmitter::emit_select(DType dtype, const StepArgs& args) {
+  const bool is_or_zero = args[2].kind == StepValue::Kind::constant &&
+                          constants_[static_cast<std::size_t>(args[2].index)] == 0;
+  if (const ElementFn kept = joined_.kept(static_cast<int>(dtype_bytes(dtype)));
+      is_or_zero && kept != nullptr)
+    return emit_columns(kept, dtype, {args[0], args[1]});
   const ElementFn fn = simd_.choice(static_cast<int>(dtype_bytes(dtype)));
   if (fn == nullptr) return std::nullopt;
   return emit_columns(fn, dtype, args);

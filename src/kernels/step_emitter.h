@@ -10,6 +10,7 @@
 
 #include "kernels/byte_product.h"
 #include "kernels/element_fns.h"
+#include "kernels/joined_fns.h"
 #include "kernels/quantized_steps.h"
 #include "kernels/simd.h"
 
@@ -40,9 +41,15 @@ class StepEmitter {
   std::optional<StepValue> emit_quantized(const QuantizedStep& step,
                                           std::span<const StepValue> registers);
 
+  /// Emits one step for a sum of dequantized bytes that is quantized.
+  StepValue emit_quantized_sum(const QuantizedSum& sum, std::span<const StepValue> registers);
+
  protected:
   StepEmitter(Isa isa, std::vector<std::uint64_t>& constants)
-      : simd_(simd_tables(isa)), bytes_(byte_tables(isa)), constants_(constants) {}
+      : simd_(simd_tables(isa)),
+        bytes_(byte_tables(isa)),
+        joined_(joined_fns(isa)),
+        constants_(constants) {}
   ~StepEmitter() = default;
 
   /// Whether the value is one element for all elements of the step's result.
@@ -52,6 +59,9 @@ class StepEmitter {
   /// Adds a step; returns the column that it computes.
   virtual StepValue add_step(ElementFn fn, DType dtype, const StepArgs& args) = 0;
   StepValue constant(std::uint64_t bits, DType dtype);
+  /// A constant of several numbers, which are stored one after the other.
+  template <class T>
+  StepValue constants(const T& numbers);
 
   [[nodiscard]] const SimdTables& simd() const { return simd_; }
 
@@ -62,6 +72,9 @@ class StepEmitter {
   std::optional<StepValue> as_compute(const StepValue& value);
   std::optional<StepValue> emit_select(DType dtype, const StepArgs& args);
   std::optional<StepValue> emit_cast(const StepValue& from, DType to);
+  /// The number that a constant register holds; `absent` if there is no such register.
+  template <class T>
+  T number_at(std::int32_t reg, std::span<const StepValue> registers, T absent) const;
   [[nodiscard]] ElementFn direct_conversion(DType from, DType to) const;
   std::optional<StepValue> emit_arithmetic(const tensor::ScalarInstr& instr, StepArgs args);
   std::optional<StepValue> emit_vectors(tensor::ScalarOp op, DType dtype, DType result,
@@ -69,6 +82,7 @@ class StepEmitter {
 
   const SimdTables& simd_;
   const ByteTables& bytes_;
+  const JoinedFns& joined_;
   std::vector<std::uint64_t>& constants_;
 };
 

@@ -112,6 +112,30 @@ TEST(BlockWeights, LongProductsAreSharedAmongThreads) {
   }
 }
 
+// Constant bytes with one scale per column are packed for few rows.
+TEST(BlockWeights, PackedBytesHaveTheBitsOfTheReference) {
+  for (const std::int64_t size : {1, 16, 63, 255, 256, 257, 530})
+    for (const auto zeros : {BlockCase::none, BlockCase::bytes, BlockCase::floats})
+      for (const std::int64_t columns : {1, 64, 65, 200}) {
+        const BlockCase one{
+            .bits = 8, .block = (size + 15) / 16 * 16, .size = size, .zeros = zeros};
+        BlockOperands weights(one, columns);
+        // Such zero points are those of signed bytes without any.
+        if (zeros == BlockCase::bytes && columns == 64) weights.zeros->fill<std::uint8_t>({128});
+        for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+          Buffer x(DType::f32, {rows, size}), y(DType::f32, {rows, columns});
+          x.fill_random(5);
+          const Use use{.id = KernelId::matmul_nbits,
+                        .inputs = {&x, &weights.bytes, &weights.scales, weights.zeros.get()},
+                        .outputs = {&y},
+                        .attrs = one.attrs(),
+                        .constant = {false, true}};
+          expect_same(ops::matmul_nbits_op, use,
+                      one.text() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
+        }
+      }
+}
+
 TEST(BlockWeights, RunsHaveTheBitsOfTheReference) {
   for (const BlockCase& one : block_cases()) {
     BlockOperands operands(one, 3);

@@ -47,5 +47,29 @@ TEST(Concat, PutsInputsBehindEachOtherOnAnyAxis) {
         }
 }
 
+// Parts of all sizes, each of which is shared or is one task.
+TEST(Concat, LargeOnesOnSeveralThreads) {
+  for (const Layout layout : kLayouts) {
+    std::vector<std::unique_ptr<Buffer>> owned;
+    std::vector<Buffer*> inputs;
+    std::int64_t total = 0;
+    for (const std::int64_t size : {1, 0, 700, 3, 50}) {
+      owned.push_back(std::make_unique<Buffer>(DType::f32, Shape{size, 127}, layout));
+      owned.back()->fill_random(static_cast<unsigned>(size));
+      inputs.push_back(owned.back().get());
+      total += size;
+    }
+    Buffer y(DType::f32, {total, 127});
+    ASSERT_EQ(run({.id = KernelId::concat, .inputs = inputs, .outputs = {&y}, .attrs = {Attr(0)}},
+                  active_isa(), 7),
+              "");
+    std::int64_t at = 0;
+    for (Buffer* const input : inputs)
+      for (std::int64_t i = 0; i < input->elements(); ++i, ++at)
+        ASSERT_TRUE(same_bits(DType::f32, y.element(at), input->element(i))) << at;
+    EXPECT_TRUE(y.untouched_between());
+  }
+}
+
 }  // namespace
 }  // namespace scanloom::kernels::testing

@@ -256,7 +256,11 @@ std::vector<Case> cases_of_single_channels() {
       for (const Ints& stride : {once, Ints{2, 2}, Ints{1, 2}, Ints{3, 1}, Ints{2, 3}})
         for (const Ints& pads : {Ints{0, 0, 0, 0}, Ints{1, 1, 1, 1}, Ints{0, 2, 3, 4}})
           if (kernel[0] <= size[0] + pads[0] + pads[2]) append(size, kernel, stride, once, pads);
-  append({20, 30}, {3, 3}, once, {2, 3}, {2, 3, 2, 3});
+  for (const Ints& size : {Ints{20, 30}, Ints{33, 33}, Ints{24, 70}})
+    for (const Ints& dilation : {Ints{2, 3}, Ints{1, 2}, Ints{2, 1}, Ints{3, 3}, Ints{6, 5}}) {
+      append(size, {3, 3}, once, dilation, {dilation[0], dilation[1], dilation[0], dilation[1]});
+      append(size, {3, 3}, once, dilation, {0, 0, 0, 0});
+    }
   append({20, 30}, {3, 3}, {2, 2}, {2, 1}, {2, 0, 2, 3});
   append({20, 30}, {3, 3}, {2, 2}, {1, 2}, {2, 0, 2, 3});
   append({20, 90}, {2, 31}, once, once, {0, 15, 1, 15});

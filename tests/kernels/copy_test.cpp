@@ -72,13 +72,25 @@ TEST(Copy, RepeatsElementsInRuns) {
 
 TEST(Copy, LargeOnesOnSeveralThreads) {
   for (const Isa isa : available_isas())
-    for (const Layout layout : {Layout::transposed, Layout::reversed}) {
+    for (const Layout layout : kLayouts) {
       Buffer from(DType::f32, {600, 1030}, layout), to(DType::f32, {600, 1030});
       fill_counting(from);
       ASSERT_EQ(run({.id = KernelId::copy, .inputs = {&from}, .outputs = {&to}}, isa, 7), "");
       for (std::int64_t i = 0; i < to.elements(); ++i)
         ASSERT_EQ(from.at<std::uint32_t>(i), to.at<std::uint32_t>(i)) << isa_name(isa);
     }
+}
+
+TEST(Copy, OneRunOnSeveralThreads) {
+  for (const std::int64_t elements : {65'535, 65'536, 100'003}) {
+    Buffer from(DType::f32, {elements}), to(DType::f32, {1, elements});
+    fill_counting(from);
+    const Use use{.id = KernelId::copy, .inputs = {&from}, .outputs = {&to}};
+    ASSERT_EQ(run(use, active_isa(), 7), "");
+    for (std::int64_t i = 0; i < elements; ++i)
+      ASSERT_EQ(from.at<std::uint32_t>(i), to.at<std::uint32_t>(i)) << i;
+    EXPECT_TRUE(to.untouched_between());
+  }
 }
 
 TEST(Copy, OneContiguousOperandIsEnoughForAnotherShape) {

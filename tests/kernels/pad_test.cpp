@@ -29,7 +29,8 @@ struct Case {
   std::vector<std::int64_t> begins, ends;
 };
 
-void expect_padded(const Case& c, const std::string& mode, bool value, Layout in, Layout to) {
+void expect_padded(const Case& c, const std::string& mode, bool value, Layout in, Layout to,
+                   int threads = 1) {
   const int rank = c.x.rank();
   Shape result;
   for (int i = 0; i < rank; ++i)
@@ -47,7 +48,7 @@ void expect_padded(const Case& c, const std::string& mode, bool value, Layout in
                 .outputs = {&y},
                 .attrs = {Attr(mode)},
                 .constant = {false, true}};
-  ASSERT_EQ(run(use, active_isa()), "");
+  ASSERT_EQ(run(use, active_isa(), threads), "");
   for (std::int64_t i = 0; i < y.elements(); ++i) {
     std::int64_t rest = i, from = 0, scale = 1;
     bool outside = false;
@@ -77,6 +78,13 @@ TEST(Pad, AllModes) {
       for (const bool value : {false, true})
         for (const Layout in : kLayouts)
           for (const Layout to : kLayouts) expect_padded(c, mode, value, in, to);
+}
+
+TEST(Pad, LargeResultsOnSeveralThreads) {
+  for (const std::string mode : {"constant", "reflect"})
+    for (const Layout layout : kLayouts)
+      expect_padded({{13, 6, 1100}, {2, 1, 3}, {0, 2, 7}}, mode, true, layout, Layout::contiguous,
+                    7);
 }
 
 TEST(Pad, NegativePadsBeyondX) {

@@ -437,6 +437,59 @@ TEST(Pointwise, ChoicesOfWhatIsComparedGiveTheOraclesBits) {
 }
 
 // Values in between that are read twice stay.
+/// Q(D(a) + D(b)): of bytes a and b with a scale and a zero point each, as those of the sum are.
+ScalarProgram quantized_sum(DType dtype, bool has_zeros) {
+  ScalarProgram program;
+  program.inputs = {dtype, dtype, DType::f32, DType::f32, DType::f32, dtype, dtype, dtype};
+  const auto op = [&](ScalarOp kind, DType of, std::int32_t a, std::int32_t b = -1) {
+    return program.append({.op = kind, .dtype = of, .args = {a, b, -1}});
+  };
+  const auto real = [&](std::int32_t x) {
+    std::int32_t whole = op(ScalarOp::cast, DType::i32, x);
+    if (has_zeros)
+      whole = op(ScalarOp::sub, DType::i32, whole, op(ScalarOp::cast, DType::i32, x + 5));
+    return op(ScalarOp::mul, DType::f32, op(ScalarOp::cast, DType::f32, whole), x + 2);
+  };
+  const auto a = real(0);
+  const auto sum = op(ScalarOp::add, DType::f32, a, real(1));
+  std::int32_t whole = op(ScalarOp::round_even, DType::f32, op(ScalarOp::div, DType::f32, sum, 4));
+  if (has_zeros) whole = op(ScalarOp::add, DType::f32, whole, op(ScalarOp::cast, DType::f32, 7));
+  program.results = {op(ScalarOp::cast, dtype, whole)};
+  return program;
+}
+
+TEST(Pointwise, QuantizedSumsGiveTheOraclesBits) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<std::vector<float>> scales = {
+      {0.5f, 0.25f, 1}, {0.013f, 0.021f, 0.017f}, {1e38f, 3e38f, 1e36f}, {kInf, 1, 1},
+      {-0.1f, 0.1f, 0}, {1, 1, std::nanf("")},    {0.3f, 0.7f, -1e-3f},  {1, 2, kInf}};
+  for (const DType dtype : {DType::u8, DType::i8})
+    for (const bool has_zeros : {false, true})
+      for (const bool is_constant : {false, true})
+        for (const std::vector<float>& scale : scales)
+          for (const std::int64_t size : {1, 15, 16, 33, 64, 1001}) {
+            Buffer a(dtype, {2, size}), b(dtype, {2, size}), y(dtype, {2, size});
+            a.fill_random(1);
+            b.fill_random(2);
+            std::vector<std::unique_ptr<Buffer>> parameters;
+            std::vector<Buffer*> inputs = {&a, &b};
+            for (std::size_t i = 0; i < 6; ++i) {
+              parameters.push_back(std::make_unique<Buffer>(i < 3 ? DType::f32 : dtype, Shape{}));
+              inputs.push_back(parameters.back().get());
+              if (i < 3) inputs.back()->at<float>(0) = scale[i];
+              if (i >= 3)
+                inputs.back()->at<std::uint8_t>(0) =
+                    has_zeros ? static_cast<std::uint8_t>(50 * i) : 0;
+            }
+            std::vector<bool> constant(8, is_constant);
+            constant[0] = constant[1] = false;
+            for (const Isa isa : available_isas())
+              ASSERT_EQ(check(quantized_sum(dtype, has_zeros), inputs, {&y}, isa, 1, constant), "")
+                  << dtype_name(dtype) << ", scales " << scale[0] << ", " << scale[1] << ", "
+                  << scale[2] << ", " << isa_name(isa);
+          }
+}
+
 TEST(Pointwise, ValuesThatAreReadTwiceAreNotJoined) {
   ProgramWriter w(DType::f32, 2);
   const auto product = w.op(ScalarOp::mul, 0, 1);

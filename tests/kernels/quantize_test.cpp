@@ -67,6 +67,35 @@ TEST(Quantize, AndDequantizeOfAllTypesAndParameters) {
       }
 }
 
+// Where the reciprocal of the scale would round another way, and where there is none.
+TEST(Quantize, QuotientsCloseToTies) {
+  for (const float scale :
+       {0.1f, 0.3f, 7e-3f, -0.17f, 4.0f, 1e-20f, 1e20f, 3e38f, 2e-38f, 1e-40f}) {
+    std::vector<float> values;
+    for (int n = -260; n < 262; ++n) {
+      const float tie = (static_cast<float>(n) + 0.5f) * scale;
+      for (const float near : {tie, tie * 1.00001f, tie * 0.9999f}) values.push_back(near);
+      for (const float to : {-INFINITY, INFINITY})
+        for (float at = tie, i = 0; i < 3; ++i) values.push_back(at = std::nextafter(at, to));
+    }
+    const auto count = static_cast<std::int64_t>(values.size());
+    Buffer x(DType::f32, {count}), by(DType::f32, {}), zero(DType::u8, {}), y(DType::u8, {count});
+    x.fill(values);
+    by.fill<float>({scale});
+    zero.fill<std::uint8_t>({5});
+    std::vector<std::uint8_t> expected;
+    for (const float value : values) expected.push_back(quantized<std::uint8_t>(value, scale, 5));
+    for (const Isa isa : available_isas()) {
+      const Use use{.id = KernelId::quantize,
+                    .inputs = {&x, &by, &zero},
+                    .outputs = {&y},
+                    .attrs = {Attr(0)}};
+      ASSERT_EQ(run(use, isa), "");
+      EXPECT_EQ(difference(y, expected), "") << isa_name(isa) << ", scale " << scale;
+    }
+  }
+}
+
 TEST(Dequantize, DifferencesOf32BitsAreExact) {
   Buffer x(DType::i32, {3}), scale(DType::f32, {}), zero(DType::i32, {}), y(DType::f32, {3});
   x.fill<std::int32_t>({std::numeric_limits<std::int32_t>::max(), 0, -5});

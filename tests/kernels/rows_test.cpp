@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ class RowWriter {
                                   .dtype = DType::f32,
                                   .bits = tensor::scalar_bits(value, DType::f32)});
   }
-  std::int32_t fold(RowFold fold, std::int32_t a) {
+  std::int32_t fold(RowFold fold, std::int32_t a, DType dtype = DType::f32) {
     rows_.folds.emplace_back(fold);
-    return rows_.elements.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {a, -1, -1}});
+    return rows_.elements.append({.op = ScalarOp::add, .dtype = dtype, .args = {a, -1, -1}});
   }
   RowProgram done(std::vector<std::int32_t> results) {
     rows_.elements.results = std::move(results);
@@ -80,6 +81,18 @@ float fold_of(RowFold fold, const std::vector<float>& values) {
   return sum.total(std::plus());
 }
 
+/// The fold of a row of f32, or the sum of one of i32, which wraps.
+std::uint32_t folded_bits(RowFold fold, DType dtype, std::span<const ScalarReg> row) {
+  std::vector<float> elements;
+  std::uint32_t sum = 0;
+  for (const ScalarReg& each : row) {
+    const auto bits = static_cast<std::uint32_t>(each.low);
+    elements.push_back(std::bit_cast<float>(bits));
+    sum += bits;
+  }
+  return dtype == DType::i32 ? sum : std::bit_cast<std::uint32_t>(fold_of(fold, elements));
+}
+
 /// The oracle: all elements of each instruction, one instruction after the other.
 std::vector<std::vector<ScalarReg>> evaluate(const RowProgram& rows,
                                              const std::vector<Buffer*>& inputs) {
@@ -101,13 +114,11 @@ std::vector<std::vector<ScalarReg>> evaluate(const RowProgram& rows,
     if (rows.folds[k]) {
       const std::vector<ScalarReg>& from = registers[static_cast<std::size_t>(instr.args[0])];
       for (std::int64_t row = 0; row < count; row += size) {
-        std::vector<float> elements(static_cast<std::size_t>(size));
+        const std::uint32_t result = folded_bits(
+            *rows.folds[k], instr.dtype,
+            std::span(from).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(size)));
         for (std::int64_t i = 0; i < size; ++i)
-          elements[static_cast<std::size_t>(i)] = std::bit_cast<float>(
-              static_cast<std::uint32_t>(from[static_cast<std::size_t>(row + i)].low));
-        const float result = fold_of(*rows.folds[k], elements);
-        for (std::int64_t i = 0; i < size; ++i)
-          values[static_cast<std::size_t>(row + i)].low = std::bit_cast<std::uint32_t>(result);
+          values[static_cast<std::size_t>(row + i)].low = result;
       }
     } else {
       ScalarProgram one;
@@ -206,7 +217,8 @@ RowProgram layer_normalization() {
 
 constexpr std::int64_t kSizes[] = {2, 5, 16, 33, 255, 256, 257, 2048, 4097};
 
-void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Shape&)>& operands) {
+void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Shape&)>& operands,
+               DType dtype = DType::f32) {
   for (const std::int64_t size : kSizes)
     for (const std::int64_t count : {1, 3, 17, 70}) {
       if (size * count > 9000) continue;
@@ -216,7 +228,7 @@ void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Sha
         std::vector<std::unique_ptr<Buffer>> buffers;
         std::vector<Buffer*> inputs;
         for (const Shape& dims : operands(rows.dims)) {
-          buffers.push_back(std::make_unique<Buffer>(DType::f32, dims, layout));
+          buffers.push_back(std::make_unique<Buffer>(dtype, dims, layout));
           buffers.back()->fill_random(static_cast<unsigned>(buffers.size()));
           inputs.push_back(buffers.back().get());
         }
@@ -247,6 +259,33 @@ TEST(Rows, layer_normalization) {
   check_all(layer_normalization(), [](const Shape& dims) {
     return std::vector<Shape>{dims, dims, {1, dims[1]}, {dims[1]}, {1, 1}};
   });
+}
+
+// Sums of bytes, which are not widened first, and of i32, also of bytes that are read elsewhere.
+TEST(Rows, sums_of_integers) {
+  for (const DType dtype : {DType::u8, DType::i8, DType::i32})
+    for (const bool is_result : {false, true}) {
+      RowWriter w({dtype});
+      const auto wide = dtype == DType::i32 ? 0 : w.op(ScalarOp::cast, 0, -1, -1, DType::i32);
+      const auto shifted = is_result ? w.op(ScalarOp::add, wide, wide, -1, DType::i32) : wide;
+      const auto sum = w.fold(RowFold::sum, wide, DType::i32);
+      RowProgram rows = is_result ? w.done({sum, shifted}) : w.done({sum});
+      check_all(rows, [](const Shape& dims) { return std::vector<Shape>{dims}; }, dtype);
+    }
+}
+
+TEST(Rows, greatest_and_least_bytes) {
+  for (const DType dtype : {DType::u8, DType::i8})
+    for (const int byte : {0, 127, 128, 255}) {
+      RowWriter w({dtype});
+      RowProgram rows =
+          w.done({w.fold(RowFold::sum, w.op(ScalarOp::cast, 0, -1, -1, DType::i32), DType::i32)});
+      rows.dims = {2, 40'000};
+      rows.first_reduced = 1;
+      Buffer x(dtype, rows.dims);
+      x.fill(std::vector<std::uint8_t>{static_cast<std::uint8_t>(byte)});
+      for (const Isa isa : available_isas()) EXPECT_EQ(check(rows, {&x}, isa, 1), "");
+    }
 }
 
 // Operands with one element per row, in comparisons and choices too.

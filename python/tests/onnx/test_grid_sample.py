@@ -67,3 +67,18 @@ def test_a_constant_image_stays_constant_beyond_its_border() -> None:
     fed["x"] = np.full((2, 3, 5, 7), 2, np.float32)
     (y,) = scanloom.InferenceSession(model(20, "bicubic", "border", 0)).run(None, fed)
     np.testing.assert_allclose(y, np.full_like(y, 2), rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_threads_share_large_images(mode: str) -> None:
+    random = np.random.default_rng(3)
+    fed = {"x": random.standard_normal((2, 9, 30, 41), np.float32),
+           "grid": random.uniform(-1.2, 1.2, (2, 33, 45, 2)).astype(np.float32)}  # fmt: skip
+    data = model(20, mode, "zeros", 1)
+    (wanted,) = scanloom.InferenceSession(data, threads=1).run(None, fed)
+    np.testing.assert_allclose(
+        wanted, formulas.grid_sample(fed["x"], fed["grid"], mode, "zeros", True), rtol=1e-4, atol=1e-5
+    )
+    for threads in (2, 7):
+        (y,) = scanloom.InferenceSession(data, threads=threads).run(None, fed)
+        assert y.tobytes() == wanted.tobytes()

@@ -87,6 +87,10 @@ def pool_cases(dtype):
     op = "QLinearGlobalAveragePool"
     yield case(f"global pool {name}", op, x, *quantization)
     yield case(f"global pool {name}, channels last", op, last, *quantization, channels_last=1)
+    for plane in ((7, 7), (8, 8), (50, 61)):
+        size = "x".join(map(str, plane))
+        yield case(f"global pool {name} of {size}", op, bytes_of(dtype, 1, 20, *plane),
+                   *quantization)
 
 
 def product_cases():

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/thread_pool.h"
 #include "opmath/conv_geometry.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
@@ -251,39 +252,78 @@ void sample_position(const PerAxis<Neighbours<Real>>& along, const PerAxis<Axis<
 /// T: the type that elements of x are read as; G: that of the grid. With mode nearest, T is only
 /// moved.
 template <class T, class G>
-void sample_all(const tensor::Call& call) {
-  using Real = std::conditional_t<std::is_same_v<T, double>, double, G>;
-  const Operand &x = call.in(0), &grid = call.in(1), &y = call.out(0);
-  const auto mode = static_cast<Mode>(place_in(kModes, call.attrs[kMode].text()));
-  const auto padding = static_cast<Padding>(place_in(kPaddings, call.attrs[kPadding].text()));
-  const int spatial = x.rank - 2;
-  PerAxis<Axis<Real>> axes{};
-  PerAxis<Neighbours<Real>> along{};
-  for (int i = 0; i < spatial; ++i) {
-    Axis<Real>& axis = axes[static_cast<std::size_t>(i)];
-    axis.size = x.dims[i + 2];
-    axis.stride = x.strides[i + 2];
-    axis.align = call.attrs[kAlignCorners].integer() != 0;
-    axis.low = axis.align ? Real{0} : Real(-0.5);
-    axis.high = static_cast<Real>(axis.size - 1) - axis.low;
+class Sampler {
+ public:
+  explicit Sampler(const tensor::Call& call)
+      : x_(call.in(0)),
+        grid_(call.in(1)),
+        y_(call.out(0)),
+        mode_(static_cast<Mode>(place_in(kModes, call.attrs[kMode].text()))),
+        padding_(static_cast<Padding>(place_in(kPaddings, call.attrs[kPadding].text()))),
+        spatial_(x_.rank - 2) {
+    for (int i = 0; i < spatial_; ++i) {
+      Axis<Real>& axis = axes_[static_cast<std::size_t>(i)];
+      axis.size = x_.dims[i + 2];
+      axis.stride = x_.strides[i + 2];
+      axis.align = call.attrs[kAlignCorners].integer() != 0;
+      axis.low = axis.align ? Real{0} : Real(-0.5);
+      axis.high = static_cast<Real>(axis.size - 1) - axis.low;
+    }
   }
-  const std::span out(y.dims + 2, static_cast<std::size_t>(spatial));
-  for (std::int64_t image = 0; image < y.dims[0]; ++image)
-    tensor::for_each_index(out, [&](const Shape& position) {
-      const G* const at = grid.data<const G>() + image * grid.strides[0] +
-                          tensor::offset_of(position, grid.strides + 1);
-      // The coordinate of the last axis comes first.
-      for (int i = 0; i < spatial; ++i) {
-        const auto axis = static_cast<std::size_t>(i);
-        const auto coordinate =
-            static_cast<Real>(at[(spatial - 1 - i) * grid.strides[grid.rank - 1]]);
-        along[axis] = neighbours(axes[axis], axes[axis].place(coordinate), mode, padding);
-      }
-      T* const to = y.data<T>() + image * y.strides[0] + tensor::offset_of(position, y.strides + 2);
-      sample_position<T, Real>(
-          along, axes, spatial, mode,
-          {x.data<const T>() + image * x.strides[0], to, x.strides[1], y.strides[1], y.dims[1]});
+
+  /// Rows are the indices of the first spatial axis, image after image.
+  [[nodiscard]] std::int64_t rows() const { return y_.dims[0] * y_.dims[2]; }
+
+  void run(std::int64_t first, std::int64_t last) const {
+    const std::span others(y_.dims + 3, static_cast<std::size_t>(spatial_ - 1));
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t image = row / y_.dims[2], index = row % y_.dims[2];
+      const T* const from = x_.data<const T>() + image * x_.strides[0];
+      const G* const places =
+          grid_.data<const G>() + image * grid_.strides[0] + index * grid_.strides[1];
+      T* const to = y_.data<T>() + image * y_.strides[0] + index * y_.strides[2];
+      tensor::for_each_index(others, [&](const Shape& position) {
+        sample(places + tensor::offset_of(position, grid_.strides + 2),
+               {from, to + tensor::offset_of(position, y_.strides + 3), x_.strides[1],
+                y_.strides[1], y_.dims[1]});
+      });
+    }
+  }
+
+ private:
+  using Real = std::conditional_t<std::is_same_v<T, double>, double, G>;
+
+  void sample(const G* place, const Channels<T>& channels) const {
+    PerAxis<Neighbours<Real>> along{};
+    // The coordinate of the last axis comes first.
+    for (int i = 0; i < spatial_; ++i) {
+      const auto axis = static_cast<std::size_t>(i);
+      const auto coordinate =
+          static_cast<Real>(place[(spatial_ - 1 - i) * grid_.strides[grid_.rank - 1]]);
+      along[axis] = neighbours(axes_[axis], axes_[axis].place(coordinate), mode_, padding_);
+    }
+    sample_position<T, Real>(along, axes_, spatial_, mode_, channels);
+  }
+
+  const Operand &x_, &grid_, &y_;
+  const Mode mode_;
+  const Padding padding_;
+  const int spatial_;
+  PerAxis<Axis<Real>> axes_{};
+};
+
+template <class T, class G>
+void sample_all(const tensor::Call& call) {
+  // Fewer elements are sampled while a thread starts.
+  constexpr std::int64_t kMinThreadedElements = 16 * 1024, kShares = 16;
+  const Sampler<T, G> sampler(call);
+  const std::int64_t rows = sampler.rows();
+  if (call.max_threads > 1 && call.out(0).elements() >= kMinThreadedElements)
+    parallel_for(kShares, call.max_threads, [&](std::int64_t share) {
+      sampler.run(rows * share / kShares, rows * (share + 1) / kShares);
     });
+  else
+    sampler.run(0, rows);
 }
 
 template <class G>

@@ -185,14 +185,17 @@ class GroupFinder {
            dtype_bytes(ctx_.values.type(id).dtype) <= 8;
   }
 
-  /// Reductions of the last axes, which are kept with size 1.
+  /// Reductions of f32, and sums of i32, over the last axes, which are kept with size 1.
   [[nodiscard]] std::optional<Part> reduction(const Node& node) const {
     const tensor::Type& type = ctx_.values.type(node.inputs[0]);
     const bool known = node.inputs.size() == 1 || !node.inputs[1].valid();
     const auto* const kind = tensor::find_reduction(node.attrs[tensor::kReduceKind].text());
-    if (!known || kind == nullptr || node.attrs[tensor::kReduceKeepdims].integer() == 0 ||
-        type.dtype != DType::f32)
+    if (!known || kind == nullptr || node.attrs[tensor::kReduceKeepdims].integer() == 0)
       return std::nullopt;
+    using Reduction = tensor::Reduction;
+    const bool is_sum =
+        kind->fold == Reduction::Fold::sum && kind->finish == Reduction::Finish::none;
+    if (type.dtype != DType::f32 && !(type.dtype == DType::i32 && is_sum)) return std::nullopt;
     Part part{type.shape(), type.rank(), true};
     std::int64_t row = 1;
     for (int axis = type.rank(); axis-- > 0;) {
