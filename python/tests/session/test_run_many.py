@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
 from typing import Any
 
 import batch_models
@@ -288,7 +289,7 @@ def test_resets_of_another_kind_are_refused() -> None:
     expect_all_same(found, [session.run(None, one) for one in given])
 
 
-def test_models_that_draw_random_numbers_draw_the_same_in_every_order(tmp_path):
+def test_models_that_draw_random_numbers_draw_the_same_in_every_order(tmp_path: pathlib.Path) -> None:
     """The numbers of the runs are those of the sequences, whatever thread comes first."""
     graph = helper.make_graph(
         [helper.make_node("RandomNormalLike", ["x"], ["noise"], seed=1.0),
