@@ -36,11 +36,13 @@ def local() -> Iterator[Cluster]:
 @contextlib.contextmanager
 def ray() -> Iterator[Cluster]:
     with temporary_folder() as folder:
-        for _ in range(5):  # Ray waits 30 s for itself, which is too short on a busy machine
+        for _ in range(10):  # Ray waits 30 s for itself, which is too short on a busy machine
             head, address = start_ray(folder)
             if address:
                 break
             end_with_children(head)
+        else:
+            raise RuntimeError("Ray does not start: the machine is too busy")
         try:
             yield Cluster("ray", address, lambda _: ray_workers(head.pid))
         finally:
