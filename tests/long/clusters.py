@@ -53,7 +53,7 @@ def start_ray(folder: str) -> tuple[subprocess.Popen[str], str]:
     """The head of a Ray of two CPUs, and its address, which is empty if it did not start."""
     program = str(pathlib.Path(sys.executable).parent / "ray")
     head = subprocess.Popen([program, "start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false",
-                             "--node-ip-address=127.0.0.1", f"--temp-dir={folder}", "--block"],
+                             f"--temp-dir={folder}", "--block"],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
     address = ""
     for line in head.stdout:
