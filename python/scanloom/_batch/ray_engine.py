@@ -49,7 +49,13 @@ def _connect(
         return _start_here(own, cpus)
     _check_is_there(address or os.environ["RAY_ADDRESS"])
     own.callback(ray.shutdown)
-    ray.init(address, log_to_driver=False, logging_level="error")
+    try:
+        ray.init(address, log_to_driver=False, logging_level="error")
+    except ConnectionError as error:
+        if "InvalidAuthToken" not in str(error.__cause__):
+            raise
+        advice = "set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN if the token is not in ~/.ray/auth_token"
+        raise ConnectionError(f"{error}, which asks for a token: {advice}") from error
 
 
 def _check_is_there(address: str) -> None:
