@@ -36,11 +36,13 @@ def local() -> Iterator[Cluster]:
 @contextlib.contextmanager
 def ray() -> Iterator[Cluster]:
     with temporary_folder() as folder:
-        for _ in range(5):  # Ray waits 30 s for itself, which is too short on a busy machine
+        for _ in range(10):  # Ray waits 30 s for itself, which is too short on a busy machine
             head, address = start_ray(folder)
             if address:
                 break
             end_with_children(head)
+        else:
+            raise RuntimeError("Ray does not start: the machine is too busy")
         try:
             yield Cluster("ray", address, lambda _: ray_workers(head.pid))
         finally:
@@ -51,7 +53,7 @@ def start_ray(folder: str) -> tuple[subprocess.Popen[str], str]:
     """The head of a Ray of two CPUs, and its address, which is empty if it did not start."""
     program = str(pathlib.Path(sys.executable).parent / "ray")
     head = subprocess.Popen([program, "start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false",
-                             "--node-ip-address=127.0.0.1", f"--temp-dir={folder}", "--block"],
+                             f"--temp-dir={folder}", "--block"],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
     address = ""
     for line in head.stdout:

@@ -7,6 +7,7 @@ import importlib
 import os
 import pathlib
 import signal
+import socket
 import tempfile
 from typing import Any, Union
 
@@ -21,6 +22,7 @@ ray: Any = importlib.import_module("ray")  # most of it has no types
 
 _POLL_SECONDS = 5.0
 _PATIENCE_SECONDS = 60
+_REACH_SECONDS = 30
 _STARTS = 3
 _LONGEST_ROOT = 20  # of the 107 bytes of a socket's path, Ray's names take 64, and the folder's 22
 
@@ -45,8 +47,22 @@ def _connect(
             with contextlib.suppress(Exception):
                 return _start_here(own, cpus)
         return _start_here(own, cpus)
+    _check_is_there(address or os.environ["RAY_ADDRESS"])
     own.callback(ray.shutdown)
-    ray.init(address, log_to_driver=False, logging_level="error")
+    try:
+        ray.init(address, log_to_driver=False, logging_level="error")
+    except ConnectionError as error:
+        if "InvalidAuthToken" not in str(error.__cause__):
+            raise
+        advice = "set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN if the token is not in ~/.ray/auth_token"
+        raise ConnectionError(f"{error}, which asks for a token: {advice}") from error
+
+
+def _check_is_there(address: str) -> None:
+    """Raises OSError if nobody listens at an address with a port. Ray itself tries for minutes."""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
 
 
 def _start_here(own: contextlib.ExitStack, cpus: int) -> None:
@@ -56,9 +72,9 @@ def _start_here(own: contextlib.ExitStack, cpus: int) -> None:
         folder = undo.enter_context(scratch(_temporary(), "scanloom-ray-"))
         undo.callback(_end_programs_of, folder)
         undo.callback(ray.shutdown)
-        # "local" is not one that somebody else has started here; nobody else on the network needs to reach this one.
+        # "local" is not one that somebody else has started on this machine.
         ray.init("local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="error",
-                 _temp_dir=str(folder), _node_ip_address="127.0.0.1")  # fmt: skip
+                 _temp_dir=str(folder))  # fmt: skip
         own.push(undo.pop_all())
 
 

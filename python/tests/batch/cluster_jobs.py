@@ -143,6 +143,7 @@ def main() -> None:
         report("busy", str(error))  # the limit is Ray's own, and cannot be changed
         return
     report("children", children())
+    report("nobody", error_of("in/*.parquet", "nobody", address="127.0.0.1:1"))
     report("leftovers", glob.glob(f"{os.environ['RAY_TMPDIR']}/*"))
     with cluster():
         check_jobs()

@@ -25,7 +25,7 @@ def run(engine, folder):
     """Runs cluster_jobs.py. Ends it and its workers if it hangs."""
     with tempfile.TemporaryDirectory(dir="/tmp") as short:  # paths of sockets have 107 bytes at most
         variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RAY_TMPDIR": short,
-                     "RAY_worker_niceness": "0"}  # fmt: skip
+                     "RAY_worker_niceness": "0", "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}  # fmt: skip
         process = subprocess.Popen([sys.executable, str(PROGRAM), engine, str(folder)], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env={**os.environ, **variables})  # fmt: skip
         try:
@@ -82,6 +82,10 @@ def test_a_cluster_writes_the_bytes_of_the_local_engine(found, folder):
 
 def test_a_cluster_that_a_job_starts_is_ended_and_removed(found):
     assert found["children"] == [] and found["leftovers"] == []
+
+
+def test_an_address_where_nobody_listens(found, engine):
+    assert found["nobody"].startswith(f"JobFailed: {engine.capitalize()} cannot be started or reached at '127.0.0.1:1': ")
 
 
 def test_a_row_that_fails_is_named_or_set_aside(found):
