@@ -8,8 +8,10 @@ from typing import Any
 
 import batch_models
 import numpy as np
+import onnx
 import pytest
 from batch_models import BatchModel
+from onnx import TensorProto, helper
 
 import scanloom
 from scanloom import InferenceSession, ManyReport
