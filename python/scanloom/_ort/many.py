@@ -185,6 +185,13 @@ class ManyIterator(Iterator[Any]):
         """How the sequences were run so far."""
         return ManyReport(**self._native.report())
 
+    def _gathered(self, report: Union[Callable[[ManyReport], object], None]) -> list[Any]:
+        """Returns all results, and calls `report` with how the sequences were run."""
+        results = list(self)
+        if report is not None:
+            report(self.report)
+        return results
+
     def close(self) -> None:
         """Ends the iteration; closes the generator that the sequences come from, if it is one."""
         if self._is_closed:

@@ -238,10 +238,7 @@ class InferenceSession:
             output_names, sequences, batch=batch, window=window, reset=reset, shared=shared,
             run_options=run_options, progress=progress, on_error=on_error,
         )  # fmt: skip
-        gathered = list(results)
-        if report is not None:
-            report(results.report)
-        return gathered
+        return results._gathered(report)
 
     def iter_many(
         self,

@@ -42,9 +42,8 @@ def report_of(session: InferenceSession, feeds: list[Any], **options: Any) -> Ma
     return reports[0]
 
 
-@pytest.mark.parametrize("model", batch_models.in_lanes(), ids=lambda model: model.name)
-def test_lanes_give_the_bits_of_single_runs(model: BatchModel) -> None:
-    session = InferenceSession(model.model)
+def expect_lanes(session: InferenceSession, model: BatchModel) -> ManyReport:
+    """All sequences that have steps run in lanes, with the bits of single runs."""
     given = sequences(model)
     alone = [session.run(None, feeds) for feeds in given]
     for batch in (1, 2, 5, 64):
@@ -53,6 +52,13 @@ def test_lanes_give_the_bits_of_single_runs(model: BatchModel) -> None:
     assert (report.way, report.reason, report.node) == ("lanes", "", "")
     assert report.sequences == len(given) and report.steps == sum(LENGTHS)
     assert report.alone == 2 and report.why_alone == "it has no steps"
+    return report
+
+
+@pytest.mark.parametrize("model", batch_models.in_lanes(), ids=lambda model: model.name)
+def test_lanes_give_the_bits_of_single_runs(model: BatchModel) -> None:
+    session = InferenceSession(model.model)
+    report = expect_lanes(session, model)
     assert 0.5 < report.filled <= 1
 
 
@@ -67,14 +73,7 @@ def test_every_execution_gives_the_bits_of_single_runs(execution: str) -> None:
 @pytest.mark.parametrize("model", batch_models.in_added_lanes(), ids=lambda model: model.name)
 def test_lanes_are_added_where_rows_cannot_be_lanes(model: BatchModel) -> None:
     session = InferenceSession(model.model)
-    given = sequences(model)
-    alone = [session.run(None, feeds) for feeds in given]
-    for batch in (1, 2, 5, 64):
-        expect_all_same(session.run_many(None, given, batch=batch), alone)
-    report = report_of(session, given)
-    assert (report.way, report.reason, report.node) == ("lanes", "", "")
-    assert report.sequences == len(given) and report.steps == sum(LENGTHS)
-    assert report.alone == 2 and report.why_alone == "it has no steps"
+    expect_lanes(session, model)
     assert session.explain().endswith("sequences run in lanes\n")
 
 
