@@ -141,7 +141,8 @@ void BodySteps::begin(std::int64_t step, std::span<const std::byte> state) {
   for (std::size_t i = 0; i < loop.stacked.size(); ++i)
     state_.values.slot(loop.stacked[i].row.slot) =
         origin_.rows[i] + step * loop.stacked[i].step_bytes;
-  failed_ = origin_.has_blocks && !make_block(step);
+  // After the last step there is no block: it would hold rows after those of the sequence.
+  failed_ = origin_.has_blocks && step < loop.blocks.rows && !make_block(step);
 }
 
 bool BodySteps::make_block(std::int64_t step) {

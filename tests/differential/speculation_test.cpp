@@ -2,10 +2,14 @@
 // left alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <new>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -99,6 +103,49 @@ constexpr const char* kAutomaton = R"(module {
   }
 })";
 
+/// An average of rows that are computed in blocks, since there are many.
+constexpr const char* kBlocks = R"(module {
+  graph(%0 "s": f32[1], %1 "xs": f32[T,2]) {
+    %2 = neg(%1) : f32[T,2]
+    %3, %4 = loop carried(%0) scanned(%2 axis 0) stacked(axis 0) : f32[1], f32[T,1] loc("node 'blocks'") {
+      body(%5: f32[1], %6: f32[2]) {
+        %7 = reduce(%6) {axes = [0], keepdims = 1, kind = "sum"} : f32[1]
+        %8 = constant f32[] [0.5]
+        %9 = mul(%5, %8) : f32[1]
+        %10 = add(%9, %7) : f32[1]
+        yield %10, %10
+      }
+    }
+    yield %3 "last", %4 "rows"
+  }
+})";
+
+/// Floats at the end of their memory: a read beyond ends the process.
+class GuardedFloats {
+ public:
+  explicit GuardedFloats(std::size_t count) : count_(count) {
+    const std::size_t bytes = count * sizeof(float);
+    inside_ = (bytes + kPage - 1) / kPage * kPage;
+    void* const made = mmap(nullptr, inside_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            /*fd=*/-1, /*offset=*/0);
+    if (made == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<std::byte*>(made);
+    if (mprotect(memory_ + kPage, inside_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  }
+  GuardedFloats(const GuardedFloats&) = delete;
+  GuardedFloats& operator=(const GuardedFloats&) = delete;
+  ~GuardedFloats() { munmap(memory_, inside_ + 2 * kPage); }
+
+  [[nodiscard]] std::span<float> at_end() const {
+    return {reinterpret_cast<float*>(memory_ + kPage + inside_) - count_, count_};
+  }
+
+ private:
+  static constexpr std::size_t kPage = 1 << 16;  // a multiple of that of any machine
+  std::size_t count_, inside_ = 0;
+  std::byte* memory_ = nullptr;
+};
+
 class SpeculatedLoops : public ::testing::Test {
  protected:
   SpeculatedLoops() : compiler(jit_compiler(why_not)) {
@@ -173,6 +220,30 @@ TEST_F(SpeculatedLoops, MayHaveFewSteps) {
       xs.resize(length);
       expect_same_bits(text, 7, std::to_string(length) + " steps");
     }
+}
+
+TEST_F(SpeculatedLoops, ReadNoBlockAfterTheLastRow) {
+  constexpr std::int64_t kRows = 100'000;
+  const GuardedFloats memory(2 * kRows);
+  const std::span<float> rows = memory.at_end();
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::sin(static_cast<float>(i));
+  const auto run_in = [&](SpeculationMode mode) {
+    const auto plan = plan_for(kBlocks, mode);
+    const std::vector<tensor::Shape> shapes = {{1}, {kRows, 2}};
+    const auto binding = plan::bind(plan, shapes).value_or_throw();
+    const plan::BoundLoop& loop = binding->loops[0];
+    EXPECT_GT(loop.blocks.steps, 0);
+    EXPECT_LT(loop.blocks.steps, kRows);
+    EXPECT_EQ(loop.speculation.has_value(), mode == SpeculationMode::always);
+    const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&start),
+                                     reinterpret_cast<const std::byte*>(rows.data())};
+    auto made = runtime::Run::make(binding, 0, 2).value_or_throw();
+    return made->execute(data, {}).value_or_throw().outputs;
+  };
+  const std::vector<Tensor> got = run_in(SpeculationMode::always);
+  const std::vector<Tensor> wanted = run_in(SpeculationMode::never);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_EQ(std::memcmp(got[i].data(), wanted[i].data(), wanted[i].bytes()), 0) << i;
 }
 
 TEST_F(SpeculatedLoops, SayHowOftenTheyAgreed) {
