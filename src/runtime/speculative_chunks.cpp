@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/spin.h"
@@ -114,8 +115,10 @@ SpeculativeChunks::Checkpoints SpeculativeChunks::checkpoints_if_ended(
     const SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
   if (!chunk.ended_) return {};
-  return {std::span(chunk.steps_).subspan(chunk.dropped_),
-          std::span(chunk.states_).subspan(chunk.dropped_ * state_bytes_)};
+  const std::span<const std::int64_t> steps = std::span(chunk.steps_).subspan(chunk.dropped_);
+  return {
+      steps,
+      std::span(chunk.states_).subspan(chunk.dropped_ * state_bytes_, steps.size() * state_bytes_)};
 }
 
 void SpeculativeChunks::redo(SpeculativeChunk& chunk, std::span<RedonePart> parts) {
@@ -180,10 +183,14 @@ SpeculativeChunk* SpeculativeChunks::steal_locked() {
   const auto most = std::ranges::max_element(chunks_, {}, left);
   if (most == chunks_.end() || left(*most) < 2 * sizes_.min_stolen) return nullptr;
   const std::int64_t middle = most->until_ + left(*most) / 2;
-  const auto made = chunks_.emplace(std::next(most), middle, most->last_, guess_(middle));
-  most->last_ = middle;
-  made->taken_ = true;
-  return &*made;
+  try {
+    const auto made = chunks_.emplace(std::next(most), middle, most->last_, guess_(middle));
+    most->last_ = middle;
+    made->taken_ = true;
+    return &*made;
+  } catch (const std::bad_alloc&) {  // must not leave a thread of the pool
+    return nullptr;
+  }
 }
 
 SpeculativeChunk* SpeculativeChunks::steal() {
@@ -221,8 +228,9 @@ std::int64_t SpeculativeChunks::begin_piece(SpeculativeChunk& chunk, std::int64_
 void SpeculativeChunks::add_checkpoint(SpeculativeChunk& chunk, std::int64_t step,
                                        std::span<const std::byte> state) {
   const Lock lock(mutex_);
-  chunk.steps_.push_back(step);
+  // The state first: if memory runs out, each step still has one.
   chunk.states_.insert(chunk.states_.end(), state.begin(), state.end());
+  chunk.steps_.push_back(step);
   ++changes_;
   changed_.notify_all();
 }

@@ -122,7 +122,7 @@ class SpeculativeChunks {
   /// Takes the last chunk that no thread has; nullptr: none.
   SpeculativeChunk* take_last();
   /// Splits the chunk of which most is left and takes its second part; nullptr: none is long
-  /// enough.
+  /// enough, or there is no memory for one more.
   SpeculativeChunk* steal();
   /// Takes or steals a chunk, if necessary waits until that is possible; nullptr: it will not be.
   SpeculativeChunk* take_or_wait();
