@@ -25,7 +25,7 @@ void for_each_block(std::int64_t count, std::size_t lanes, Copy copy) {
       copy(lane, step, std::min(kBlock, count - step));
 }
 
-/// Copies rows whose distances differ. Row: an integer of the row's size, or a count of bytes.
+/// Copies rows whose distances differ. Row: an integer of the row's size.
 template <class Row>
 void copy_rows(std::int64_t count, const std::byte* from, std::int64_t from_step, std::byte* to,
                std::int64_t to_step) {

@@ -30,7 +30,7 @@ struct Interleaved {
   std::int64_t lanes = 0, row = 0;
 };
 
-/// nullopt: the tensor has another layout.
+/// Returns the layout of a tensor with these axes of steps and lanes; nullopt if it is another one.
 [[nodiscard]] std::optional<Interleaved> interleaved(DType dtype, const tensor::Shape& shape,
                                                      int steps, int lanes);
 
