@@ -76,15 +76,15 @@ struct SequenceResult {
 /// Returns the next sequence, or nullopt at the end. An error ends everything.
 using SequenceSource = std::function<Expected<std::optional<SequenceFeeds>>()>;
 
-/// Runs sequences as their results are asked for. Not thread safe; many may use one session.
 struct ManyTarget;  ///< known to the library only
 
+/// Runs sequences as their results are asked for. Not thread safe; many may use one session.
 class SCANLOOM_API ManyRuns {
  public:
   /// Returns the results of the next sequence, in the order of the source; nullopt at the end. May
   /// read as many sequences ahead as the window holds. Calls the source in this thread only.
   /// Errors, which all later calls repeat: those of the source, cancelled, limit_reached (the
-  /// deadline). An error of one sequence is part of its result.
+  /// deadline), out_of_memory. An error of one sequence is part of its result.
   Expected<std::optional<SequenceResult>> next();
   /// Returns how the sequences were run so far.
   [[nodiscard]] ManyReport report() const;
