@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <exception>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include <scanloom/many.h>
 
@@ -96,6 +99,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   // While a window runs:
   CancelFlag stop;
   std::mutex error_mutex;
+  std::exception_ptr thrown;  ///< by `options.progress`, in the caller's thread
   std::thread::id caller;
   Clock::time_point last_progress;
 
@@ -104,8 +108,11 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::unique_ptr<ManyJob>> read_one();
   void settle(const ManyJob& job);
   Expected<void> run_window();
-  void run_lanes(WaitingParts& waiting, std::int64_t lanes);
-  void run_one(ManyJob& job);
+  Expected<void> run_lanes(WaitingParts& waiting, std::int64_t lanes);
+  Expected<void> run_one(ManyJob& job);
+  /// Calls work(0) ... work(count - 1) on the threads, until one of them fails.
+  template <class Work>
+  Expected<void> run_parallel(std::int64_t count, Work work);
   Expected<RunOptions> options_of_run();
   void report_progress();
   void give_up(Error error);
@@ -163,7 +170,10 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
 }
 
 Expected<std::optional<SequenceResult>> ManyRuns::next() {
-  return guard([&] { return impl_->next(); });
+  Expected<std::optional<SequenceResult>> result = guard([&] { return impl_->next(); });
+  // When memory runs out, some parts of the window may have run: they must not run again.
+  if (!result && !impl_->fatal) impl_->fatal = result.error();
+  return result;
 }
 
 Expected<std::optional<SequenceResult>> ManyRuns::Impl::next() {
@@ -260,17 +270,16 @@ Expected<void> ManyRuns::Impl::run_window() {
   const std::int64_t share = (static_cast<std::int64_t>(waiting.size()) + threads - 1) / threads;
   const std::int64_t lanes = std::min(batch, share);
   if (lanes > 0)
-    parallel_for(threads, static_cast<int>(threads),
-                 [&](std::int64_t) { run_lanes(waiting, lanes); });
+    SCANLOOM_CHECK_OK(
+        run_parallel(threads, [&](std::int64_t) { return run_lanes(waiting, lanes); }));
   for (const std::unique_ptr<ManyJob>& job : window) {
     if (!job->has_failed) continue;
     job->why_alone = "its run failed";
     singles.push_back(job.get());
   }
-  if (!singles.empty() && !fatal)
-    parallel_for(std::ssize(singles), static_cast<int>(threads),
-                 [&](std::int64_t i) { run_one(*singles[static_cast<std::size_t>(i)]); });
-  if (fatal) return *fatal;
+  SCANLOOM_CHECK_OK(run_parallel(std::ssize(singles), [&](std::int64_t i) {
+    return run_one(*singles[static_cast<std::size_t>(i)]);
+  }));
   for (const ManyJob* job : singles) {
     if (!program->has_lanes()) break;
     ++alone;
@@ -285,25 +294,34 @@ Expected<void> ManyRuns::Impl::run_window() {
   return {};
 }
 
-void ManyRuns::Impl::run_lanes(WaitingParts& waiting, std::int64_t lanes) {
-  const Expected<void> done = guard([&] {
-    LaneGroup group(*shared, waiting, lanes);
-    return group.run([this] { return options_of_run(); });
+template <class Work>
+Expected<void> ManyRuns::Impl::run_parallel(std::int64_t count, Work work) {
+  parallel_for(count, static_cast<int>(threads), [&](std::int64_t i) {
+    try {
+      if (const Expected<void> done = guard([&] { return work(i); }); !done) give_up(done.error());
+    } catch (...) {  // must not leave a thread of the pool
+      thrown = std::current_exception();
+      give_up(Error(Code::cancelled, "an exception of `progress` ended the runs"));
+    }
   });
-  if (!done) give_up(done.error());
+  if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
+  if (fatal) return *fatal;
+  return {};
 }
 
-void ManyRuns::Impl::run_one(ManyJob& job) {
-  const Expected<void> done = guard([&]() -> Expected<void> {
-    SCANLOOM_TRY(const RunOptions run_options, options_of_run());
-    Expected<void> ran = run_alone(job, *model, *program, target.run, run_options, options.outputs);
-    if (!ran && ran.error().code() == Code::cancelled) return ran;
-    if (!ran) job.error = std::move(ran).error();
-    ++shared->sequences;
-    shared->steps += job.steps;
-    return {};
-  });
-  if (!done) give_up(done.error());
+Expected<void> ManyRuns::Impl::run_lanes(WaitingParts& waiting, std::int64_t lanes) {
+  LaneGroup group(*shared, waiting, lanes);
+  return group.run([this] { return options_of_run(); });
+}
+
+Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
+  SCANLOOM_TRY(const RunOptions run_options, options_of_run());
+  Expected<void> ran = run_alone(job, *model, *program, target.run, run_options, options.outputs);
+  if (!ran && ran.error().code() == Code::cancelled) return ran;
+  if (!ran) job.error = std::move(ran).error();
+  ++shared->sequences;
+  shared->steps += job.steps;
+  return {};
 }
 
 /// Ends the other threads too.

@@ -183,6 +183,21 @@ TEST(Many, CancelledAndLimitedRunsEnd) {
   EXPECT_EQ(late.next().error().code(), Code::limit_reached);
 }
 
+TEST(Many, AnExceptionOfTheProgressEndsAll) {
+  const Session session = load(batched_sums());
+  ManyOptions options;
+  options.progress = [](const ManyProgress&) { throw 7; };
+  const std::vector<std::int64_t> lengths(500, 4);
+  for (const std::int64_t rows : {1, 2}) {  // in lanes, and alone
+    ManyRuns runs = session.run_many(of_lengths(lengths, rows), options).value_or_throw();
+    EXPECT_THROW((void)runs.next(), int);
+    const auto next = runs.next();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code(), Code::cancelled);
+  }
+  EXPECT_EQ(all(session.run_many(of_lengths({3, 4}), {}).value_or_throw()).size(), 2U);
+}
+
 TEST(Many, OptionsAreChecked) {
   const Session session = load(batched_sums());
   ManyOptions options;
