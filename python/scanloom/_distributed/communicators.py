@@ -38,13 +38,16 @@ class Mpi:
     """An intracommunicator of mpi4py. Its own duplicate is used, so that messages of the program do not
     mix with these."""
 
-    _duplicates: dict[int, Any] = {}
+    _key: Any = None  # of the attribute of a communicator that is its duplicate
 
     def __init__(self, communicator: Any) -> None:
-        handle = communicator.handle
-        if handle not in Mpi._duplicates:
-            Mpi._duplicates[handle] = communicator.Dup()
-        self._messages = Mpi._duplicates[handle]
+        if Mpi._key is None:
+            Mpi._key = type(communicator).Create_keyval()
+        # Not by the handle, which MPI may give to another communicator after this one is freed.
+        self._messages = communicator.Get_attr(Mpi._key)
+        if self._messages is None:
+            self._messages = communicator.Dup()
+            communicator.Set_attr(Mpi._key, self._messages)
         self.rank: int = self._messages.Get_rank()
         self.size: int = self._messages.Get_size()
 

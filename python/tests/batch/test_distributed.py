@@ -5,6 +5,7 @@ import pytest
 
 import scanloom
 from scanloom import distributed
+from scanloom._distributed.communicators import Mpi
 
 
 def leaf(number):
@@ -92,6 +93,50 @@ def leaving(group):
 def test_a_rank_that_ends_does_not_hang_the_others():
     with pytest.raises(scanloom.Error, match="rank 1"):
         distributed.run_local(3, leaving)
+
+
+class FakeMpi:
+    """A communicator like those of mpi4py, of one rank. All have the same handle, as if each was made after
+    the one before was freed."""
+
+    handle = 1
+
+    def __init__(self):
+        self._attributes = {}
+        self.duplicates = 0
+
+    @classmethod
+    def Create_keyval(cls):
+        return 7
+
+    def Get_attr(self, key):
+        return self._attributes.get(key)
+
+    def Set_attr(self, key, value):
+        self._attributes[key] = value
+
+    def Dup(self):
+        self.duplicates += 1
+        return FakeMpi()
+
+    def Get_rank(self):
+        return 0
+
+    def Get_size(self):
+        return 1
+
+    def send(self, value, dest):
+        raise AssertionError("there is no other rank")
+
+    recv = send
+
+
+def test_each_communicator_of_mpi_has_one_duplicate(monkeypatch):
+    monkeypatch.setattr(Mpi, "_key", None)
+    first, second = FakeMpi(), FakeMpi()
+    for communicator in (first, second, first, second):
+        assert sums(communicator, 3) == sums(None, 3)
+    assert (first.duplicates, second.duplicates) == (1, 1)
 
 
 def test_mistakes():
