@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -75,20 +76,26 @@ class Manifest:
         head, *rest = lines or [{}]
         _compare(self.folder, head.get("job"), json.loads(json.dumps(identity)))
         done = {}
-        for entry in rest:
+        for number, entry in enumerate(rest, 2):
             if "shard" in entry:
                 name = entry.pop("shard")
-                done[name] = Record(**entry)
+                try:
+                    done[name] = Record(**entry)
+                except TypeError:
+                    raise self._damaged(number) from None
         return done, any("complete" in entry for entry in rest)
 
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             return dict(json.loads(line))
         except (TypeError, ValueError):
-            raise JobChanged(
-                f"line {number} of '{self._path}' is damaged",
-                ("delete the folder to begin again, or delete the line: its shard is computed again",),
-            ) from None
+            raise self._damaged(number) from None
+
+    def _damaged(self, number: int) -> JobChanged:
+        return JobChanged(
+            f"line {number} of '{self._path}' is damaged",
+            ("delete the folder to begin again, or delete the line: its shard is computed again",),
+        )
 
     def is_present(self, shard: Shard) -> bool:
         """Whether the shard is recorded and its files are there as they were recorded."""
@@ -116,7 +123,9 @@ class Manifest:
             self._is_complete = True
 
     def _append(self, entry: dict[str, Any]) -> None:
-        self._file.write(_line(entry))
+        line = _line(entry)
+        if self._file.write(line) != len(line):  # a disk that fills up may take a part of it
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
