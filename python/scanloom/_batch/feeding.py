@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import InvalidArgument
+from .._ort.option_values import integer
 from .._suggest import did_you_mean
 
 Dim = Union[int, str, None]
@@ -50,6 +51,9 @@ def feed_plan(
                     f"{argument} names '{name}', which is not an input of the model{did_you_mean(name, known)}",
                     (f"the inputs are {', '.join(known)}",),
                 )
+    for name, column in columns.items():
+        if not isinstance(column, str):
+            raise InvalidArgument(f"columns gives {column!r} for '{name}', but must give the name of a column")
     return [
         _feed(end, schema, columns.get(end.name, end.name), shapes.get(end.name))
         for end in inputs
@@ -76,9 +80,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
     dtype = dtype_of(end.type, f"the input '{end.name}'")
     check_column(schema, Feed(end.name, column, dtype, 0, None))
     if shape is not None:
-        sizes = tuple(int(size) for size in shape)
-        if sum(size == -1 for size in sizes) > 1 or min(sizes, default=0) < -1:
-            raise InvalidArgument(f"shapes gives {list(sizes)} for '{end.name}': at most one size may be -1")
+        sizes = _sizes(end.name, shape)
         return Feed(end.name, column, dtype, len(sizes), sizes, True)
     kind = schema.field(column).type
     dims = list(end.shape)
@@ -87,6 +89,16 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
         is_list = len(dims) == 1 and not isinstance(dims[0], int)
         return Feed(end.name, column, dtype, len(dims), None if is_list else _row_shape(end, column, 1))
     return Feed(end.name, column, dtype, len(end.shape), _row_shape(end, column, _depth(kind)))
+
+
+def _sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """The sizes that the caller gives for an input. Raises InvalidArgument."""
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise InvalidArgument(f"shapes gives {shape!r} for '{name}', but must give a list of sizes")
+    sizes = tuple(integer(f"a size of '{name}' in shapes", size, -1) for size in shape)
+    if sizes.count(-1) > 1:
+        raise InvalidArgument(f"shapes gives {list(sizes)} for '{name}': at most one size may be -1")
+    return sizes
 
 
 def check_column(schema: pa.Schema, feed: Feed) -> None:

@@ -8,9 +8,11 @@ import pathlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple, Union
 
 from .._errors import FileNotWritten, InvalidArgument
+from .._ort.many import MAX_BATCH
 from .._ort.option_values import integer, texts
 from .._ort.options import SessionOptions
 from .._progress import listener_of
@@ -99,7 +101,7 @@ def run(
     given = Given(
         _named("columns", columns), (key,) if isinstance(key, str) else tuple(texts("key", key or ())),
         tuple(texts("output_names", output_names or ())), _named("shared", shared), _named("shapes", shapes),
-        integer("batch", batch, 1), bool(by_length), memory_size(memory), _is_quarantine(on_error),
+        integer("batch", batch, 1, MAX_BATCH), bool(by_length), memory_size(memory), _is_quarantine(on_error),
     )  # fmt: skip
     integer("retries", retries, 0, 1000)
     listener = listener_of(progress, draw_bar)
@@ -207,7 +209,7 @@ def memory_size(memory: Union[int, str, None]) -> Union[int, None]:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
     if found is None or found[2].lower() not in _UNITS:
         raise InvalidArgument(f"memory is {memory!r}, but must be a number of bytes or a text like '2GB'")
-    return integer("memory", int(float(found[1]) * _UNITS[found[2].lower()]), 1)
+    return integer("memory", int(Decimal(found[1]) * _UNITS[found[2].lower()]), 1)
 
 
 def _is_quarantine(on_error: str) -> bool:

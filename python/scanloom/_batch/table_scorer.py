@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._errors import Error, InvalidArgument
+from .._ort.many import MAX_BATCH
 from .._ort.option_values import integer, texts
 from .._ort.options import SessionOptions
 from .._suggest import did_you_mean
@@ -49,7 +50,7 @@ class TableScorer:
         self._outputs = output_plan(session.get_outputs(), tuple(texts("output_names", output_names or ())))
         self._columns, self._shared = dict(columns or {}), dict(shared or {})
         self._shapes = dict(shapes or {})
-        self._runs = integer("batch", batch, 1), bool(by_length), memory_size(memory)
+        self._runs = integer("batch", batch, 1, MAX_BATCH), bool(by_length), memory_size(memory)
         self._has_nulls = on_error == "null"
         self._session = pickle.dumps(session)
         self._key = hashlib.sha256(self._session).hexdigest()

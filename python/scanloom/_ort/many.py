@@ -68,6 +68,8 @@ class ManyReport:
 
 
 MISSING: Any = object()
+#: The most lanes of a thread.
+MAX_BATCH = 4096
 
 
 class Reader(Protocol):
@@ -148,7 +150,7 @@ class ManyIterator(Iterator[Any]):
             reader.native(source.first_feeds()),
             source.pull,
             names_of(output_names),
-            integer("batch", batch, 0, 4096),
+            integer("batch", batch, 0, MAX_BATCH),
             integer("window", window, 0),
             reader.common,
             run_settings(run_options),

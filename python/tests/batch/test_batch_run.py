@@ -193,12 +193,17 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
         ({"engine": "spark"}, "engine is 'spark', but must be one of local, ray, dask"),
         ({"address": "here"}, "the local engine has none"),
         ({"memory": "lots"}, "memory is 'lots'"),
+        ({"memory": f"{'9' * 400} TB"}, "memory is 1000*, but must be 1 to"),
         ({"memory": "10 MB"}, "memory is 10 MB, but a worker takes .* MB before its first row"),
         ({"on_error": "ignore"}, "must be 'raise' or 'quarantine'"),
         ({"workers": 0}, "workers is 0"),
         ({"retries": -1}, "retries is -1"),
         ({"progress": 3}, "progress is 3"),
+        ({"batch": 5000}, "batch is 5000, but must be 1 to 4096"),
+        ({"columns": {"x": 3}}, "columns gives 3 for 'x', but must give the name of a column"),
         ({"shapes": {"x": [-1, -1]}}, "at most one size may be -1"),
+        ({"shapes": {"x": [-2]}}, "a size of 'x' in shapes is -2, but must be -1 to"),
+        ({"shapes": {"x": 4}}, "shapes gives 4 for 'x', but must give a list of sizes"),
     ],
 )
 def test_mistakes(job, options, message):
