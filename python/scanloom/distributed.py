@@ -63,7 +63,7 @@ def gradients(
         a tuple is passed as several arguments.
     batches: the micro-batches of all ranks; a rank reads only its own (see owned()). A sequence that
         loads what is asked for serves as well: it needs len() and [].
-    average: divide the sums by the number of micro-batches.
+    average: divide the sums by the number of micro-batches. Means of integers are float64.
 
     The number of micro-batches, not that of the ranks, decides the bits: keep it when adding machines.
     Raises what tree_sum() raises.
@@ -80,4 +80,9 @@ def gradients(
     sums = tree_sum(leaf, len(batches), communicator)
     if not average:
         return sums
-    return [np.asarray(each / np.asarray(len(batches), each.dtype), each.dtype) for each in sums]
+    return [_mean(each, len(batches)) for each in sums]
+
+
+def _mean(total: np.ndarray, count: int) -> np.ndarray:
+    dtype = total.dtype if total.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.asarray(total / np.asarray(count, dtype), dtype)

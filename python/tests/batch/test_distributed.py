@@ -150,3 +150,9 @@ def test_mistakes():
         distributed.gradients(np.sin, [1.0], 3)
     assert distributed.gradients(np.add, [(1.0, 2.0), (3.0, 4.0)]) == [5.0]
     assert distributed.gradients(np.sin, [0.0, 0.0], average=False) == [0.0]
+
+
+def test_means_have_the_dtype_of_the_sums_unless_these_are_integers():
+    assert distributed.gradients(np.int32, [1, 2]) == [1.5]
+    (mean,) = distributed.gradients(np.float32, [1, 2])
+    assert (mean, mean.dtype) == (1.5, np.float32)
