@@ -76,7 +76,8 @@ class Many {
       const GilRelease unlocked;
       return runs_->next();
     }();
-    if (raised_) std::rethrow_exception(raised_);
+    // Once: Python takes the exception out of it.
+    if (raised_) std::rethrow_exception(std::exchange(raised_, nullptr));
     if (!result) raise(result.error());
     if (!*result) return nb::none();
     return to_python(**std::move(result));
