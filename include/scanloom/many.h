@@ -26,7 +26,7 @@ struct SequenceFeeds {
   std::optional<Error> problem = {};
 };
 
-/// How far the sequences are. `total` is for the caller to know.
+/// How far the sequences are. Only the caller knows how many there are in all.
 struct ManyProgress {
   std::int64_t sequences = 0;  ///< complete
   std::int64_t steps = 0;      ///< taken, of all sequences together
@@ -40,8 +40,8 @@ struct ManyOptions {
   std::int64_t window = 0;
   std::vector<std::string> outputs = {};  ///< as in Session::run; empty: all
   std::vector<Feed> shared = {};          ///< feeds that all sequences have in common
-  /// The deadline counts from the first sequence; other limits hold for each run inside. `progress`
-  /// and `profile` are ignored.
+  /// The deadline counts from the first sequence; other limits hold for each run inside. `cancel`
+  /// must outlive the runs. `progress` and `profile` are ignored.
   RunOptions run = {};
   /// Called about ten times a second, from the thread that asks for results.
   std::function<void(const ManyProgress&)> progress = {};

@@ -419,10 +419,11 @@ typedef struct {
 typedef int (*scanloom_source_fn)(void* user, scanloom_sequence* sequence);
 
 /// Runs sequences of unequal lengths, which share runs where the model has a batch, each with the
-/// bits that it has alone (scanloom/many.h). `options` may be NULL; their progress is ignored.
-/// `batch`: lanes of each thread, 0 to 4096; 0: the default. `output_names` may be NULL:
-/// the results are then the model's outputs. Sequences are read by scanloom_many_next, in its
-/// thread. Errors: invalid_argument, out_of_memory.
+/// bits that it has alone (scanloom/many.h). `options` may be NULL; they are copied, but their
+/// cancel flag must live until scanloom_many_free, and their progress is ignored. `batch`: lanes of
+/// each thread, 0 to 4096; 0: the default. `output_names` may be NULL: the results are then the
+/// model's outputs. Sequences are read by scanloom_many_next, in its thread. Errors:
+/// invalid_argument, out_of_memory.
 SCANLOOM_API scanloom_code scanloom_many_new(const scanloom_session* session,
                                              const scanloom_run_options* options,
                                              scanloom_source_fn source, void* user, int32_t batch,
