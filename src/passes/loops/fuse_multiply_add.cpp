@@ -1,8 +1,7 @@
 // Turns a product that is only added or subtracted into mul_add, which rounds once on machines with
 // fused multiply-add, as C compilers do by default. A step then waits for one operation instead of
-// two. Only in the bodies of loops:
-// elsewhere memory is what takes time. As in C compilers, every use of a product must become one;
-// otherwise it would be computed twice.
+// two. Only in the bodies of loops: elsewhere memory is what takes time. As in C compilers, every
+// use of a product must become one; otherwise it would be computed twice.
 //
 // The last bits change, so it only runs with Numerics::fast, and last, because passes look for
 // products and sums.

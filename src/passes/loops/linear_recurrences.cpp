@@ -8,6 +8,7 @@
 // loops, since they see no loop any more. Loops inside of loops are left alone: they often take few
 // steps. So are those whose body computes more per step than the recurrences save.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
