@@ -17,7 +17,7 @@ from .shards import Group
 
 
 class Format(Protocol):
-    """A kind of file. Both methods raise OSError and pyarrow.ArrowInvalid."""
+    """A kind of file. Both methods raise InvalidArgument, OSError and pyarrow.ArrowException."""
 
     def inspect(self, path: str) -> tuple[pa.Schema, list[Group]]:
         """The schema, and the groups in the order of the rows."""
@@ -99,6 +99,10 @@ def _column(file: Any, name: str) -> pa.Array:
     values = file[name]
     if values.ndim == 0:
         raise ValueError(f"'{name}' has no axis of rows")
+    try:
+        rows = nested_column(values)
+    except pa.ArrowNotImplementedError:
+        raise ValueError(f"'{name}' holds {values.dtype}, which columns cannot hold") from None
     if f"{name}.lengths" in file.files:
         lengths = file[f"{name}.lengths"]
         if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
@@ -106,8 +110,8 @@ def _column(file: Any, name: str) -> pa.Array:
         if lengths.sum() != len(values):
             raise ValueError(f"'{name}.lengths' adds up to {lengths.sum()}, but '{name}' has {len(values)} rows")
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return pa.LargeListArray.from_arrays(offsets, nested_column(values))
-    return nested_column(values)
+        return pa.LargeListArray.from_arrays(offsets, rows)
+    return rows
 
 
 def nested_column(values: np.ndarray) -> pa.Array:

@@ -103,7 +103,7 @@ def _shards(paths: Sequence[str]) -> tuple[list[Shard], pa.Schema, list[tuple[st
         try:
             file = InputFile.now(path, os.path.abspath(path))
             schema, groups = format_of(path).inspect(path)
-        except (OSError, pa.ArrowInvalid) as error:
+        except (OSError, pa.ArrowException) as error:
             raise InvalidArgument(f"the input '{path}' cannot be read: {error}") from None
         made = [Shard(index, file, group) for group in groups if group.rows]
         if not shards:  # files without rows often have columns without types

@@ -10,6 +10,7 @@ import job_files  # noqa: E402
 import scanloom  # noqa: E402
 from scanloom import batch  # noqa: E402
 from scanloom._batch.feeding import feed_plan  # noqa: E402
+from scanloom._batch.formats import format_of  # noqa: E402
 from scanloom._batch.rows import Rows  # noqa: E402
 
 
@@ -90,3 +91,10 @@ def test_other_numerics_are_another_job(tmp_path):
     fast = scanloom.SessionOptions(numerics="fast")
     with pytest.raises(batch.JobChanged, match="numerics"):
         batch.run(model, tmp_path / "in.parquet", tmp_path / "out", workers=1, options=fast)
+
+
+def test_an_array_that_no_column_can_hold_is_named(tmp_path):
+    path = tmp_path / "in.npz"
+    np.savez(path, x=np.ones((2, 3)), z=np.ones(2, complex))
+    with pytest.raises(scanloom.InvalidArgument, match="in.npz' cannot be read as NPZ: 'z' holds complex128"):
+        format_of(str(path)).inspect(str(path))
