@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Union
 
 from .guard import EXIT_MEMORY
-from .problems import Failure
+from .problems import AGAIN, Failure, JobFailed
 from .scheduler import Died
 from .shards import Task
 from .work import Outcome, Sealed
@@ -54,20 +54,23 @@ class LocalEngine:
 
 
 class _Worker:
-    """A process, and the pipe to it."""
+    """A process, and the pipe to it. Raises JobFailed if it cannot be started."""
 
     task: Task
 
     def __init__(self, work: Sealed) -> None:
-        ours, theirs = socket.socketpair()
-        handle = theirs.fileno()
-        program = _PROGRAM.format(path=sys.path, handle=handle)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", program], pass_fds=[handle], stdin=subprocess.DEVNULL,
-            env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
-        )  # fmt: skip
-        theirs.close()
-        self.pipe = Connection(ours.detach())
+        with contextlib.ExitStack() as both:
+            try:
+                ours, theirs = map(both.enter_context, socket.socketpair())
+                handle = theirs.fileno()
+                program = _PROGRAM.format(path=sys.path, handle=handle)
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", program], pass_fds=[handle], stdin=subprocess.DEVNULL,
+                    env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
+                )  # fmt: skip
+            except OSError as error:
+                raise JobFailed(f"a worker cannot be started: {error.strerror or error}", (AGAIN,)) from None
+            self.pipe = Connection(ours.detach())
         self.is_alive = True
         self._has_begun = False
         self._send(work)

@@ -1,6 +1,7 @@
 """What workers of clusters do: several threads and several jobs in one process, and what they may lack."""
 
 import concurrent.futures
+import errno
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import job_files  # noqa: E402
 import scanloom  # noqa: E402
 import scanloom.ray  # noqa: E402
-from scanloom._batch import problems, table_scorer, work  # noqa: E402
+from scanloom._batch import local_engine, problems, table_scorer, work  # noqa: E402
 from scanloom._batch.job import Given, expand, open_session, plan  # noqa: E402
 from scanloom._batch.manifest import prepare  # noqa: E402
 from scanloom._batch.shards import Record, Task  # noqa: E402
@@ -104,3 +105,12 @@ def test_a_scorer_refuses_arrays_that_became_texts(model):
     wanted = list(scorer({"x": [x, x], "k": np.array([1, 1])})["last"])
     for texts in ([" ".join(map(repr, x.tolist()))] * 2, [str(x.tolist())] * 2):
         assert list(scorer(pandas.DataFrame({"x": texts, "k": [1, 1]}))["last"]) == wanted
+
+
+def test_a_worker_that_the_system_refuses(monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(local_engine.subprocess, "Popen", refuse)
+    with pytest.raises(problems.JobFailed, match="a worker cannot be started: Resource temporarily unavailable"):
+        local_engine.LocalEngine(None, 1).submit(None)
