@@ -86,7 +86,7 @@ def run(
     address: of a running Ray or Dask; None: the connected one, or a new one on this machine.
     workers: how many shards are computed at a time; None: as many as there are cores.
     threads: per worker.
-    batch: sequences that a worker runs together.
+    batch: sequences that a worker runs together, at most 4096.
     by_length: run sequences of similar lengths together.
     memory: the limit of a worker, in bytes or as "2GB"; None: no limit. A row that reaches it fails.
     retries: how often a shard is tried again whose worker died.
