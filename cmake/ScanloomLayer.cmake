@@ -44,7 +44,7 @@ function(scanloom_layer folder)
     target_compile_options(scanloom_${name} PRIVATE -fno-sanitize=alignment)
   endif()
   set(group_suffix "")
-  set(unoptimised "^(ops|frontends/.*|exporters/.*|api)$")
+  set(unoptimised "^(ops|frontends/.*|expr|grad|exporters/.*|loopnest|report|api)$")
   if(SCANLOOM_SANITIZE STREQUAL "thread")  # whose tests run in half a minute
     set(unoptimised "^(ir|ops|frontends/.*|expr|grad|exporters/.*|interp|passes|loopnest|plan|report|api)$")
   endif()

@@ -20,9 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kStart[] = {10, 20};
-constexpr float kXs[] = {1, 2, 3, 4, 5, 6};
-
 template <class Handle, void (*release)(Handle*)>
 struct Free {
   void operator()(Handle* handle) const { release(handle); }
@@ -80,8 +77,8 @@ Outcome run(const OwnedSession& session, std::vector<const scanloom_value*> feed
   return outcome;
 }
 
-Outcome run_doubling(const OwnedSession& session, const float& value,
-                     const scanloom_run_options* options) {
+Outcome run_doubling_c(const OwnedSession& session, const float& value,
+                       const scanloom_run_options* options) {
   static constexpr float kLimit = 1000;
   return run(session, {f32(&value, {}).get(), f32(&kLimit, {}).get()}, 1, options);
 }
@@ -489,10 +486,10 @@ TEST(CApi, LimitsEndARun) {
   const OwnedRunOptions options(scanloom_run_options_new());
   const float zero = 0;
   scanloom_run_options_set_max_steps(options.get(), 100);
-  EXPECT_EQ(run_doubling(session, zero, options.get()).code, SCANLOOM_LIMIT_REACHED);
+  EXPECT_EQ(run_doubling_c(session, zero, options.get()).code, SCANLOOM_LIMIT_REACHED);
   scanloom_run_options_set_max_steps(options.get(), -1);
   scanloom_run_options_set_deadline(options.get(), 0.05);
-  EXPECT_EQ(run_doubling(session, zero, options.get()).code, SCANLOOM_LIMIT_REACHED);
+  EXPECT_EQ(run_doubling_c(session, zero, options.get()).code, SCANLOOM_LIMIT_REACHED);
   const OwnedSession sums = load_c(running_sums());
   const std::vector<float> long_xs(200000, 1);
   scanloom_run_options_set_max_memory(options.get(), 1000);
@@ -507,15 +504,15 @@ TEST(CApi, WrongLimitsAreErrors) {
   const float one = 1;
   for (const double deadline : {-1.0, double(NAN), double(INFINITY)}) {
     scanloom_run_options_set_deadline(options.get(), deadline);
-    EXPECT_EQ(run_doubling(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
+    EXPECT_EQ(run_doubling_c(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
   }
   scanloom_run_options_set_deadline(options.get(), 0);
-  EXPECT_EQ(run_doubling(session, one, options.get()).code, SCANLOOM_OK);
+  EXPECT_EQ(run_doubling_c(session, one, options.get()).code, SCANLOOM_OK);
   scanloom_run_options_set_max_steps(options.get(), -2);
-  EXPECT_EQ(run_doubling(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(run_doubling_c(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
   scanloom_run_options_set_max_steps(options.get(), 1000);
   scanloom_run_options_set_max_memory(options.get(), -1);
-  EXPECT_EQ(run_doubling(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(run_doubling_c(session, one, options.get()).code, SCANLOOM_INVALID_ARGUMENT);
 }
 
 TEST(CApi, AnotherThreadCancelsARun) {
@@ -529,10 +526,10 @@ TEST(CApi, AnotherThreadCancelsARun) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     scanloom_cancel_set(cancel.get());
   });
-  EXPECT_EQ(run_doubling(session, zero, options.get()).code, SCANLOOM_CANCELLED);
+  EXPECT_EQ(run_doubling_c(session, zero, options.get()).code, SCANLOOM_CANCELLED);
   other.join();
   scanloom_cancel_reset(cancel.get());
-  EXPECT_EQ(run_doubling(session, one, options.get()).code, SCANLOOM_OK);
+  EXPECT_EQ(run_doubling_c(session, one, options.get()).code, SCANLOOM_OK);
 }
 
 TEST(CApi, ProgressIsReportedAndMayCancel) {
@@ -553,7 +550,7 @@ TEST(CApi, ProgressIsReportedAndMayCancel) {
       },
       &seen);
   const float zero = 0;
-  EXPECT_EQ(run_doubling(session, zero, options.get()).code, SCANLOOM_CANCELLED);
+  EXPECT_EQ(run_doubling_c(session, zero, options.get()).code, SCANLOOM_CANCELLED);
   EXPECT_EQ(seen.calls, 2);
   EXPECT_THAT(seen.node, HasSubstr("'double'"));
   EXPECT_GT(seen.step, 0);

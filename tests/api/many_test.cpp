@@ -33,9 +33,6 @@ std::string batched_sums() {
   return model.bytes();
 }
 
-constexpr float kXs[] = {1, 2, 3, 4, 5, 6, 7, 8};
-constexpr float kStart[] = {10, 20};
-
 /// Sequences of these lengths, each from kXs.
 SequenceSource of_lengths(std::vector<std::int64_t> lengths, std::int64_t rows = 1) {
   return

@@ -74,6 +74,13 @@ inline std::string doubling() {
   return model.bytes();
 }
 
+/// Feeds of running_sums, and of others that take as many numbers.
+inline constexpr float kStart[] = {10, 20};
+inline constexpr float kXs[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+inline constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
+                                            Execution::interpreted, Execution::compiled};
+
 inline Session load(const std::string& model, const SessionOptions& options = {}) {
   return Session::load_bytes(as_bytes(model), options).value_or_throw();
 }

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Execution kExecutions[] = {Execution::automatic, Execution::interpreted};
+constexpr Execution kPlannedAndInterpreted[] = {Execution::automatic, Execution::interpreted};
 
 /// "t": the sequence "s" of f32[N] with "x" at its end; "p": "o", an optional of it; "c": "a" +
 /// "b".
@@ -60,7 +60,7 @@ TEST(ObjectValues, TypesAreTold) {
 }
 
 TEST(ObjectValues, GoInAndComeOut) {
-  for (const Execution execution : kExecutions) {
+  for (const Execution execution : kPlannedAndInterpreted) {
     const Session session = load(passing(), {.execution = execution});
     std::optional<Results> kept;
     {
@@ -204,7 +204,7 @@ std::string adding_items(const std::string& other) {
 
 TEST(ObjectValues, ErrorsOfASequenceMapTellTheItem) {
   const float x[] = {1, 2, 3};
-  for (const Execution execution : kExecutions)
+  for (const Execution execution : kPlannedAndInterpreted)
     for (const bool optimize : {true, false}) {
       const Session session =
           load(adding_items("b"), {.execution = execution, .optimize = optimize});
@@ -221,7 +221,7 @@ TEST(ObjectValues, ErrorsOfASequenceMapTellTheItem) {
 TEST(ObjectValues, NamesWithBracesAreNoFormats) {
   const float x[] = {1};
   for (const char* const other : {"b{}", "{", "}", "{:20000000}"})
-    for (const Execution execution : kExecutions) {
+    for (const Execution execution : kPlannedAndInterpreted) {
       const Session session = load(adding_items(other), {.execution = execution});
       const auto results = session.run(
           {{"a", sequence({view(x, {1}), view(x, {1})})}, {other, sequence({view(x, {1})})}});

@@ -19,8 +19,6 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr float kStart[] = {10, 20};
-constexpr float kXs[] = {1, 2, 3, 4, 5, 6};
 const ReportOptions kData{.form = ReportForm::data};
 
 Expected<std::string> report_of_run(const Session& session, const ReportOptions& options) {

@@ -17,6 +17,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/api/models.h"
+
 namespace scanloom {
 namespace {
 
@@ -192,13 +194,10 @@ Function with_shared_variables() {
   return Function::compile({x}, {y}, {.updates = {{count, count + 1}, {last, x}}}).value_or_throw();
 }
 
-constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
-                                     Execution::interpreted, Execution::compiled};
-
 TEST_F(SavedFunctions, RunInSessionsAsInACall) {
   const double xs[] = {2, 3, 5};
   for (const bool optimize : {true, false})
-    for (const Execution execution : kExecutions) {
+    for (const Execution execution : test::kExecutions) {
       const Function f = with_shared_variables();
       (void)f({view(xs, {1})}).value_or_throw();
       f.save(path_).value_or_throw();

@@ -17,11 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
-                                     Execution::interpreted, Execution::compiled};
-constexpr float kStart[] = {10, 20};
-constexpr float kXs[] = {1, 2, 3, 4, 5, 6};
-
 Expected<Results> run_sums(const Session& session, std::int64_t steps = 3,
                            const RunOptions& options = {}) {
   return session.run({{"start", view(kStart, {2})}, {"xs", view(kXs, {steps, 2})}}, options);

@@ -11,8 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kXs[] = {1, 2, 3, 4, 5};
-
 /// "z": x and then y, which the model says are equally long.
 std::string joined() {
   using namespace onnx::test;

@@ -16,8 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kXs[] = {1, 2, 3, 4, 5, 6, 7, 8};
-
 Session streaming() {
   SessionOptions options;
   options.states = {{"start", "last"}};

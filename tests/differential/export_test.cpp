@@ -37,7 +37,7 @@ Expected<ir::Module> as_onnx(ir::Module module) {
 }
 
 /// Sizes of empty rows are those that something determines, which may be less once written.
-bool is_empty_alike(const Tensor& got, const Tensor& wanted) {
+bool are_both_empty(const Tensor& got, const Tensor& wanted) {
   return got.elements() == 0 && wanted.elements() == 0 &&
          got.shape().rank() == wanted.shape().rank() && got.dtype() == wanted.dtype();
 }
@@ -63,7 +63,7 @@ void check(const ir::Module& module, int& compared) {
     ASSERT_EQ(got->size(), wanted->size());
     ++compared;
     for (std::size_t i = 0; i < wanted->size(); ++i)
-      if (!is_empty_alike((*got)[i], (*wanted)[i]))
+      if (!are_both_empty((*got)[i], (*wanted)[i]))
         expect_identical((*got)[i], (*wanted)[i], "output " + std::to_string(i));
   }
 }

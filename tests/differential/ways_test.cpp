@@ -76,7 +76,7 @@ void expect_near(const Tensor& got, const Tensor& wanted, const Tensor& magnitud
         << where << ", element " << i;
 }
 
-/// Like check_passes, for sums.
+/// Like check_passes_keep_bits, for sums.
 void check_sums(const ir::Module& before, const ir::Module& after, const std::string& where) {
   for (const std::int64_t length : kLengths) {
     const std::vector<Tensor> feeds = feeds_of(before, length);
@@ -95,7 +95,7 @@ void check_sums(const ir::Module& before, const ir::Module& after, const std::st
 }
 
 /// Passes keep the bits, and the errors of a run as far as there is one.
-void check_passes(const std::string& text, const std::string& where) {
+void check_passes_keep_bits(const std::string& text, const std::string& where) {
   const Expected<ir::Module> before = module_of(text, {active_isa(), false});
   const Expected<ir::Module> after = module_of(text, {active_isa(), true});
   ASSERT_TRUE(before && after) << where;
@@ -162,7 +162,7 @@ class Ways : public testing::TestWithParam<std::string> {
 
 TEST_P(Ways, AgreeToTheBit) { check_every_isa(GetParam()); }
 
-TEST_P(Ways, PassesKeepTheBits) { check_passes(GetParam(), name_of(GetParam())); }
+TEST_P(Ways, PassesKeepTheBits) { check_passes_keep_bits(GetParam(), name_of(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Ways, testing::ValuesIn(read_cases()),
                          [](const auto& info) { return name_of(info.param); });

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 using Number = std::complex<double>;
 
-View of(const Number& number) { return {.dtype = DType::c128, .data = &number}; }
+View complex_view(const Number& number) { return {.dtype = DType::c128, .data = &number}; }
 
 /// Both parts of every element.
 std::vector<double> parts(const Value& value) {
@@ -35,7 +35,7 @@ TEST(Complex, HasTwoParts) {
   const Function f =
       Function::compile({z}, {real(z), imag(z), conj(z), abs(z), z * z}).value_or_throw();
   const Number three(3, 4);
-  const std::vector<Value> found = f({of(three)}).value_or_throw();
+  const std::vector<Value> found = f({complex_view(three)}).value_or_throw();
   EXPECT_THAT(found[0].as<double>(), ElementsAre(3));
   EXPECT_THAT(found[1].as<double>(), ElementsAre(4));
   EXPECT_THAT(parts(found[2]), ElementsAre(3, -4));
@@ -73,7 +73,7 @@ TEST(Complex, IsCarriedByLoopsThatEndEarly) {
   const Expr last = orbit.outputs[0][-1];
   const Function f = Function::compile({c}, {last, size(orbit.outputs[0], 0)}).value_or_throw();
   const Number two(2, 0);
-  const std::vector<Value> found = f({of(two)}).value_or_throw();
+  const std::vector<Value> found = f({complex_view(two)}).value_or_throw();
   EXPECT_THAT(parts(found[0]), ElementsAre(38, 0));
   EXPECT_THAT(found[1].as<std::int64_t>(), ElementsAre(3));
 }
@@ -84,14 +84,14 @@ TEST(Complex, GradientsPointUphill) {
   const Expr cost = real(w) + 2 * imag(w);
   const Function f = Function::compile({z}, {grad(cost, z), grad(cost, w)}).value_or_throw();
   const Number at(1, 3);  // x^2 - y^2 + 4 x y
-  const std::vector<Value> found = f({of(at)}).value_or_throw();
+  const std::vector<Value> found = f({complex_view(at)}).value_or_throw();
   EXPECT_THAT(parts(found[0]), ElementsAre(14, -2));
   EXPECT_THAT(parts(found[1]), ElementsAre(1, 2));
 }
 
 TEST(Complex, IsSharedBetweenCalls) {
   const Number begun(0, 1);
-  const Shared state("state", of(begun));
+  const Shared state("state", complex_view(begun));
   const Function f = Function::compile({}, {abs(state.variable())},
                                        {.updates = Updates{{state, state * complex_number(0, 2)}}})
                          .value_or_throw();

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/expr/calls.h"
+
 namespace scanloom {
 namespace {
 
@@ -19,30 +21,19 @@ using testing::HasSubstr;
 
 using Doubles = std::vector<double>;
 
-Function compiled(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                  FunctionOptions options = {}) {
-  return Function::compile(inputs, outputs, options).value_or_throw();
-}
-
-template <class T = double>
-std::vector<T> elements(const Value& value) {
-  const auto all = value.as<T>();
-  return {all.begin(), all.end()};
-}
-
-std::vector<std::int64_t> shape_of(const Value& value) {
+std::vector<std::int64_t> sizes_of(const Value& value) {
   const auto sizes = value.shape();
   return {sizes.begin(), sizes.end()};
 }
 
 /// A vector, or a matrix of that many columns.
-View of(const Doubles& x, std::int64_t columns = 0) {
+View view_of(const Doubles& x, std::int64_t columns = 0) {
   const auto count = static_cast<std::int64_t>(x.size());
   if (columns == 0) return view(x.data(), {count});
   return view(x.data(), {count / columns, columns});
 }
 
-Doubles drawn(std::size_t count, unsigned seed) {
+Doubles normal_numbers(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> law;
   Doubles values(count);
@@ -80,7 +71,7 @@ TEST(Document, Polynomial) {
   const Function polynomial = compiled({coefficients, x}, {sum(components), components});
   const Doubles given{1, 0, 2};
   const double three = 3;
-  const auto found = polynomial({of(given), view(&three, {})}).value_or_throw();
+  const auto found = polynomial({view_of(given), view(&three, {})}).value_or_throw();
   EXPECT_EQ(found[0].as<double>()[0], 19);
   EXPECT_THAT(elements(found[1]), ElementsAre(1, 0, 18));
 }
@@ -115,20 +106,21 @@ TEST(Document, ValuesAtPositions) {
       });
   const std::vector<std::int32_t> places{1, 1, 2, 3};
   const Doubles wanted{42, 50}, shape(25);
-  const auto found = compiled({locations, values, model},
-                              {made})({view(places.data(), {2, 2}), of(wanted), of(shape, 5)})
+  const auto found = compiled({locations, values, model}, {made})(
+                         {view(places.data(), {2, 2}), view_of(wanted), view_of(shape, 5)})
                          .value_or_throw();
   Doubles expected(50);
   expected[5 + 1] = 42;
   expected[25 + 10 + 3] = 50;
-  EXPECT_THAT(shape_of(found[0]), ElementsAre(2, 5, 5));
+  EXPECT_THAT(sizes_of(found[0]), ElementsAre(2, 5, 5));
   EXPECT_THAT(elements(found[0]), ElementsAreArray(expected));
 }
 
 /// A restricted Boltzmann machine: 6 visible units, 4 hidden ones.
 struct Machine {
-  Doubles weights = drawn(24, 1), visible = drawn(6, 2), hidden = drawn(4, 3);
-  Shared w{"W", of(weights, 4)}, bvis{"bvis", of(visible)}, bhid{"bhid", of(hidden)};
+  Doubles weights = normal_numbers(24, 1), visible = normal_numbers(6, 2),
+          hidden = normal_numbers(4, 3);
+  Shared w{"W", view_of(weights, 4)}, bvis{"bvis", view_of(visible)}, bhid{"bhid", view_of(hidden)};
 };
 
 /// Ten steps of sampling; rows of the units, then the draws that decided on them.
@@ -176,8 +168,8 @@ TEST(Document, GibbsSampling) {
     const ScanResult chain = gibbs_chain(rbm, sample, streams, passed, passed);
     EXPECT_EQ(chain.updates.entries().size(), 2u);
     const Function f = compiled({sample}, chain.outputs, {.updates = chain.updates});
-    const auto first = f({of(start)}).value_or_throw();
-    const auto second = f({of(start)}).value_or_throw();
+    const auto first = f({view_of(start)}).value_or_throw();
+    const auto second = f({view_of(start)}).value_or_throw();
     for (const auto& call : {first, second})
       EXPECT_EQ(elements(call[0]), sampled(rbm, start, elements(call[1]), elements(call[2])));
     EXPECT_NE(elements(first[1]), elements(second[1]));
@@ -193,8 +185,8 @@ TEST(Document, DrawsRepeatWithoutTheUpdates) {
   const ScanResult chain = gibbs_chain(rbm, sample, streams, true, false);
   const Function f = compiled({sample}, {chain.outputs[1]});
   const Doubles start(6, 1);
-  EXPECT_EQ(elements(f({of(start)}).value_or_throw()[0]),
-            elements(f({of(start)}).value_or_throw()[0]));
+  EXPECT_EQ(elements(f({view_of(start)}).value_or_throw()[0]),
+            elements(f({view_of(start)}).value_or_throw()[0]));
 }
 
 TEST(Document, StrictRefusesSharedVariablesThatAreNotPassed) {
@@ -224,9 +216,9 @@ TEST(Document, WithoutUpdatesASharedVariableStays) {
 
 /// The document's network: 2 inputs, 3 units, 2 outputs.
 struct Network {
-  Doubles u = drawn(18, 1), x0 = drawn(9, 2), y0 = drawn(2, 3);
-  Doubles w = drawn(9, 4), in_1 = drawn(6, 5), in_2 = drawn(6, 6), feedback = drawn(6, 7),
-          out = drawn(6, 8);
+  Doubles u = normal_numbers(18, 1), x0 = normal_numbers(9, 2), y0 = normal_numbers(2, 3);
+  Doubles w = normal_numbers(9, 4), in_1 = normal_numbers(6, 5), in_2 = normal_numbers(6, 6),
+          feedback = normal_numbers(6, 7), out = normal_numbers(6, 8);
 
   [[nodiscard]] std::vector<Doubles> expected() const {
     const auto row = [](const Doubles& all, std::size_t at, std::size_t size) {
@@ -266,10 +258,11 @@ TEST(Document, RecurrentNetworkWithTwoOutputsAndTaps) {
   std::vector<Expr> inputs{u, x0, y0};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   const Network net;
-  const auto found = compiled(inputs, made.outputs)({of(net.u, 2), of(net.x0, 3), of(net.y0),
-                                                     of(net.w, 3), of(net.in_1, 3), of(net.in_2, 3),
-                                                     of(net.feedback, 3), of(net.out, 2)})
-                         .value_or_throw();
+  const auto found =
+      compiled(inputs, made.outputs)({view_of(net.u, 2), view_of(net.x0, 3), view_of(net.y0),
+                                      view_of(net.w, 3), view_of(net.in_1, 3), view_of(net.in_2, 3),
+                                      view_of(net.feedback, 3), view_of(net.out, 2)})
+          .value_or_throw();
   const std::vector<Doubles> expected = net.expected();
   EXPECT_THAT(elements(found[0]), testing::Pointwise(testing::DoubleNear(1e-13), expected[0]));
   EXPECT_THAT(elements(found[1]), testing::Pointwise(testing::DoubleNear(1e-13), expected[1]));
@@ -284,7 +277,7 @@ TEST(Document, TheGradientOfACheckpointedLoop) {
   const Function f = compiled({a, k}, {power, grad(sum(power), a)});
   const Doubles base{0, 1, 2, 3};
   const std::int32_t ten = 10;
-  const auto found = f({of(base), view(&ten, {})}).value_or_throw();
+  const auto found = f({view_of(base), view(&ten, {})}).value_or_throw();
   EXPECT_THAT(elements(found[0]), ElementsAre(0, 1, 1024, 59049));
   EXPECT_THAT(elements(found[1]), ElementsAre(0, 10, 5120, 196830));
 }
@@ -301,13 +294,13 @@ TEST(Document, MapAndReductionsFromBothEnds) {
                           [](const StepInputs& step) { return step.state(0) + step[0]; })[-1];
   const Function f = compiled({xs}, {squares, total, digits(false), digits(true)});
   const Doubles given{1, 2, 3};
-  const auto found = f({of(given)}).value_or_throw();
+  const auto found = f({view_of(given)}).value_or_throw();
   EXPECT_THAT(elements(found[0]), ElementsAre(1, 4, 9));
   EXPECT_THAT(elements(found[1]), ElementsAre(6));
   EXPECT_THAT(elements(found[2]), ElementsAre(123));
   EXPECT_THAT(elements(found[3]), ElementsAre(321));
   const auto none = f({view(given.data(), {0})}).value_or_throw();
-  EXPECT_THAT(shape_of(none[0]), ElementsAre(0));
+  EXPECT_THAT(sizes_of(none[0]), ElementsAre(0));
   EXPECT_THAT(elements(none[1]), ElementsAre(0));
 }
 
@@ -331,10 +324,11 @@ TEST(Document, OrderOfWhatAStepReads) {
   const Doubles one{0, 1, 2, 3, 4, 5, 6}, two{20, 21, 22}, three{40, 41, 42, 43, 44, 45},
       begun{5, 4, 3, 2, 1};
   const double o3 = 100, a1 = 8, a2 = 9;
-  const auto found = compiled(inputs, made.outputs)({of(one), of(two), of(three), of(begun),
-                                                     view(&o3, {}), view(&a1, {}), view(&a2, {})})
-                         .value_or_throw();
-  EXPECT_THAT(shape_of(found[1]), ElementsAre(2, 10));
+  const auto found =
+      compiled(inputs, made.outputs)({view_of(one), view_of(two), view_of(three), view_of(begun),
+                                      view(&o3, {}), view(&a1, {}), view(&a2, {})})
+          .value_or_throw();
+  EXPECT_THAT(sizes_of(found[1]), ElementsAre(2, 10));
   EXPECT_THAT(elements(found[1]), ElementsAre(0, 5, 2, 20, 43, 3, 5, 100, 8, 9,  //
                                               1, 6, 3, 21, 44, 2, 4, 101, 8, 9));
 }
@@ -345,7 +339,8 @@ TEST(Document, WhatStepsReadOfTheOutsideIsFound) {
   const Expr rows =
       scan({.sequences = {xs}}, [&](const StepInputs& step) { return dot(step[0], w_2); });
   const Doubles values{1, 1, 0, 1}, weights{0, 1, 2, 3, 4, 5};
-  const auto found = compiled({xs, w}, {rows})({of(values, 2), of(weights, 3)}).value_or_throw();
+  const auto found =
+      compiled({xs, w}, {rows})({view_of(values, 2), view_of(weights, 3)}).value_or_throw();
   EXPECT_THAT(elements(found[0]), ElementsAre(9, 17, 29, 9, 16, 25));
 }
 
@@ -368,7 +363,7 @@ TEST(Document, NoStepsAndStepsBackwards) {
                            [](const StepInputs& step) { return step[0]; });
   const Function f = compiled({xs, n}, {taken, turned});
   const Doubles given{0, 1, 2, 3, 4};
-  const auto call = [&](std::int64_t steps) { return f({of(given), view(&steps, {})}); };
+  const auto call = [&](std::int64_t steps) { return f({view_of(given), view(&steps, {})}); };
   EXPECT_THAT(elements(call(0).value_or_throw()[0]), ElementsAre());
   EXPECT_THAT(elements(call(2).value_or_throw()[0]), ElementsAre(0, 1));
   EXPECT_THAT(elements(call(2).value_or_throw()[1]), ElementsAre(4, 3));

@@ -7,22 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/expr/calls.h"
+
 namespace scanloom {
 namespace {
 
 using testing::ElementsAre;
 using testing::ElementsAreArray;
-
-Function compiled(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                  FunctionOptions options = {}) {
-  return Function::compile(inputs, outputs, options).value_or_throw();
-}
-
-template <class T>
-std::vector<T> elements(const Value& value) {
-  const auto all = value.as<T>();
-  return {all.begin(), all.end()};
-}
 
 TEST(Scan, PowersByAccumulating) {
   const Expr k = input("k", DType::i32), a = input("A", DType::f64, {-1});

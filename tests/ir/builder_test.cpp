@@ -8,9 +8,9 @@
 namespace scanloom::ir {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class BuilderTest : public testing::Test {
+class BuilderTest : public ::testing::Test {
  protected:
   ValueId argument(DType dtype, std::vector<Dim> dims) {
     return m.add_argument(m.top(), Type::of(dtype, std::move(dims)));

@@ -10,10 +10,10 @@ namespace {
 
 using local::BranchMaker;
 using local::LoopMaker;
-using testing::HasSubstr;
-using testing::MatchesRegex;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
-class InferLoopTest : public testing::Test {
+class InferLoopTest : public ::testing::Test {
  protected:
   ValueId argument(DType dtype, std::vector<Dim> dims) {
     return m.add_argument(m.top(), Type::of(dtype, std::move(dims)));

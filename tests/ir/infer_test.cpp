@@ -12,9 +12,9 @@ namespace {
 
 using local::BranchMaker;
 using local::LoopMaker;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class InferTest : public testing::Test {
+class InferTest : public ::testing::Test {
  protected:
   ValueId argument(DType dtype, std::vector<Dim> dims) {
     return m.add_argument(m.top(), Type::of(dtype, std::move(dims)));

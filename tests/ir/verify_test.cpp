@@ -5,10 +5,9 @@
 #include <random>
 
 #include "ir/op_def.h"
-#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/walk.h"
-#include "ops/ops.h"
+#include "tests/ir/read.h"
 #include "tests/support/case_file.h"
 
 namespace scanloom::ir {
@@ -16,12 +15,6 @@ namespace {
 
 using testing::Case;
 using testing::read_cases;
-
-Module read(std::string_view text) {
-  auto module = parse(text, ops::find_op);
-  EXPECT_TRUE(module) << module.error().message();
-  return module ? *std::move(module) : Module();
-}
 
 void expect_broken(const Module& module, std::string_view text) {
   const auto result = verify(module);

@@ -2,20 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "ops/ops.h"
+#include "tests/ir/read.h"
 #include "tests/support/case_file.h"
 
 namespace scanloom::ir {
 namespace {
-
-Module read(std::string_view text) {
-  auto module = parse(text, ops::find_op);
-  EXPECT_TRUE(module) << module.error().message();
-  return module ? *std::move(module) : Module();
-}
 
 constexpr std::string_view kNested = R"(module "m" {
   graph(%0 "b": boolean[], %1 "n": i64[]) {

@@ -17,7 +17,7 @@ namespace {
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
-constexpr std::int64_t kSteps = 5;
+constexpr std::int64_t kLongLoopSteps = 5;
 
 /// Whether some operands are one element for all lanes.
 enum class Kind { lanes, mixed };
@@ -102,9 +102,9 @@ void check(const LoopSource& source) {
   const std::int64_t lanes = source.lanes;
   Memory captured = make_memory(source.captured, lanes, 1, 1);
   Memory carried = make_memory(source.carried, lanes, 1, 2);
-  Memory scanned = make_memory(source.scanned, lanes, kSteps, 3);
+  Memory scanned = make_memory(source.scanned, lanes, kLongLoopSteps, 3);
   Memory between = carried, last = carried;
-  Memory rows = make_memory(source.stacked, lanes, kSteps, 4);
+  Memory rows = make_memory(source.stacked, lanes, kLongLoopSteps, 4);
   const auto slice_strides = strides(source.scanned, lanes),
              row_strides = strides(source.stacked, lanes);
   const auto constants = addresses(captured), slices = addresses(scanned), made = addresses(rows),
@@ -114,7 +114,7 @@ void check(const LoopSource& source) {
   const LoopFrame end{constants.data(),     middle.data(), final.data(),      slices.data(),
                       slice_strides.data(), made.data(),   row_strides.data()};
   ASSERT_EQ(compiled->run(&begin, 0, 2), 2);
-  ASSERT_EQ(compiled->run(&end, 2, kSteps), kSteps);
+  ASSERT_EQ(compiled->run(&end, 2, kLongLoopSteps), kLongLoopSteps);
 
   const ScalarProgram& program = source.program;
   const auto at = [&](const LoopOperand& operand, std::int64_t step, std::int64_t lane) {
@@ -139,7 +139,7 @@ void check(const LoopSource& source) {
       load(source.captured[i], captured[i].data(), at(source.captured[i], 0, lane), i);
     for (std::size_t i = 0; i < 2; ++i)
       load(source.carried[i], carried[i].data(), at(source.carried[i], 0, lane), 2 + i);
-    for (std::int64_t step = 0; step < kSteps; ++step) {
+    for (std::int64_t step = 0; step < kLongLoopSteps; ++step) {
       for (std::size_t i = 0; i < source.scanned.size(); ++i)
         load(source.scanned[i], scanned[i].data(), at(source.scanned[i], step, lane), 4 + i);
       tensor::eval_scalar(program, values.data());

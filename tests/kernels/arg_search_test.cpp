@@ -13,13 +13,13 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-struct Case {
+struct ArgSearchCase {
   Shape x;
   int axis;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<ArgSearchCase>& arg_search_cases() {
+  static const std::vector<ArgSearchCase> all = {
       {{1}, 0},       {{7}, 0},        {{16}, 0},      {{63}, 0},       {{64}, 0},
       {{1000}, -1},   {{5, 33}, 1},    {{33, 5}, 0},   {{40, 71}, 0},   {{40, 71}, 1},
       {{64, 64}, -2}, {{4, 9, 30}, 1}, {{4, 9, 6}, 0}, {{3, 1, 70}, 1}, {{2, 65, 1}, 1},
@@ -29,7 +29,7 @@ const std::vector<Case>& cases() {
 
 /// Few different values, so that there are equals; some of them are special.
 template <class T>
-void fill(Buffer& x, unsigned seed) {
+void fill_few_values(Buffer& x, unsigned seed) {
   std::vector<T> values;
   for (int i = -3; i < 4; ++i) values.push_back(static_cast<T>(i));
   if constexpr (std::is_floating_point_v<T>)
@@ -57,7 +57,7 @@ std::vector<std::int64_t> expected_of(Use use) {
 }
 
 template <class T>
-void expect_found(const Case& c, Layout layout, Isa isa, int threads = 1) {
+void expect_found(const ArgSearchCase& c, Layout layout, Isa isa, int threads = 1) {
   for (const bool greatest : {true, false})
     for (const bool last : {false, true})
       for (const bool keep : {false, true}) {
@@ -68,7 +68,7 @@ void expect_found(const Case& c, Layout layout, Isa isa, int threads = 1) {
         else
           result.erase(axis);
         Buffer x(dtype_of<T>, c.x, layout), y(DType::i64, result, layout);
-        fill<T>(x, static_cast<unsigned>(c.x.elements()));
+        fill_few_values<T>(x, static_cast<unsigned>(c.x.elements()));
         const Use use{.id = greatest ? KernelId::argmax : KernelId::argmin,
                       .inputs = {&x},
                       .outputs = {&y},
@@ -83,7 +83,7 @@ void expect_found(const Case& c, Layout layout, Isa isa, int threads = 1) {
 
 TEST(ArgSearch, FindsWhatTheReferenceFinds) {
   for (const Isa isa : available_isas())
-    for (const Case& c : cases())
+    for (const ArgSearchCase& c : arg_search_cases())
       for (const Layout layout : kLayouts) {
         expect_found<float>(c, layout, isa);
         expect_found<double>(c, layout, isa);

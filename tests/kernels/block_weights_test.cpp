@@ -46,7 +46,7 @@ struct BlockOperands {
   std::unique_ptr<Buffer> zeros;
 };
 
-void expect_same(const ir::OpDef& op, const Use& use, const std::string& what) {
+void expect_weights_as_reference(const ir::OpDef& op, const Use& use, const std::string& what) {
   std::vector<tensor::Operand> inputs;
   for (Buffer* input : use.inputs)
     inputs.push_back(input != nullptr ? input->operand() : tensor::Operand{});
@@ -93,8 +93,9 @@ TEST(BlockWeights, ProductsHaveTheBitsOfTheReference) {
                     .inputs = {&x, &weights.bytes, &weights.scales, weights.zeros.get()},
                     .outputs = {&y},
                     .attrs = one.attrs()};
-      expect_same(ops::matmul_nbits_op, use,
-                  one.text() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
+      expect_weights_as_reference(
+          ops::matmul_nbits_op, use,
+          one.text() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
     }
 }
 
@@ -108,7 +109,7 @@ TEST(BlockWeights, LongProductsAreSharedAmongThreads) {
                   .inputs = {&x, &weights.bytes, &weights.scales, weights.zeros.get()},
                   .outputs = {&y},
                   .attrs = one.attrs()};
-    expect_same(ops::matmul_nbits_op, use, one.text());
+    expect_weights_as_reference(ops::matmul_nbits_op, use, one.text());
   }
 }
 
@@ -130,8 +131,9 @@ TEST(BlockWeights, PackedBytesHaveTheBitsOfTheReference) {
                         .outputs = {&y},
                         .attrs = one.attrs(),
                         .constant = {false, true}};
-          expect_same(ops::matmul_nbits_op, use,
-                      one.text() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
+          expect_weights_as_reference(
+              ops::matmul_nbits_op, use,
+              one.text() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
         }
       }
 }
@@ -144,7 +146,7 @@ TEST(BlockWeights, RunsHaveTheBitsOfTheReference) {
                   .inputs = {&operands.bytes, &operands.scales, operands.zeros.get()},
                   .outputs = {&y},
                   .attrs = one.attrs()};
-    expect_same(ops::dequantize_blocks_op, use, one.text());
+    expect_weights_as_reference(ops::dequantize_blocks_op, use, one.text());
   }
 }
 

@@ -12,7 +12,7 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-struct Case {
+struct ByteProductCase {
   std::int64_t batch, m, k, n;
   bool b_has_batch, per_column, constant;
 };
@@ -31,7 +31,7 @@ Y finished(std::int32_t sum, float scale, float bias) {
 }
 
 template <class A, class B, class Y>
-void expect_product(const Case& c, Layout layout) {
+void expect_byte_product(const ByteProductCase& c, Layout layout) {
   const std::int64_t count = c.per_column ? c.n : 1;
   Buffer a(dtype_of<A>, {c.batch, c.m, c.k}, layout);
   Buffer b(dtype_of<B>, c.b_has_batch ? Shape{c.batch, c.k, c.n} : Shape{c.k, c.n},
@@ -73,7 +73,7 @@ void expect_product(const Case& c, Layout layout) {
 TEST(ContractBytes, GivesTheNumbersOfTheNaiveLoop) {
   using U8 = std::uint8_t;
   using I8 = std::int8_t;
-  const std::vector<Case> cases = {
+  const std::vector<ByteProductCase> cases = {
       {1, 1, 1, 1, false, false, true},     {1, 2, 3, 15, false, true, true},
       {1, 6, 4, 16, false, true, true},     {1, 7, 5, 17, false, false, false},
       {1, 13, 64, 63, false, true, true},   {1, 5, 66, 65, false, true, false},
@@ -82,12 +82,12 @@ TEST(ContractBytes, GivesTheNumbersOfTheNaiveLoop) {
       {2, 120, 260, 96, false, true, true}, {1, 1, 1030, 200, false, false, true},
       {1, 4, 0, 5, false, true, true},
   };
-  for (const Case& c : cases)
+  for (const ByteProductCase& c : cases)
     for (const Layout layout : kLayouts) {
-      expect_product<U8, I8, std::int32_t>(c, layout);
-      expect_product<I8, U8, float>(c, layout);
-      expect_product<U8, U8, U8>(c, layout);
-      expect_product<I8, I8, I8>(c, layout);
+      expect_byte_product<U8, I8, std::int32_t>(c, layout);
+      expect_byte_product<I8, U8, float>(c, layout);
+      expect_byte_product<U8, U8, U8>(c, layout);
+      expect_byte_product<I8, I8, I8>(c, layout);
     }
 }
 

@@ -67,7 +67,7 @@ std::vector<T> elements_of(Buffer& buffer) {
 }
 
 template <class T>
-std::vector<T> naive(const Einsum& e, Buffer& a_buffer, Buffer& b_buffer, Isa isa) {
+std::vector<T> naive_product(const Einsum& e, Buffer& a_buffer, Buffer& b_buffer, Isa isa) {
   const std::vector<T> a = elements_of<T>(a_buffer), b = elements_of<T>(b_buffer);
   std::vector<T> result;
   Position at(e);
@@ -112,7 +112,7 @@ void expect_product(const Einsum& e, const std::string& spec, const How& how) {
                   .attrs = {Attr(spec)},
                   .constant = {how.a_constant, how.b_constant}};
     ASSERT_EQ(run(use, isa, how.threads), "") << spec;
-    EXPECT_EQ(difference(out, naive<T>(e, a, b, isa)), "")
+    EXPECT_EQ(difference(out, naive_product<T>(e, a, b, isa)), "")
         << spec << " m " << e.shape(e.a).to_string() << " " << e.shape(e.b).to_string() << " "
         << isa_name(isa) << " constant " << how.a_constant << how.b_constant;
   }
@@ -264,7 +264,7 @@ TEST(Contract, InfinitiesAndNansPassThrough) {
         run({.id = KernelId::contract, .inputs = {&a, &b}, .outputs = {&out}, .attrs = {Attr("")}},
             isa),
         "");
-    EXPECT_EQ(difference(out, naive<float>(e, a, b, isa)), "");
+    EXPECT_EQ(difference(out, naive_product<float>(e, a, b, isa)), "");
   }
 }
 
@@ -302,7 +302,7 @@ TEST(Contract, OneConstantReadInTwoWaysIsPackedForEach) {
                      .packs = &packs},
                     isa),
                 "");
-      EXPECT_EQ(difference(out, naive<float>(e, a, b, isa)), "") << labels_of_b;
+      EXPECT_EQ(difference(out, naive_product<float>(e, a, b, isa)), "") << labels_of_b;
     }
   }
 }
@@ -389,7 +389,7 @@ TEST(Contract, SumsOfPairsWrap) {
                      .constant = {false, constant}},
                     isa),
                 "");
-      EXPECT_EQ(difference(out, naive<std::int32_t>(e, a, b, isa)), "");
+      EXPECT_EQ(difference(out, naive_product<std::int32_t>(e, a, b, isa)), "");
     }
 }
 
@@ -415,7 +415,7 @@ TEST(Contract, BytesByConstantBytes) {
                              .constant = {false, true}},
                             isa),
                         "");
-              EXPECT_EQ(difference(out, naive<std::int32_t>(e, a, b, isa)), "")
+              EXPECT_EQ(difference(out, naive_product<std::int32_t>(e, a, b, isa)), "")
                   << least << " " << m << " " << k << " " << n << " " << wide;
             }
 }

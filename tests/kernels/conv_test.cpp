@@ -11,9 +11,7 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-struct Case {
+struct ConvCase {
   Shape x, w;
   std::int64_t group = 1;
   Ints stride = {}, dilation = {}, pads = {};
@@ -25,7 +23,7 @@ struct Geometry {
   Ints out, stride, dilation, pad;
 };
 
-Geometry geometry_of(const Case& c) {
+Geometry geometry_of(const ConvCase& c) {
   Geometry g;
   g.axes = c.x.rank() - 2;
   const auto axes = static_cast<std::size_t>(g.axes);
@@ -43,8 +41,8 @@ Geometry geometry_of(const Case& c) {
 
 // One output element: channels, then kernel positions in row-major order.
 template <class T>
-T naive(const Case& c, const Geometry& g, Buffer& x, Buffer& w, std::int64_t image,
-        std::int64_t filter, const Ints& at, Isa isa) {
+T naive_element(const ConvCase& c, const Geometry& g, Buffer& x, Buffer& w, std::int64_t image,
+                std::int64_t filter, const Ints& at, Isa isa) {
   const std::int64_t channels = c.w[1], group = filter / (c.w[0] / c.group);
   std::int64_t taps = 1;
   for (int axis = 0; axis < g.axes; ++axis) taps *= c.w[axis + 2];
@@ -70,7 +68,7 @@ T naive(const Case& c, const Geometry& g, Buffer& x, Buffer& w, std::int64_t ima
 }
 
 template <class T>
-std::vector<T> expected(const Case& c, Buffer& x, Buffer& w, Buffer& bias, Isa isa) {
+std::vector<T> expected_results(const ConvCase& c, Buffer& x, Buffer& w, Buffer& bias, Isa isa) {
   const Geometry g = geometry_of(c);
   std::vector<T> values;
   std::int64_t positions = 1;
@@ -81,7 +79,7 @@ std::vector<T> expected(const Case& c, Buffer& x, Buffer& w, Buffer& bias, Isa i
         Ints at(g.out.size());
         std::int64_t rest = p;
         for (std::size_t i = g.out.size(); i-- > 0; rest /= g.out[i]) at[i] = rest % g.out[i];
-        const T sum = naive<T>(c, g, x, w, image, filter, at, isa);
+        const T sum = naive_element<T>(c, g, x, w, image, filter, at, isa);
         values.push_back(c.bias ? sum + bias.at<T>(filter) : sum);
       }
   return values;
@@ -90,18 +88,19 @@ std::vector<T> expected(const Case& c, Buffer& x, Buffer& w, Buffer& bias, Isa i
 /// Of inputs filled with the seeds 1, 2 and 3. The naive loop takes most of the time of these
 /// tests, and its numbers depend on nothing else, so each case is computed once.
 template <class T>
-const std::vector<T>& expected_once(const Case& c, Buffer& x, Buffer& w, Buffer& bias, Isa isa) {
+const std::vector<T>& expected_once(const ConvCase& c, Buffer& x, Buffer& w, Buffer& bias,
+                                    Isa isa) {
   using Key = std::tuple<std::string, std::int64_t, Ints, Ints, Ints, bool, bool>;
   static std::map<Key, std::vector<T>> known;
   const Key key{
       c.x.to_string() + c.w.to_string(), c.group, c.stride, c.dilation, c.pads, c.bias, fuses(isa)};
   const auto [at, is_new] = known.try_emplace(key);
-  if (is_new) at->second = expected<T>(c, x, w, bias, isa);
+  if (is_new) at->second = expected_results<T>(c, x, w, bias, isa);
   return at->second;
 }
 
 template <class T = float>
-void expect_conv(const Case& c, Isa isa, bool constant, int threads, Layout layout) {
+void expect_conv(const ConvCase& c, Isa isa, bool constant, int threads, Layout layout) {
   const Geometry g = geometry_of(c);
   Shape result{c.x[0], c.w[0]};
   for (const std::int64_t size : g.out) result.push_back(size);
@@ -121,8 +120,8 @@ void expect_conv(const Case& c, Isa isa, bool constant, int threads, Layout layo
       << c.x.to_string() << c.w.to_string() << isa_name(isa);
 }
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<ConvCase>& conv_cases() {
+  static const std::vector<ConvCase> all = {
       {.x = {1, 1, 640}, .w = {66, 1, 256}, .stride = {128}},
       {.x = {1, 129, 4}, .w = {40, 129, 3}, .pads = {1, 1}},
       {.x = {1, 32, 4}, .w = {20, 32, 3}, .stride = {2}, .pads = {1, 1}},
@@ -185,7 +184,7 @@ const std::vector<Case>& cases() {
 
 TEST(Conv, GivesTheBitsOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
-    for (const Case& c : cases())
+    for (const ConvCase& c : conv_cases())
       for (const bool constant : {false, true}) {
         expect_conv(c, isa, constant, 1, Layout::contiguous);
         expect_conv<double>(c, isa, constant, 1, Layout::contiguous);
@@ -206,7 +205,7 @@ tensor::ScalarProgram residual_program() {
 }
 
 template <class T>
-void expect_epilogue(const Case& c, Isa isa, int threads) {
+void expect_epilogue(const ConvCase& c, Isa isa, int threads) {
   const Geometry g = geometry_of(c);
   Shape result{c.x[0], c.w[0]}, per_filter{c.w[0]};
   for (const std::int64_t size : g.out) {
@@ -238,8 +237,8 @@ void expect_epilogue(const Case& c, Isa isa, int threads) {
 }
 
 // Groups of one channel and one filter: tiles of several rows, of a vector, two or half a one.
-std::vector<Case> cases_of_single_channels() {
-  std::vector<Case> all;
+std::vector<ConvCase> cases_of_single_channels() {
+  std::vector<ConvCase> all;
   const auto append = [&](const Ints& size, const Ints& kernel, const Ints& stride,
                           const Ints& dilation, const Ints& pads) {
     all.push_back({.x = {2, 3, size[0], size[1]},
@@ -270,7 +269,7 @@ std::vector<Case> cases_of_single_channels() {
 }
 
 TEST(Conv, SingleChannels) {
-  for (const Case& c : cases_of_single_channels()) {
+  for (const ConvCase& c : cases_of_single_channels()) {
     for (const Isa isa : available_isas()) {
       expect_conv(c, isa, true, 1, Layout::contiguous);
       expect_conv<double>(c, isa, true, 1, Layout::contiguous);
@@ -281,7 +280,7 @@ TEST(Conv, SingleChannels) {
 }
 
 TEST(Conv, StridedInput) {
-  for (const Case& c : cases())
+  for (const ConvCase& c : conv_cases())
     for (const Layout layout : {Layout::transposed, Layout::gapped, Layout::reversed}) {
       expect_conv(c, active_isa(), true, 1, layout);
       expect_conv<double>(c, active_isa(), true, 1, layout);
@@ -289,15 +288,15 @@ TEST(Conv, StridedInput) {
 }
 
 TEST(Conv, ThreadsDoNotChangeBits) {
-  const Case large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
-  const Case one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
-  const Case many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
-  const Case pointwise{.x = {1, 60, 31, 33}, .w = {100, 60, 1, 1}};
-  const Case single{.x = {1, 2, 90, 90}, .w = {2, 1, 5, 5}, .group = 2, .pads = {2, 2, 2, 2}};
-  const Case small{.x = {1, 99, 20, 20}, .w = {99, 1, 3, 3}, .group = 99, .stride = {2, 2}};
-  const Case few{.x = {1, 64, 14, 14}, .w = {64, 64, 3, 3}, .pads = {1, 1, 1, 1}};
-  const Case parts{.x = {1, 64, 14, 14}, .w = {176, 64, 3, 3}, .pads = {1, 1, 1, 1}};
-  for (const Case& c : {large, one, many, pointwise, single, small, few, parts})
+  const ConvCase large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
+  const ConvCase one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
+  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
+  const ConvCase pointwise{.x = {1, 60, 31, 33}, .w = {100, 60, 1, 1}};
+  const ConvCase single{.x = {1, 2, 90, 90}, .w = {2, 1, 5, 5}, .group = 2, .pads = {2, 2, 2, 2}};
+  const ConvCase small{.x = {1, 99, 20, 20}, .w = {99, 1, 3, 3}, .group = 99, .stride = {2, 2}};
+  const ConvCase few{.x = {1, 64, 14, 14}, .w = {64, 64, 3, 3}, .pads = {1, 1, 1, 1}};
+  const ConvCase parts{.x = {1, 64, 14, 14}, .w = {176, 64, 3, 3}, .pads = {1, 1, 1, 1}};
+  for (const ConvCase& c : {large, one, many, pointwise, single, small, few, parts})
     for (const int threads : {1, 2, 7}) {
       expect_conv(c, active_isa(), true, threads, Layout::contiguous);
       expect_conv<double>(c, active_isa(), true, threads, Layout::contiguous);
@@ -306,17 +305,17 @@ TEST(Conv, ThreadsDoNotChangeBits) {
 
 TEST(Conv, ComputesWhatFollows) {
   for (const Isa isa : available_isas())
-    for (const Case& c : cases()) {
+    for (const ConvCase& c : conv_cases()) {
       expect_epilogue<float>(c, isa, 1);
       expect_epilogue<double>(c, isa, 1);
     }
-  const Case trimmed{
+  const ConvCase trimmed{
       .x = {2, 3, 5, 5}, .w = {7, 3, 3, 3}, .dilation = {6, 6}, .pads = {6, 6, 6, 6}};
-  const Case large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
-  const Case many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
-  const Case pointwise{.x = {1, 60, 31, 33}, .w = {20, 60, 1, 1}};
-  const Case one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
-  for (const Case& c : {trimmed, large, many, pointwise, one})
+  const ConvCase large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
+  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
+  const ConvCase pointwise{.x = {1, 60, 31, 33}, .w = {20, 60, 1, 1}};
+  const ConvCase one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
+  for (const ConvCase& c : {trimmed, large, many, pointwise, one})
     for (const int threads : {1, 2, 7}) expect_epilogue<float>(c, active_isa(), threads);
 }
 
@@ -335,13 +334,13 @@ TEST(Conv, AnInfiniteWeightOverPaddingMakesNan) {
 }
 
 TEST(Conv, TapsThatMeetOnlyPaddingAreLeftOut) {
-  const std::vector<Case> cases = {
+  const std::vector<ConvCase> cases = {
       {.x = {2, 3, 14, 14}, .w = {7, 3, 3, 3}, .dilation = {12, 12}, .pads = {12, 12, 12, 12}},
       {.x = {2, 3, 14, 14}, .w = {7, 3, 3, 3}, .dilation = {36, 36}, .pads = {36, 36, 36, 36}},
       {.x = {1, 4, 6, 9}, .w = {4, 1, 5, 3}, .group = 4, .dilation = {4, 1}, .pads = {8, 1, 8, 1}},
       {.x = {1, 2, 3}, .w = {3, 2, 4}, .stride = {2}, .dilation = {3}, .pads = {9, 2}},
   };
-  for (const Case& c : cases)
+  for (const ConvCase& c : cases)
     for (const Isa isa : available_isas())
       for (const bool constant : {false, true}) {
         expect_conv(c, isa, constant, 1, Layout::contiguous);

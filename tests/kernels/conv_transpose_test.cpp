@@ -9,8 +9,6 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 struct Transposed {
   Shape x, w;
   std::int64_t group = 1;
@@ -102,7 +100,7 @@ void expect_transposed(const Transposed& c, Isa isa, bool constant, int threads 
       << c.x.to_string() << c.w.to_string() << isa_name(isa) << " " << threads;
 }
 
-const std::vector<Transposed>& cases() {
+const std::vector<Transposed>& transposed_cases() {
   static const std::vector<Transposed> all = {
       {.x = {1, 3, 5}, .w = {3, 4, 3}},
       {.x = {2, 3, 50}, .w = {3, 7, 4}, .stride = {2}, .pads = {1, 1}},
@@ -127,7 +125,7 @@ const std::vector<Transposed>& cases() {
 
 TEST(ConvTranspose, GivesTheBitsOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
-    for (const Transposed& c : cases())
+    for (const Transposed& c : transposed_cases())
       for (const bool constant : {false, true}) {
         expect_transposed(c, isa, constant);
         expect_transposed<double>(c, isa, constant);
@@ -135,7 +133,7 @@ TEST(ConvTranspose, GivesTheBitsOfTheNaiveLoop) {
 }
 
 TEST(ConvTranspose, StridedOperands) {
-  for (const Transposed& c : cases())
+  for (const Transposed& c : transposed_cases())
     for (const Layout layout : {Layout::transposed, Layout::gapped, Layout::reversed})
       for (const bool constant : {false, true})
         expect_transposed(c, active_isa(), constant, 1, layout);

@@ -90,7 +90,7 @@ struct Worst {
   float at = 0;
 };
 
-bool same(const Block& a, const Block& b, std::size_t i) {
+bool same_element(const Block& a, const Block& b, std::size_t i) {
   return std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(b[i]) ||
          (std::isnan(a[i]) && std::isnan(b[i]));
 }
@@ -100,7 +100,7 @@ std::uint64_t stride() {
   return text == nullptr ? 4099 : std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
 }
 
-class EveryF32 : public testing::TestWithParam<Function> {
+class EveryF32 : public ::testing::TestWithParam<Function> {
  protected:
   void SetUp() override {
     for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon}) {
@@ -127,7 +127,7 @@ class EveryF32 : public testing::TestWithParam<Function> {
           .columns(reinterpret_cast<std::byte*>(got.data()),
                    reinterpret_cast<const std::byte*>(x.data()), nullptr, nullptr, kBlock);
       for (std::size_t i = 0; i < kBlock; ++i)
-        ASSERT_TRUE(same(got, wanted, i))
+        ASSERT_TRUE(same_element(got, wanted, i))
             << fmt::format("{}({:a}), {}: {:a}, scalar {:a}", GetParam().name, x[i], isa_name(isa),
                            got[i], wanted[i]);
     }
@@ -163,7 +163,7 @@ TEST_P(EveryF32, IsWithinTheStatedBoundAndTheSameInVectors) {
   if (step == 1) fmt::print("{}: {:.3f} ulp at {:a}\n", function.name, worst.ulps, worst.at);
 }
 
-INSTANTIATE_TEST_SUITE_P(Functions, EveryF32, testing::ValuesIn(kFunctions),
+INSTANTIATE_TEST_SUITE_P(Functions, EveryF32, ::testing::ValuesIn(kFunctions),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -7,13 +7,13 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-struct Case {
+struct GatherCase {
   Shape data, indices;
   int axis;
 };
 
 template <class Index>
-void expect_gathered(const Case& c, Layout in, Layout to) {
+void expect_gathered(const GatherCase& c, Layout in, Layout to) {
   const int along = c.axis < 0 ? c.axis + c.data.rank() : c.axis;
   Shape result;
   std::int64_t inner = 1, count = c.indices.elements();
@@ -82,11 +82,11 @@ TEST(Gather, CopiesFramesOfASignal) {
 }
 
 TEST(Gather, PicksBlocksOnAnyAxis) {
-  const std::vector<Case> cases = {
+  const std::vector<GatherCase> cases = {
       {{10}, {}, 0},      {{10}, {4}, 0},           {{5, 6}, {3}, 0},    {{5, 6}, {3}, 1},
       {{5, 6}, {}, -1},   {{5, 6, 7}, {2, 3}, 1},   {{4, 1, 3}, {0}, 0}, {{3, 4}, {1, 1}, 0},
       {{7, 90}, {50}, 1}, {{3, 2, 9, 5}, {2, 4}, 2}};
-  for (const Case& c : cases)
+  for (const GatherCase& c : cases)
     for (const Layout in : kLayouts)
       for (const Layout to : kLayouts) {
         expect_gathered<std::int64_t>(c, in, to);

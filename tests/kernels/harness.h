@@ -20,6 +20,7 @@ namespace scanloom::kernels::testing {
 
 using tensor::Attr;
 using tensor::Shape;
+using Ints = std::vector<std::int64_t>;
 
 enum class Layout : std::uint8_t {
   contiguous,

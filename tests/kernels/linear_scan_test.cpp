@@ -138,7 +138,7 @@ tensor::LinearBlocksFn<T> blocks_of(Isa isa) {
 }
 
 template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
@@ -154,8 +154,8 @@ void expect_same_bits(std::int64_t steps) {
         SCOPED_TRACE(isa_name(isa));
         Line<T> line(steps);
         line.run(of, blocks_of<T>(isa), 1, before);
-        EXPECT_TRUE(same(line.rows[0], expected.rows[0]));
-        EXPECT_TRUE(same(line.rows[1], expected.rows[1]));
+        EXPECT_TRUE(same_bytes(line.rows[0], expected.rows[0]));
+        EXPECT_TRUE(same_bytes(line.rows[1], expected.rows[1]));
         EXPECT_EQ(std::memcmp(line.last, expected.last, sizeof(line.last)), 0);
       }
     }
@@ -179,8 +179,8 @@ void expect_same_on_threads() {
         SCOPED_TRACE(threads);
         Line<T> line(100'003);
         line.run(of, blocks_of<T>(active_isa()), threads, before);
-        EXPECT_TRUE(same(line.rows[0], expected.rows[0]));
-        EXPECT_TRUE(same(line.rows[1], expected.rows[1]));
+        EXPECT_TRUE(same_bytes(line.rows[0], expected.rows[0]));
+        EXPECT_TRUE(same_bytes(line.rows[1], expected.rows[1]));
         EXPECT_EQ(std::memcmp(line.last, expected.last, sizeof(line.last)), 0);
       }
     }

@@ -9,7 +9,7 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-struct Case {
+struct LstmCase {
   std::int64_t steps, batch, input, hidden;
   std::string direction = "forward";
   bool batch_first = false, bias = true, initial = true;
@@ -24,11 +24,11 @@ struct Case {
 struct Operands {
   Buffer x, w, r, b, h, c, lengths, y, y_h, y_c;
 
-  static Shape state(const Case& k) {
+  static Shape state(const LstmCase& k) {
     return k.batch_first ? Shape{k.batch, k.directions(), k.hidden}
                          : Shape{k.directions(), k.batch, k.hidden};
   }
-  Operands(const Case& k, Layout layout)
+  Operands(const LstmCase& k, Layout layout)
       : x(DType::f32,
           k.batch_first ? Shape{k.batch, k.steps, k.input} : Shape{k.steps, k.batch, k.input},
           layout),
@@ -58,7 +58,7 @@ struct Expected {
 // One row of the batch in one direction, unit by unit.
 class Row {
  public:
-  Row(const Case& k, Operands& o, Isa isa, std::int64_t d, std::int64_t row)
+  Row(const LstmCase& k, Operands& o, Isa isa, std::int64_t d, std::int64_t row)
       : k_(k), o_(o), isa_(isa), d_(d), row_(row) {}
 
   void run(Expected& to) {
@@ -120,17 +120,17 @@ class Row {
     return (xw + hr) + bias;
   }
 
-  const Case& k_;
+  const LstmCase& k_;
   Operands& o_;
   Isa isa_;
   std::int64_t d_, row_;
 };
 
-std::vector<Attr> attributes(const Case& k) {
+std::vector<Attr> attributes(const LstmCase& k) {
   return {Attr(k.direction), Attr(k.hidden), Attr(k.batch_first), Attr(0), Attr(), Attr()};
 }
 
-void expect_lstm(const Case& k, Isa isa, bool constant, int threads, Layout layout) {
+void expect_lstm(const LstmCase& k, Isa isa, bool constant, int threads, Layout layout) {
   const Masked masked(isa);
   Operands o(k, layout);
   const Use use{
@@ -260,7 +260,7 @@ TEST(Lstm, RowsOfDifferentLengths) {
 }
 
 TEST(Lstm, LengthsOutsideTheSteps) {
-  const Case k{.steps = 2, .batch = 2, .input = 3, .hidden = 4, .lengths = true};
+  const LstmCase k{.steps = 2, .batch = 2, .input = 3, .hidden = 4, .lengths = true};
   for (const std::int32_t wrong : {-1, 3}) {
     Operands o(k, Layout::contiguous);
     o.lengths.at<std::int32_t>(1) = wrong;
@@ -278,7 +278,7 @@ TEST(Lstm, AnEmptyBatch) {
 }
 
 TEST(Lstm, DeclinesRarerForms) {
-  const Case k{.steps = 2, .batch = 1, .input = 3, .hidden = 4};
+  const LstmCase k{.steps = 2, .batch = 1, .input = 3, .hidden = 4};
   Operands o(k, Layout::contiguous);
   Buffer lengths(DType::i64, {1}), peepholes(DType::f32, {1, 12});
   Use use{.id = KernelId::lstm,

@@ -10,7 +10,7 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 48, 65};
+constexpr std::int64_t kMatrixSizes[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 48, 65};
 constexpr std::int64_t kColumns[] = {1, 2, 3, 5, 8, 17, 40};
 
 template <class T>
@@ -93,7 +93,7 @@ void expect_solutions(std::int64_t size, std::int64_t columns, Layout layout, Is
 TEST(Matrices, FactorsHaveTheBitsOfTheReference) {
   for (const Isa isa : available_isas())
     for (const Layout layout : kLayouts)
-      for (const std::int64_t size : kSizes) {
+      for (const std::int64_t size : kMatrixSizes) {
         expect_factors<float>(size, layout, isa);
         expect_factors<double>(size, layout, isa);
       }
@@ -102,7 +102,7 @@ TEST(Matrices, FactorsHaveTheBitsOfTheReference) {
 TEST(Matrices, SolutionsHaveTheBitsOfTheReference) {
   for (const Isa isa : available_isas())
     for (const Layout layout : kLayouts)
-      for (const std::int64_t size : kSizes) {
+      for (const std::int64_t size : kMatrixSizes) {
         std::vector<std::int64_t> all(std::begin(kColumns), std::end(kColumns));
         all.push_back(size);
         for (const std::int64_t columns : all) {

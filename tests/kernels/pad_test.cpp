@@ -24,12 +24,12 @@ std::int64_t walk(std::int64_t position, std::int64_t size, const std::string& m
   return position;
 }
 
-struct Case {
+struct PadCase {
   Shape x;
   std::vector<std::int64_t> begins, ends;
 };
 
-void expect_padded(const Case& c, const std::string& mode, bool value, Layout in, Layout to,
+void expect_padded(const PadCase& c, const std::string& mode, bool value, Layout in, Layout to,
                    int threads = 1) {
   const int rank = c.x.rank();
   Shape result;
@@ -66,14 +66,14 @@ void expect_padded(const Case& c, const std::string& mode, bool value, Layout in
 }
 
 TEST(Pad, AllModes) {
-  const std::vector<Case> cases = {{{5}, {2}, {3}},
-                                   {{1}, {3}, {0}},
-                                   {{7}, {-2}, {4}},
-                                   {{7}, {-3}, {-3}},
-                                   {{1, 640}, {0, 0}, {0, 64}},
-                                   {{3, 4}, {1, 2}, {2, 1}},
-                                   {{2, 3, 4}, {1, 0, -1}, {0, 5, 2}}};
-  for (const Case& c : cases)
+  const std::vector<PadCase> cases = {{{5}, {2}, {3}},
+                                      {{1}, {3}, {0}},
+                                      {{7}, {-2}, {4}},
+                                      {{7}, {-3}, {-3}},
+                                      {{1, 640}, {0, 0}, {0, 64}},
+                                      {{3, 4}, {1, 2}, {2, 1}},
+                                      {{2, 3, 4}, {1, 0, -1}, {0, 5, 2}}};
+  for (const PadCase& c : cases)
     for (const std::string mode : {"constant", "reflect", "edge", "wrap"})
       for (const bool value : {false, true})
         for (const Layout in : kLayouts)

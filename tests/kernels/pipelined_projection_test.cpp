@@ -16,7 +16,7 @@ using tensor::Call;
 using tensor::Operand;
 
 /// A loop whose inputs meet one matrix and whose state others.
-struct Case {
+struct ProjectionCase {
   std::int64_t steps, input, columns, hidden;
   std::vector<std::int64_t> state_columns;
   bool backwards = false;
@@ -46,7 +46,7 @@ std::vector<float> product(Isa isa, Buffer& a, Buffer& b, bool b_across) {
 /// Imitates binding: queries the kernel, and then runs the calls in the order of the loop.
 class Loop {
  public:
-  Loop(const Case& c, Isa isa)
+  Loop(const ProjectionCase& c, Isa isa)
       : case_(c),
         isa_(isa),
         x_(DType::f32, {c.steps, c.input}, c.layout),
@@ -158,7 +158,7 @@ class Loop {
     EXPECT_EQ(with.run(call), tensor::Status::ok);
   }
 
-  const Case case_;
+  const ProjectionCase case_;
   Isa isa_;
   PackCache packs_;
   Buffer x_, w_, rows_, h_, bias_;
@@ -170,9 +170,9 @@ class Loop {
   std::optional<PipelinedCalls> calls_;
 };
 
-bool is_made(const Case& c, Isa isa) { return Loop(c, isa).prepare(); }
+bool is_made(const ProjectionCase& c, Isa isa) { return Loop(c, isa).prepare(); }
 
-void expect_rows(const Case& c) {
+void expect_rows(const ProjectionCase& c) {
   for (const Isa isa : available_isas()) {
     if (simd_tables(isa).pipelined_strip == nullptr) {
       EXPECT_FALSE(is_made(c, isa)) << isa_name(isa);
@@ -272,7 +272,7 @@ TEST(PipelinedProjection, OnlyWhereItPays) {
   EXPECT_FALSE(is_made({32, 48, 192, 32, {128}}, isa));  // weights that stay in the cache
   EXPECT_FALSE(is_made({32, 48, 192, 48, {}}, isa));     // no product of the state
   EXPECT_FALSE(is_made({32, 48, 192, 48, {192}, false, Layout::gapped}, isa));
-  Case two_rows_a_step{64, 48, 192, 48, {192}};
+  ProjectionCase two_rows_a_step{64, 48, 192, 48, {192}};
   two_rows_a_step.walked_rows = 32;
   EXPECT_FALSE(is_made(two_rows_a_step, isa));
 }

@@ -42,8 +42,9 @@ void fill_special(Buffer& buffer, unsigned seed) {
 }
 
 // The oracle: element by element, with numpy's broadcasting.
-std::vector<ScalarReg> evaluate(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
-                                const Shape& result, std::size_t which) {
+std::vector<ScalarReg> evaluate_pointwise(const ScalarProgram& program,
+                                          const std::vector<Buffer*>& inputs, const Shape& result,
+                                          std::size_t which) {
   std::vector<ScalarReg> values;
   for (std::int64_t i = 0; i < result.elements(); ++i) {
     std::vector<ScalarReg> registers(program.inputs.size() + program.instrs.size());
@@ -66,13 +67,13 @@ std::vector<ScalarReg> evaluate(const ScalarProgram& program, const std::vector<
   return values;
 }
 
-std::string check(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
-                  const std::vector<Buffer*>& outputs, Isa isa, int threads = 1,
-                  std::vector<bool> constant = {}) {
+std::string check_pointwise(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
+                            const std::vector<Buffer*>& outputs, Isa isa, int threads = 1,
+                            std::vector<bool> constant = {}) {
   const Masked masked(isa);
   std::vector<std::vector<ScalarReg>> expected;
   for (std::size_t r = 0; r < outputs.size(); ++r)
-    expected.push_back(evaluate(program, inputs, outputs[0]->dims(), r));
+    expected.push_back(evaluate_pointwise(program, inputs, outputs[0]->dims(), r));
   const Use use{.id = KernelId::pointwise,
                 .inputs = inputs,
                 .outputs = outputs,
@@ -128,7 +129,7 @@ TEST(Pointwise, EveryInstructionOfEveryTypeGivesTheOraclesBits) {
             inputs.push_back(owned.back().get());
           }
           Buffer out(program.register_dtype(program.results[0]), {length});
-          EXPECT_EQ(check(program, inputs, {&out}, isa), "")
+          EXPECT_EQ(check_pointwise(program, inputs, {&out}, isa), "")
               << tensor::scalar_op_name(op) << " " << dtype_name(dtype) << " " << isa_name(isa);
           ++tried;
         }
@@ -146,7 +147,7 @@ TEST(Pointwise, EveryCastGivesTheOraclesBits) {
       Buffer x(from, {200}), y(to, {200});
       fill_special(x, 5);
       for (const Isa isa : available_isas())
-        EXPECT_EQ(check(program, {&x}, {&y}, isa), "")
+        EXPECT_EQ(check_pointwise(program, {&x}, {&y}, isa), "")
             << dtype_name(from) << " to " << dtype_name(to) << " " << isa_name(isa);
     }
 }
@@ -254,7 +255,7 @@ TEST(Pointwise, AnyLength) {
           b.fill_random(2);
           std::vector<Buffer*> inputs{&a, &b};
           inputs.resize(program.inputs.size());
-          EXPECT_EQ(check(program, inputs, {&out}, isa), "") << length << isa_name(isa);
+          EXPECT_EQ(check_pointwise(program, inputs, {&out}, isa), "") << length << isa_name(isa);
         }
 }
 
@@ -301,9 +302,9 @@ TEST(Pointwise, ChainsOverBroadcastAndStridedOperands) {
               out(DType::f32, shapes.out, to);
           a.fill_random(1);
           b.fill_random(2);
-          EXPECT_EQ(check(program, {&a, &b}, {&out}, isa), "") << shapes.out.to_string();
+          EXPECT_EQ(check_pointwise(program, {&a, &b}, {&out}, isa), "") << shapes.out.to_string();
           Buffer sum(DType::f32, shapes.out, to);
-          EXPECT_EQ(check(add, {&a, &b}, {&sum}, isa), "") << shapes.out.to_string();
+          EXPECT_EQ(check_pointwise(add, {&a, &b}, {&sum}, isa), "") << shapes.out.to_string();
         }
 }
 
@@ -321,8 +322,9 @@ TEST(Pointwise, ConstantOperands) {
           b.fill_random(2);
           Buffer out(DType::f32, first.elements() > second.elements() ? first : second);
           for (const ScalarProgram* const each : {&program, &add})
-            EXPECT_EQ(
-                check(*each, {&a, &b}, {&out}, isa, 1, {is_first_constant, is_second_constant}), "")
+            EXPECT_EQ(check_pointwise(*each, {&a, &b}, {&out}, isa, 1,
+                                      {is_first_constant, is_second_constant}),
+                      "")
                 << first.to_string() << second.to_string();
         }
 }
@@ -340,7 +342,7 @@ TEST(Pointwise, SingleOperandsOnEitherSide) {
         program.results = {program.append(instr)};
         Buffer x(DType::f64, {length}), y(DType::f64, {length});
         x.fill_random(3);
-        EXPECT_EQ(check(program, {&x}, {&y}, isa), "");
+        EXPECT_EQ(check_pointwise(program, {&x}, {&y}, isa), "");
       }
 }
 
@@ -378,7 +380,7 @@ void check_on_every_isa(const ScalarProgram& program, const std::string& what) {
         fill_special(y, 8);
         std::vector<Buffer*> inputs{&x, &y};
         inputs.resize(program.inputs.size());
-        EXPECT_EQ(check(program, inputs, {&out}, isa), "")
+        EXPECT_EQ(check_pointwise(program, inputs, {&out}, isa), "")
             << what << " " << dtype_name(dtype) << " " << isa_name(isa) << " " << length;
       }
 }
@@ -484,7 +486,9 @@ TEST(Pointwise, QuantizedSumsGiveTheOraclesBits) {
             std::vector<bool> constant(8, is_constant);
             constant[0] = constant[1] = false;
             for (const Isa isa : available_isas())
-              ASSERT_EQ(check(quantized_sum(dtype, has_zeros), inputs, {&y}, isa, 1, constant), "")
+              ASSERT_EQ(
+                  check_pointwise(quantized_sum(dtype, has_zeros), inputs, {&y}, isa, 1, constant),
+                  "")
                   << dtype_name(dtype) << ", scales " << scale[0] << ", " << scale[1] << ", "
                   << scale[2] << ", " << isa_name(isa);
           }
@@ -507,7 +511,7 @@ TEST(Pointwise, ConstantsAloneAreFoldedAndFill) {
   program.results = {log};
   Buffer x(DType::f32, {3, 100}), y(DType::f32, {3, 100});
   x.fill_random(1);
-  EXPECT_EQ(check(program, {&x}, {&y}, active_isa()), "");
+  EXPECT_EQ(check_pointwise(program, {&x}, {&y}, active_isa()), "");
 }
 
 TEST(Pointwise, SeveralResultsAlsoOfUnchangedInputs) {
@@ -524,7 +528,7 @@ TEST(Pointwise, SeveralResultsAlsoOfUnchangedInputs) {
   x.fill_random(1);
   n.fill_random(2);
   for (const Isa isa : available_isas())
-    EXPECT_EQ(check(program, {&x, &n}, {&a, &b, &c, &d}, isa), "");
+    EXPECT_EQ(check_pointwise(program, {&x, &n}, {&a, &b, &c, &d}, isa), "");
 }
 
 TEST(Pointwise, AResultMayTakeAnInputsPlace) {
@@ -533,7 +537,7 @@ TEST(Pointwise, AResultMayTakeAnInputsPlace) {
     Buffer a(DType::f32, {length}), b(DType::f32, {length});
     a.fill_random(1);
     b.fill_random(2);
-    EXPECT_EQ(check(program, {&a, &b}, {&a}, active_isa()), "");
+    EXPECT_EQ(check_pointwise(program, {&a, &b}, {&a}, active_isa()), "");
   }
 }
 
@@ -542,7 +546,7 @@ TEST(Pointwise, ThreadsDoNotChangeBits) {
   Buffer x(DType::f32, {200'000}), y(DType::f32, {200'000});
   x.fill_random(4);
   for (const int threads : {1, 2, 7})
-    EXPECT_EQ(check(program, {&x}, {&y}, active_isa(), threads), "");
+    EXPECT_EQ(check_pointwise(program, {&x}, {&y}, active_isa(), threads), "");
 }
 
 TEST(Pointwise, BooleansMayBeAnyByte) {

@@ -11,16 +11,14 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Two spatial axes; pads: of both begins, then of both ends.
-struct Case {
+struct PoolCase {
   Shape x;
   Ints kernel, stride, dilation, pads;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<PoolCase>& pool_cases() {
+  static const std::vector<PoolCase> all = {
       {{1, 2, 7, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
       {{2, 3, 8, 67}, {2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
       {{1, 2, 9, 50}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
@@ -38,7 +36,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-std::int64_t out_size(const Case& c, std::size_t axis) {
+std::int64_t out_size(const PoolCase& c, std::size_t axis) {
   const std::int64_t extent = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
   const std::int64_t covered = c.x[static_cast<int>(axis) + 2] + c.pads[axis] + c.pads[axis + 2];
   return (covered - extent) / c.stride[axis] + 1;
@@ -46,7 +44,7 @@ std::int64_t out_size(const Case& c, std::size_t axis) {
 
 // f(number of the result's element, numbers of x in the window, positions that the padding covers)
 template <class F>
-void for_each_window(const Case& c, F&& f) {
+void for_each_window(const PoolCase& c, F&& f) {
   const std::int64_t rows = out_size(c, 0), columns = out_size(c, 1);
   for (std::int64_t o = 0; o < c.x[0] * c.x[1] * rows * columns; ++o) {
     const std::int64_t plane = o / (rows * columns);
@@ -65,13 +63,13 @@ void for_each_window(const Case& c, F&& f) {
   }
 }
 
-std::vector<Attr> attrs_of(const Case& c, std::int64_t own) {
+std::vector<Attr> attrs_of(const PoolCase& c, std::int64_t own) {
   return {Attr(),       Attr(std::int64_t{0}), Attr(c.dilation), Attr(c.kernel),
           Attr(c.pads), Attr(c.stride),        Attr(own)};
 }
 
 template <class T>
-void expect_averages(const Case& c, bool with_padding, Isa isa, int threads) {
+void expect_averages(const PoolCase& c, bool with_padding, Isa isa, int threads) {
   Buffer x(dtype_of<T>, c.x), y(dtype_of<T>, {c.x[0], c.x[1], out_size(c, 0), out_size(c, 1)});
   x.fill_random(1);
   if (x.elements() > 40) x.at<T>(37) = static_cast<T>(NAN);
@@ -93,7 +91,7 @@ void expect_averages(const Case& c, bool with_padding, Isa isa, int threads) {
 
 // Among few numbers there are many equal ones, of which the first counts.
 template <class T>
-void expect_maxima(const Case& c, Isa isa, int threads) {
+void expect_maxima(const PoolCase& c, Isa isa, int threads) {
   const Shape result{c.x[0], c.x[1], out_size(c, 0), out_size(c, 1)};
   Buffer x(dtype_of<T>, c.x), y(dtype_of<T>, result), indices(DType::i64, result);
   x.fill<T>({3, 1, 2, 3, 0, 0, 5, 5, 1, 7, 7});
@@ -129,7 +127,7 @@ void expect_maxima(const Case& c, Isa isa, int threads) {
 
 TEST(Pool, AveragesHaveTheBitsOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
-    for (const Case& c : cases())
+    for (const PoolCase& c : pool_cases())
       for (const bool with_padding : {false, true})
         for (const int threads : {1, 3}) {
           expect_averages<float>(c, with_padding, isa, threads);
@@ -139,7 +137,7 @@ TEST(Pool, AveragesHaveTheBitsOfTheNaiveLoop) {
 
 TEST(Pool, MaximaAndTheirNumbersAreThoseOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
-    for (const Case& c : cases())
+    for (const PoolCase& c : pool_cases())
       for (const int threads : {1, 3}) {
         expect_maxima<float>(c, isa, threads);
         expect_maxima<double>(c, isa, threads);
@@ -207,7 +205,7 @@ std::vector<Pooled> pooled() {
 }
 
 /// Numbers of which many are equal, and some special.
-void fill(Buffer& x, bool with_nan) {
+void fill_with_ties(Buffer& x, bool with_nan) {
   x.fill_random(5);
   const std::vector<double> special = {0.0, -0.0, -INFINITY, 1e-40, -3, -3, with_nan ? NAN : 7};
   for (std::int64_t i = 0; i < x.elements() && is_floating_point(x.dtype()); ++i) {
@@ -219,7 +217,7 @@ void fill(Buffer& x, bool with_nan) {
 }
 
 /// Compares the kernel's results on every instruction set and number of threads with the reference.
-void expect_as_reference(const Pooled& pooled, const Windows& c, bool with_nan) {
+void expect_pooled_as_reference(const Pooled& pooled, const Windows& c, bool with_nan) {
   const std::vector<Attr> attrs = {Attr(),       Attr(c.ceil),   Attr(c.dilation), Attr(c.kernel),
                                    Attr(c.pads), Attr(c.stride), pooled.own};
   const auto geometry = tensor::pool_geometry(c.x, attrs);
@@ -229,7 +227,7 @@ void expect_as_reference(const Pooled& pooled, const Windows& c, bool with_nan) 
     result.push_back(geometry->axes[static_cast<std::size_t>(i)].out);
   Buffer x(pooled.dtype, c.x), expected(pooled.dtype, result);
   Buffer expected_indices(DType::i64, result);
-  fill(x, with_nan);
+  fill_with_ties(x, with_nan);
   const bool maximum = pooled.op == &ops::max_pool_op;
   Use plain{.id = KernelId::pool, .inputs = {&x}, .outputs = {&expected}, .attrs = attrs};
   if (maximum) plain.outputs.push_back(&expected_indices);
@@ -264,7 +262,7 @@ TEST(Pool, HasTheBitsOfTheReference) {
   for (const Pooled& pooled : pooled())
     for (const Windows& c : windows())
       for (const bool with_nan : {false, true}) {
-        expect_as_reference(pooled, c, with_nan);
+        expect_pooled_as_reference(pooled, c, with_nan);
         if (HasFatalFailure()) return;
       }
 }
@@ -294,12 +292,12 @@ TEST(Pool, HostileWindowsNeedNoMemory) {
        {Windows{{1, 1, 3, 8}, {kHuge, kHuge}, {1, 1}, {1, 1}, {kHuge - 2, kHuge - 2, 0, 0}},
         Windows{{1, 1, 3, 8}, {3, 3}, {kHuge, kHuge}, {kHuge, kHuge}, {kHuge, kHuge, kHuge, kHuge}},
         Windows{{1, 1, 3, 8}, {2, 2}, {1, 1}, {kHuge - 1, 4000}, {kHuge - 3, 4000, 0, 0}}}) {
-    for (const Pooled& pooled : pooled()) expect_as_reference(pooled, c, false);
+    for (const Pooled& pooled : pooled()) expect_pooled_as_reference(pooled, c, false);
   }
 }
 
 TEST(Pool, DeclinesWhatIsLeftToTheReference) {
-  const Case c = cases()[1];
+  const PoolCase c = pool_cases()[1];
   const Shape result{2, 3, 4, 33};
   Buffer values(DType::f16, c.x), maxima(DType::f16, result), indices(DType::i64, result);
   const auto why_not = [&](std::vector<Buffer*> outputs, const Attr& own) {

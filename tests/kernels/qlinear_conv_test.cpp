@@ -8,7 +8,7 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-struct Case {
+struct QlinearConvCase {
   Shape x, w;
   std::int64_t group, stride, pad;
   bool per_filter, bias;
@@ -16,7 +16,7 @@ struct Case {
 
 // One or two spatial axes, with the same stride and padding along each.
 template <class X, class Y>
-void expect_conv(const Case& c, Layout layout) {
+void expect_qlinear_conv(const QlinearConvCase& c, Layout layout) {
   const int axes = c.x.rank() - 2;
   const std::int64_t width = c.x[axes + 1], height = axes == 2 ? c.x[2] : 1;
   const std::int64_t kw = c.w[axes + 1], kh = axes == 2 ? c.w[2] : 1;
@@ -82,7 +82,7 @@ void expect_conv(const Case& c, Layout layout) {
 }
 
 TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
-  const std::vector<Case> cases = {
+  const std::vector<QlinearConvCase> cases = {
       {{1, 5, 1}, {12, 5, 1}, 1, 1, 0, false, true},
       {{2, 4, 9}, {6, 2, 3}, 2, 1, 1, true, true},
       {{1, 3, 20}, {4, 3, 5}, 1, 2, 2, true, false},
@@ -117,12 +117,12 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       // So much padding that the image is kept without it.
       {{1, 1, 5}, {8, 1, 3}, 1, 1, 40'000, false, true},
   };
-  for (const Case& c : cases)
+  for (const QlinearConvCase& c : cases)
     for (const Layout layout : kLayouts) {
-      expect_conv<std::uint8_t, std::uint8_t>(c, layout);
-      expect_conv<std::int8_t, std::int8_t>(c, layout);
-      expect_conv<std::uint8_t, std::int8_t>(c, layout);
-      expect_conv<std::int8_t, std::uint8_t>(c, layout);
+      expect_qlinear_conv<std::uint8_t, std::uint8_t>(c, layout);
+      expect_qlinear_conv<std::int8_t, std::int8_t>(c, layout);
+      expect_qlinear_conv<std::uint8_t, std::int8_t>(c, layout);
+      expect_qlinear_conv<std::int8_t, std::uint8_t>(c, layout);
     }
 }
 

@@ -37,7 +37,8 @@ std::vector<double> numbers_of(const PhiloxCounter& bits, bool uniform, DType to
 }
 
 template <class T>
-std::vector<T> expected(const PhiloxBlocks& blocks, bool uniform, DType to, std::int64_t count) {
+std::vector<T> expected_numbers(const PhiloxBlocks& blocks, bool uniform, DType to,
+                                std::int64_t count) {
   std::vector<T> all;
   for (std::uint64_t block = 0; std::ssize(all) < count; ++block)
     for (const double number : numbers_of(blocks.block(block), uniform, to))
@@ -70,7 +71,8 @@ void expect_numbers(DType to, bool uniform, std::int64_t count, bool by_key, Isa
     blocks.key = {low(kSeed) ^ low(kStream >> 32), low(kStream) ^ low(kSeed >> 32)};
   }
   ASSERT_EQ(run(use, isa), "");
-  EXPECT_EQ(difference(y, expected<T>(blocks, uniform, to, count)), "") << count << " numbers";
+  EXPECT_EQ(difference(y, expected_numbers<T>(blocks, uniform, to, count)), "")
+      << count << " numbers";
 }
 
 TEST(Random, GivesTheNumbersOfEachBlockInOrder) {

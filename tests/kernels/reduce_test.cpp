@@ -11,8 +11,6 @@
 namespace scanloom::kernels::testing {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 /// Sums of at least 256 elements of floating point are taken in 128 bytes of interleaved parts,
 /// which are then added up half by half.
 template <class T>
@@ -66,13 +64,13 @@ T reduce(const std::string& kind, const std::vector<T>& values) {
   return sum;
 }
 
-struct Case {
+struct ReduceCase {
   Shape x;
   Ints axes;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<ReduceCase>& reduce_cases() {
+  static const std::vector<ReduceCase> all = {
       {{}, {}},
       {{1}, {0}},
       {{7}, {0}},
@@ -102,7 +100,7 @@ const std::vector<Case>& cases() {
 }
 
 template <class T>
-void expect_reduced(const Case& c, const std::string& kind, bool keep, Layout layout,
+void expect_reduced(const ReduceCase& c, const std::string& kind, bool keep, Layout layout,
                     int threads = 1) {
   const int rank = c.x.rank();
   const auto reduced = [&](int axis) {
@@ -142,7 +140,7 @@ void expect_reduced(const Case& c, const std::string& kind, bool keep, Layout la
 }
 
 TEST(Reduce, GivesTheBitsOfTheNaiveLoop) {
-  for (const Case& c : cases())
+  for (const ReduceCase& c : reduce_cases())
     for (const std::string kind : {"sum", "mean", "max", "min", "prod", "sum_square", "l1"})
       for (const bool keep : {false, true})
         for (const Layout layout : kLayouts) {
@@ -154,7 +152,7 @@ TEST(Reduce, GivesTheBitsOfTheNaiveLoop) {
 }
 
 TEST(Reduce, RootsAndLogarithms) {
-  for (const Case& c : cases())
+  for (const ReduceCase& c : reduce_cases())
     for (const std::string kind : {"l2", "log_sum"}) {
       expect_reduced<float>(c, kind, false, Layout::contiguous);
       expect_reduced<double>(c, kind, false, Layout::contiguous);

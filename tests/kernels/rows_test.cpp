@@ -94,8 +94,8 @@ std::uint32_t folded_bits(RowFold fold, DType dtype, std::span<const ScalarReg> 
 }
 
 /// The oracle: all elements of each instruction, one instruction after the other.
-std::vector<std::vector<ScalarReg>> evaluate(const RowProgram& rows,
-                                             const std::vector<Buffer*>& inputs) {
+std::vector<std::vector<ScalarReg>> evaluate_rows(const RowProgram& rows,
+                                                  const std::vector<Buffer*>& inputs) {
   const std::int64_t count = rows.dims.elements();
   std::int64_t size = 1;
   for (int axis = rows.first_reduced; axis < rows.dims.rank(); ++axis) size *= rows.dims[axis];
@@ -142,10 +142,10 @@ std::vector<std::vector<ScalarReg>> evaluate(const RowProgram& rows,
   return registers;
 }
 
-std::string check(const RowProgram& rows, const std::vector<Buffer*>& inputs, Isa isa,
-                  int threads) {
+std::string check_rows(const RowProgram& rows, const std::vector<Buffer*>& inputs, Isa isa,
+                       int threads) {
   const Masked masked(isa);
-  const auto expected = evaluate(rows, inputs);
+  const auto expected = evaluate_rows(rows, inputs);
   std::vector<std::unique_ptr<Buffer>> outputs;
   std::vector<Buffer*> pointers;
   for (const std::int32_t result : rows.elements.results) {
@@ -215,11 +215,11 @@ RowProgram layer_normalization() {
   return w.done({w.op(ScalarOp::add, scaled, 3), mean, sum});
 }
 
-constexpr std::int64_t kSizes[] = {2, 5, 16, 33, 255, 256, 257, 2048, 4097};
+constexpr std::int64_t kRowSizes[] = {2, 5, 16, 33, 255, 256, 257, 2048, 4097};
 
 void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Shape&)>& operands,
                DType dtype = DType::f32) {
-  for (const std::int64_t size : kSizes)
+  for (const std::int64_t size : kRowSizes)
     for (const std::int64_t count : {1, 3, 17, 70}) {
       if (size * count > 9000) continue;
       rows.dims = {count, size};
@@ -234,7 +234,7 @@ void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Sha
         }
         for (const Isa isa : available_isas())
           for (const int threads : {1, 7})
-            EXPECT_EQ(check(rows, inputs, isa, threads), "")
+            EXPECT_EQ(check_rows(rows, inputs, isa, threads), "")
                 << size << " elements, " << count << " rows, layout " << static_cast<int>(layout)
                 << ", " << isa_name(isa) << ", " << threads << " threads";
       }
@@ -284,7 +284,7 @@ TEST(Rows, greatest_and_least_bytes) {
       rows.first_reduced = 1;
       Buffer x(dtype, rows.dims);
       x.fill(std::vector<std::uint8_t>{static_cast<std::uint8_t>(byte)});
-      for (const Isa isa : available_isas()) EXPECT_EQ(check(rows, {&x}, isa, 1), "");
+      for (const Isa isa : available_isas()) EXPECT_EQ(check_rows(rows, {&x}, isa, 1), "");
     }
 }
 
@@ -314,7 +314,7 @@ TEST(Rows, special_numbers) {
   }
   x.at<float>(7) = std::nanf("");
   x.at<float>(167) = inf;
-  for (const Isa isa : available_isas()) EXPECT_EQ(check(rows, {&x}, isa, 1), "");
+  for (const Isa isa : available_isas()) EXPECT_EQ(check_rows(rows, {&x}, isa, 1), "");
 }
 
 TEST(Rows, declines_products) {
@@ -324,7 +324,7 @@ TEST(Rows, declines_products) {
   rows.first_reduced = 1;
   Buffer x(DType::f32, {3, 4});
   x.fill_random(1);
-  EXPECT_EQ(check(rows, {&x}, active_isa(), 1),
+  EXPECT_EQ(check_rows(rows, {&x}, active_isa(), 1),
             "an instruction is not defined for its element types");
 }
 

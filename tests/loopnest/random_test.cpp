@@ -82,7 +82,7 @@ Outcome run_compiled(const RandomBody& made, const BodySource& source,
 }
 
 /// Whether the element is a NaN. Which of two becomes a result is not defined.
-bool is_nan(DType dtype, const std::byte* element) {
+bool holds_nan(DType dtype, const std::byte* element) {
   tensor::ScalarReg reg;
   tensor::load_scalars(dtype, element, 0, &reg, 1);
   if (dtype == DType::f16) return (reg.low & 0x7fff) > 0x7c00;
@@ -96,7 +96,7 @@ bool is_nan(DType dtype, const std::byte* element) {
 bool alike(DType dtype, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   for (std::size_t at = 0; at < a.size(); at += dtype_bytes(dtype))
     if (std::memcmp(&a[at], &b[at], dtype_bytes(dtype)) != 0 &&
-        !(is_nan(dtype, &a[at]) && is_nan(dtype, &b[at])))
+        !(holds_nan(dtype, &a[at]) && holds_nan(dtype, &b[at])))
       return false;
   return true;
 }

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// Inputs i, go, w, v, of which w is 2: v + w.
-GraphBytes loop_body() {
+GraphBytes body_with_default() {
   GraphBytes body;
   body.inputs = {value_info("i"), value_info("go"), value_info("w"), value_info("v")};
   body.outputs = {value_info("go"), value_info("next")};
@@ -21,7 +21,7 @@ GraphBytes loop_body() {
   return body;
 }
 
-ModelBytes loop_model(const GraphBytes& body, const std::vector<std::string>& inputs) {
+ModelBytes turns_model(const GraphBytes& body, const std::vector<std::string>& inputs) {
   ModelBytes model;
   model.graph.inputs = {value_info("m", kInt64, {}), value_info("x", kFloat, {2})};
   model.graph.outputs = {value_info("y")};
@@ -34,7 +34,7 @@ ModelBytes loop_model(const GraphBytes& body, const std::vector<std::string>& in
 
 TEST(BodyDefaults, WarnFromTheVersionOnInWhichTheyNeedNotBe) {
   for (const std::int64_t version : {3, 4, 8, 13}) {
-    ModelBytes model = loop_model(loop_body(), {"m", "", "x"});
+    ModelBytes model = turns_model(body_with_default(), {"m", "", "x"});
     model.ir_version = version;
     EXPECT_THAT(float_values(run(model, {ints({}, {3}), floats({2}, {1, -2})})[0]),
                 ElementsAre(7, 4));
@@ -50,7 +50,7 @@ TEST(BodyDefaults, WarnFromTheVersionOnInWhichTheyNeedNotBe) {
 
 TEST(BodyDefaults, ThatTheNodeFeedsAreAnErrorThatNamesBoth) {
   for (const std::int64_t version : {3, 8}) {
-    ModelBytes model = loop_model(loop_body(), {"m", "", "x", "x"});
+    ModelBytes model = turns_model(body_with_default(), {"m", "", "x", "x"});
     model.ir_version = version;
     const Reading reading = read(model);
     ASSERT_FALSE(reading.module);
@@ -61,7 +61,7 @@ TEST(BodyDefaults, ThatTheNodeFeedsAreAnErrorThatNamesBoth) {
 }
 
 TEST(BodyDefaults, OfSeveralAllAreNamed) {
-  GraphBytes body = loop_body();
+  GraphBytes body = body_with_default();
   body.inputs.push_back(value_info("b"));
   std::string sparse;
   protozero::pbf_writer writer(sparse);
@@ -70,7 +70,7 @@ TEST(BodyDefaults, OfSeveralAllAreNamed) {
   writer.add_int64(3, 2);
   body.sparse_initialisers = {sparse};
   body.nodes = {NodeBytes("Add", {"v", "w"}, {"s"}), NodeBytes("Add", {"s", "b"}, {"next"})};
-  const ModelBytes model = loop_model(body, {"m", "", "x"});
+  const ModelBytes model = turns_model(body, {"m", "", "x"});
   EXPECT_THAT(float_values(run(model, {ints({}, {3}), floats({2}, {1, -2})})[0]),
               ElementsAre(7, 19));
   EXPECT_THAT(read(model).diagnostics.warnings(),

@@ -33,28 +33,18 @@ ModelBytes with_initialiser(const std::string& tensor) {
 
 std::string initialiser(const std::string& tensor) { return with_initialiser(tensor).bytes(); }
 
-/// A graph of one node whose inputs and outputs have no types.
-std::string body(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                 const Nodes& list = {}) {
-  GraphBytes graph;
-  for (const std::string& input : inputs) graph.inputs.push_back(value_info(input));
-  for (const std::string& output : outputs) graph.outputs.push_back(value_info(output));
-  graph.nodes = list;
-  return graph.bytes();
+std::string branch_of_op(const std::string& op, const std::string& output) {
+  return untyped_graph({}, {output}, {NodeBytes(op, {"x"}, {output})});
 }
 
-std::string branch(const std::string& op, const std::string& output) {
-  return body({}, {output}, {NodeBytes(op, {"x"}, {output})});
-}
-
-NodeBytes if_node(const std::string& then_branch, const std::string& else_branch) {
+NodeBytes choice_node(const std::string& then_branch, const std::string& else_branch) {
   NodeBytes made("If", {"c"}, {"y"});
   return made.name("choice").graph("then_branch", then_branch).graph("else_branch", else_branch);
 }
 
 /// Carries x; the body doubles it.
 std::string loop_body() {
-  return body({"i", "go", "v"}, {"go", "w"}, {NodeBytes("Add", {"v", "v"}, {"w"})});
+  return untyped_graph({"i", "go", "v"}, {"go", "w"}, {NodeBytes("Add", {"v", "v"}, {"w"})});
 }
 
 NodeBytes loop_node(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
@@ -65,8 +55,8 @@ NodeBytes loop_node(const std::vector<std::string>& inputs, const std::vector<st
 
 /// State n of three integers, scans over x [2,3].
 std::string scan_body() {
-  return body({"s", "r"}, {"s2", "r2"},
-              {NodeBytes("Identity", {"s"}, {"s2"}), NodeBytes("Relu", {"r"}, {"r2"})});
+  return untyped_graph({"s", "r"}, {"s2", "r2"},
+                       {NodeBytes("Identity", {"s"}, {"s2"}), NodeBytes("Relu", {"r"}, {"r2"})});
 }
 
 NodeBytes scan_node(const std::string& body_bytes, int scanned = 1,
@@ -79,7 +69,7 @@ NodeBytes scan_node(const std::string& body_bytes, int scanned = 1,
 /// Scans over "z" of any rank.
 std::string unranked_scan(const std::string& axes, std::int64_t axis) {
   ModelBytes model = model_of({NodeBytes("Scan", {"z"}, {"y"})
-                                   .graph("body", body({"r"}, {"r"}))
+                                   .graph("body", untyped_graph({"r"}, {"r"}))
                                    .integer("num_scan_inputs", 1)
                                    .integers(axes, {axis})});
   model.graph.inputs.push_back(value_info("z", tensor_type(kFloat, {}, false)));
@@ -87,8 +77,9 @@ std::string unranked_scan(const std::string& axes, std::int64_t axis) {
 }
 
 std::string nested_ifs(int depth) {
-  std::string inner = branch("Relu", "y");
-  for (int i = 0; i < depth; ++i) inner = body({}, {"y"}, {if_node(inner, branch("Abs", "y"))});
+  std::string inner = branch_of_op("Relu", "y");
+  for (int i = 0; i < depth; ++i)
+    inner = untyped_graph({}, {"y"}, {choice_node(inner, branch_of_op("Abs", "y"))});
   return inner;
 }
 
@@ -188,7 +179,7 @@ std::vector<Broken> broken_files() {
        "imports no operator set"},
       {"old_opset", with(model_of({}), [](ModelBytes& m) { m.opset = -1; }), kUnsupported,
        "version -1 of the operator set 'ai.onnx' is older than 1"},
-      {"deep_bodies", nodes({if_node(nested_ifs(1001), branch("Abs", "y"))}), kInvalid,
+      {"deep_bodies", nodes({choice_node(nested_ifs(1001), branch_of_op("Abs", "y"))}), kInvalid,
        "nested more than 1000 deep"},
       {"deep_type", input_of_type([] {
          std::string type = tensor_type(kFloat, {});
@@ -234,7 +225,8 @@ std::vector<Broken> broken_graphs() {
        kInvalid,
        "these nodes depend on each other: node 0 (Add-14) making 'a', node 1 (Relu-14) making 'b'"},
       {"cycle_through_body",
-       nodes({if_node(body({}, {"t"}, {NodeBytes("Relu", {"y"}, {"t"})}), branch("Abs", "e"))}),
+       nodes({choice_node(untyped_graph({}, {"t"}, {NodeBytes("Relu", {"y"}, {"t"})}),
+                          branch_of_op("Abs", "e"))}),
        kInvalid, "these nodes depend on each other: node 'choice' (If-16)"},
       {"made_twice", nodes({NodeBytes("Relu", {"x"}, {"y"}), NodeBytes("Abs", {"x"}, {"y"})}),
        kInvalid,
@@ -396,42 +388,51 @@ std::vector<Broken> broken_tensors() {
 std::vector<Broken> broken_branches() {
   return {
       {"branch_with_input",
-       node(if_node(body({"a"}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}), branch("Abs", "e"))),
+       node(choice_node(untyped_graph({"a"}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}),
+                        branch_of_op("Abs", "e"))),
        kInvalid, "node 'choice' (If-16): the then_branch has 1 inputs, but 0 are needed"},
       {"branch_outputs",
-       node(if_node(body({}, {"t", "t"}, {NodeBytes("Relu", {"x"}, {"t"})}), branch("Abs", "e"))),
+       node(choice_node(untyped_graph({}, {"t", "t"}, {NodeBytes("Relu", {"x"}, {"t"})}),
+                        branch_of_op("Abs", "e"))),
        kInvalid, "the then_branch has 2 outputs, but 1 are needed"},
       {"branch_types",
-       node(if_node(branch("Relu", "t"), body({}, {"e"}, {NodeBytes("Identity", {"n"}, {"e"})}))),
+       node(choice_node(branch_of_op("Relu", "t"),
+                        untyped_graph({}, {"e"}, {NodeBytes("Identity", {"n"}, {"e"})}))),
        kInvalid, "output 0 is float in then_branch and int64 in else_branch"},
-      {"one_branch", node(NodeBytes("If", {"c"}, {"y"}).graph("then_branch", branch("Abs", "t"))),
-       kInvalid, "attribute 'else_branch' is missing"},
+      {"one_branch",
+       node(NodeBytes("If", {"c"}, {"y"}).graph("then_branch", branch_of_op("Abs", "t"))), kInvalid,
+       "attribute 'else_branch' is missing"},
       {"float_condition",
        node(NodeBytes("If", {"x"}, {"y"})
-                .graph("then_branch", branch("Abs", "t"))
-                .graph("else_branch", branch("Abs", "e"))),
+                .graph("then_branch", branch_of_op("Abs", "t"))
+                .graph("else_branch", branch_of_op("Abs", "e"))),
        kInvalid, "input 0 'x' is float, but a boolean is needed"},
       {"name_in_branch",
-       node(if_node(body({}, {"t"}, {NodeBytes("Relu", {"gone"}, {"t"})}), branch("Abs", "e"))),
+       node(choice_node(untyped_graph({}, {"t"}, {NodeBytes("Relu", {"gone"}, {"t"})}),
+                        branch_of_op("Abs", "e"))),
        kInvalid, "input 0 'gone' is not produced by any node"},
-      {"branch_output_not_made", node(if_node(body({}, {"t"}), branch("Abs", "e"))), kInvalid,
+      {"branch_output_not_made",
+       node(choice_node(untyped_graph({}, {"t"}), branch_of_op("Abs", "e"))), kInvalid,
        "graph output 0 't': no node produces it"},
       {"shadowing",
-       nodes({NodeBytes("Abs", {"x"}, {"a"}), if_node(branch("Relu", "a"), branch("Abs", "e"))}),
+       nodes({NodeBytes("Abs", {"x"}, {"a"}),
+              choice_node(branch_of_op("Relu", "a"), branch_of_op("Abs", "e"))}),
        kInvalid,
        "output 'a' has the same name as a value outside the then_branch of node 'choice' (If-16): "
        "output 0 of node 0 (Abs-13) making 'a'"},
       {"made_twice_in_branch",
-       node(if_node(
-           body({}, {"t"}, {NodeBytes("Relu", {"x"}, {"t"}), NodeBytes("Abs", {"x"}, {"t"})}),
-           branch("Abs", "e"))),
+       node(choice_node(
+           untyped_graph({}, {"t"},
+                         {NodeBytes("Relu", {"x"}, {"t"}), NodeBytes("Abs", {"x"}, {"t"})}),
+           branch_of_op("Abs", "e"))),
        kInvalid, "output 0 't' has the same name as output 0 of node 0 (Relu-14) making 't'"},
       {"made_in_one_branch_and_read_in_the_other",
        nodes({NodeBytes("Abs", {"x"}, {"a"}),
-              if_node(body({}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}), branch("Abs", "a"))}),
+              choice_node(untyped_graph({}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}),
+                          branch_of_op("Abs", "a"))}),
        kInvalid, "output 'a' has the same name as a value outside the else_branch"},
-      {"unknown_in_branch", node(if_node(branch("Foo", "t"), branch("Abs", "e"))), kUnsupported,
-       "1 operator cannot be read: Foo (1 node)"},
+      {"unknown_in_branch", node(choice_node(branch_of_op("Foo", "t"), branch_of_op("Abs", "e"))),
+       kUnsupported, "1 operator cannot be read: Foo (1 node)"},
   };
 }
 
@@ -444,12 +445,12 @@ std::vector<Broken> broken_loops() {
   typed.inputs = {value_info("i"), value_info("go"), value_info("v", kInt64, {3})};
   typed.outputs = {value_info("go"), value_info("v")};
   return {
-      {"loop_inputs", loop({"", "", "x"}, {"y"}, body({"i", "go"}, {"go", "i"})), kInvalid,
+      {"loop_inputs", loop({"", "", "x"}, {"y"}, untyped_graph({"i", "go"}, {"go", "i"})), kInvalid,
        "node 'rnn' (Loop-16): the body has 2 inputs, but 3 are needed"},
       {"loop_outputs", loop({"", "", "x"}, {"y", "z"}, loop_body()), kInvalid,
        "the body has 2 outputs, but 3 are needed"},
       {"loop_loses_state",
-       loop({"", "", "x", "n"}, {"y"}, body({"i", "go", "v", "w"}, {"go", "v"})), kInvalid,
+       loop({"", "", "x", "n"}, {"y"}, untyped_graph({"i", "go", "v", "w"}, {"go", "v"})), kInvalid,
        "it has 1 outputs, fewer than its 2 carried values"},
       {"float_trip_count", loop({"x", "", "x"}, {"y"}, loop_body()), kInvalid,
        "input 0 'x', the trip count, is float, but int64 is needed"},
@@ -457,14 +458,17 @@ std::vector<Broken> broken_loops() {
        "input 0 'n', the trip count, has 3 elements, but 1 is needed"},
       {"integer_condition", loop({"", "n", "x"}, {"y"}, loop_body()), kInvalid,
        "input 1 'n', the condition, is int64, but bool is needed"},
-      {"state_changes_type", loop({"", "", "x"}, {"y"}, body({"i", "go", "v"}, {"go", "n"})),
-       kInvalid, "state 'v' is float before the first step, but the body makes it int64"},
-      {"keeps_going_on_float", loop({"", "c", "x"}, {"y"}, body({"i", "go", "v"}, {"v", "v"})),
-       kInvalid, "body output 0, the condition, is float, but bool is needed"},
+      {"state_changes_type",
+       loop({"", "", "x"}, {"y"}, untyped_graph({"i", "go", "v"}, {"go", "n"})), kInvalid,
+       "state 'v' is float before the first step, but the body makes it int64"},
+      {"keeps_going_on_float",
+       loop({"", "c", "x"}, {"y"}, untyped_graph({"i", "go", "v"}, {"v", "v"})), kInvalid,
+       "body output 0, the condition, is float, but bool is needed"},
       {"formal_type", loop({"", "", "x"}, {"y"}, typed.bytes()), kInvalid,
        "body input 2 'v' is declared int64, but its value is float"},
-      {"formals_of_one_name", loop({"", "", "x"}, {"y"}, body({"i", "i", "v"}, {"i", "v"})),
-       kInvalid, "body input 1 'i' has the same name as another one"},
+      {"formals_of_one_name",
+       loop({"", "", "x"}, {"y"}, untyped_graph({"i", "i", "v"}, {"i", "v"})), kInvalid,
+       "body input 1 'i' has the same name as another one"},
       {"absent_state", loop({"", "", ""}, {"y"}, loop_body()), kInvalid, "input 2 is missing"},
       {"no_body", node(NodeBytes("Loop", {"", "", "x"}, {"y"})), kInvalid,
        "attribute 'body' is missing"},
@@ -475,7 +479,7 @@ std::vector<Broken> broken_scans() {
   const auto scan = [](NodeBytes made) { return node(made); };
   const NodeBytes unequal = NodeBytes("Scan", {"a", "b"}, {"y"})
                                 .name("gru")
-                                .graph("body", body({"p", "q"}, {"p"}))
+                                .graph("body", untyped_graph({"p", "q"}, {"p"}))
                                 .integer("num_scan_inputs", 2);
   return {
       {"no_scan_inputs", scan(scan_node(scan_body(), 0)), kInvalid,
@@ -504,13 +508,13 @@ std::vector<Broken> broken_scans() {
        "attribute 'scan_output_axes' has -17 at position 0"},
       {"scan_scalar", scan(scan_node(scan_body(), 1, {"n", "c"})), kInvalid,
        "scan input 0 'c' has axis 0, but a scalar has no axes"},
-      {"scan_inputs", scan(scan_node(body({"s"}, {"s", "s"}))), kInvalid,
+      {"scan_inputs", scan(scan_node(untyped_graph({"s"}, {"s", "s"}))), kInvalid,
        "the body has 1 inputs, but 2 are needed: states and scan inputs"},
-      {"scan_outputs", scan(scan_node(body({"s", "r"}, {"s"}))), kInvalid,
+      {"scan_outputs", scan(scan_node(untyped_graph({"s", "r"}, {"s"}))), kInvalid,
        "the body has 1 outputs, but 2 are needed: states and scan outputs"},
       {"scan_loses_state", scan(scan_node(scan_body(), 1, {"n", "x"}, {})), kInvalid,
        "it has 0 outputs, fewer than its 1 states"},
-      {"scan_state_type", scan(scan_node(body({"s", "r"}, {"r", "r"}))), kInvalid,
+      {"scan_state_type", scan(scan_node(untyped_graph({"s", "r"}, {"r", "r"}))), kInvalid,
        "state 's' is int64 before the first step, but the body makes it float"},
       {"unequal_lengths", two_inputs({9, 1}, {7, 1}, unequal), kInvalid,
        "onnx: node 'gru' (Scan-16): scan input 1 'b' has 7 steps on axis 0, scan input 0 'a' has "
@@ -573,8 +577,8 @@ TEST(BrokenModels, DamagedBytesNeverCrash) {
 }
 
 TEST(BrokenModels, LenientReadingOverlooksShadowingAndOldOperatorSets) {
-  ModelBytes model =
-      model_of({NodeBytes("Abs", {"x"}, {"a"}), if_node(branch("Relu", "a"), branch("Abs", "e"))});
+  ModelBytes model = model_of({NodeBytes("Abs", {"x"}, {"a"}),
+                               choice_node(branch_of_op("Relu", "a"), branch_of_op("Abs", "e"))});
   EXPECT_FALSE(read(model).module);
   const Reading lenient = read(model, {.lenient = true, .folder = {}});
   EXPECT_TRUE(lenient.module);

@@ -13,26 +13,11 @@ using ::testing::IsEmpty;
 
 constexpr int kGraph = 5;  // AttributeProto.GRAPH
 
-std::string graph(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                  const std::vector<NodeBytes>& nodes,
-                  const std::vector<std::string>& initialisers = {}) {
-  GraphBytes made;
-  for (const std::string& input : inputs) made.inputs.push_back(value_info(input));
-  for (const std::string& output : outputs) made.outputs.push_back(value_info(output));
-  made.nodes = nodes;
-  made.initialisers = initialisers;
-  return made.bytes();
-}
-
 /// The body of a Loop: v becomes `op`(v, with).
 std::string step(const std::string& op, const std::string& with,
                  const std::vector<std::string>& initialisers = {}) {
-  return graph({"i", "go", "v"}, {"go", "w"}, {NodeBytes(op, {"v", with}, {"w"})}, initialisers);
-}
-
-NodeBytes node(const std::string& op, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs) {
-  return NodeBytes(op, inputs, outputs);
+  return untyped_graph({"i", "go", "v"}, {"go", "w"}, {NodeBytes(op, {"v", with}, {"w"})},
+                       initialisers);
 }
 
 NodeBytes call(const std::string& function, const std::vector<std::string>& inputs,
@@ -44,13 +29,13 @@ NodeBytes call(const std::string& function, const std::vector<std::string>& inpu
 /// Repeat(n, a) -> b: a Loop of n steps from a whose body is the attribute `what`.
 FunctionBytes repeat_function(std::vector<NodeBytes> before = {}) {
   before.push_back(
-      node("Loop", {"n", "", "a"}, {"b"}).name("turns").reference("body", kGraph, "what"));
+      NodeBytes("Loop", {"n", "", "a"}, {"b"}).name("turns").reference("body", kGraph, "what"));
   return {"Repeat", "own", {"n", "a"}, {"b"}, {"what"}, before, {}};
 }
 
 /// Feeds: m i64, c bool, x f32[2]; output y. The initialiser k is 10.
-ModelBytes model_of(const std::vector<NodeBytes>& nodes,
-                    const std::vector<FunctionBytes>& functions) {
+ModelBytes model_with_functions(const std::vector<NodeBytes>& nodes,
+                                const std::vector<FunctionBytes>& functions) {
   ModelBytes model;
   model.graph.inputs = {value_info("m", kInt64, {}), value_info("c", kBool, {}),
                         value_info("x", kFloat, {2})};
@@ -75,24 +60,26 @@ Error error_of(const ModelBytes& model) {
 TEST(FunctionGraphs, EachCallHandsInItsOwnBody) {
   const std::vector<std::string> two = {float_tensor("by", {}, {2})};
   const std::vector<std::string> minus = {float_tensor("by", {}, {-1})};
-  EXPECT_THAT(
-      run_of(model_of({call("Repeat", {"m", "x"}, {"z"}).graph("what", step("Mul", "by", two)),
-                       call("Repeat", {"m", "z"}, {"y"}).graph("what", step("Mul", "by", minus))},
-                      {repeat_function()})),
-      ElementsAre(-8, 16));
+  EXPECT_THAT(run_of(model_with_functions(
+                  {call("Repeat", {"m", "x"}, {"z"}).graph("what", step("Mul", "by", two)),
+                   call("Repeat", {"m", "z"}, {"y"}).graph("what", step("Mul", "by", minus))},
+                  {repeat_function()})),
+              ElementsAre(-8, 16));
 }
 
 TEST(FunctionGraphs, BodiesReadNamesOfTheCallerAndNotThoseOfTheFunction) {
   // The function has its own names k, x and v. The body's k and late belong to the caller, and late
   // is made by a node that comes after the call.
   const std::string body =
-      graph({"i", "go", "v"}, {"go", "w"},
-            {node("Add", {"v", "k"}, {"s"}), node("Add", {"s", "late"}, {"w"})});
-  FunctionBytes function = repeat_function(
-      {node("Neg", {"a"}, {"k"}), node("Neg", {"k"}, {"x"}), node("Neg", {"x"}, {"v"})});
-  const ModelBytes model = model_of(
-      {call("Repeat", {"m", "x"}, {"y"}).graph("what", body), node("Identity", {"x"}, {"late"})},
-      {function});
+      untyped_graph({"i", "go", "v"}, {"go", "w"},
+                    {NodeBytes("Add", {"v", "k"}, {"s"}), NodeBytes("Add", {"s", "late"}, {"w"})});
+  FunctionBytes function =
+      repeat_function({NodeBytes("Neg", {"a"}, {"k"}), NodeBytes("Neg", {"k"}, {"x"}),
+                       NodeBytes("Neg", {"x"}, {"v"})});
+  const ModelBytes model =
+      model_with_functions({call("Repeat", {"m", "x"}, {"y"}).graph("what", body),
+                            NodeBytes("Identity", {"x"}, {"late"})},
+                           {function});
   EXPECT_THAT(run_of(model), ElementsAre(34, 22));
 }
 
@@ -100,19 +87,20 @@ TEST(FunctionGraphs, AreHandedOnThroughFunctionsAndBodies) {
   // Outer hands `thing` on as `what`, from within a branch and within a Loop's body.
   FunctionBytes outer{"Outer", "own", {"n", "a", "go"}, {"b"}, {"thing"}, {}, {}};
   const std::string once =
-      graph({"j", "more", "u"}, {"more", "r"},
-            {call("Repeat", {"n", "u"}, {"r"}).reference("what", kGraph, "thing")});
+      untyped_graph({"j", "more", "u"}, {"more", "r"},
+                    {call("Repeat", {"n", "u"}, {"r"}).reference("what", kGraph, "thing")});
   const std::string twice =
-      graph({}, {"t"},
-            {node("Constant", {}, {"two"}).tensor("value", int64_tensor("", {}, {2})),
-             node("Loop", {"two", "", "a"}, {"t"}).graph("body", once)});
-  outer.nodes = {node("If", {"go"}, {"b"})
-                     .graph("then_branch", twice)
-                     .graph("else_branch", graph({}, {"e"}, {node("Neg", {"a"}, {"e"})}))};
+      untyped_graph({}, {"t"},
+                    {NodeBytes("Constant", {}, {"two"}).tensor("value", int64_tensor("", {}, {2})),
+                     NodeBytes("Loop", {"two", "", "a"}, {"t"}).graph("body", once)});
+  outer.nodes = {
+      NodeBytes("If", {"go"}, {"b"})
+          .graph("then_branch", twice)
+          .graph("else_branch", untyped_graph({}, {"e"}, {NodeBytes("Neg", {"a"}, {"e"})}))};
   const ModelBytes model =
-      model_of({node("Add", {"k", "x"}, {"n"}),  // n is a name of both functions
-                call("Outer", {"m", "x", "c"}, {"y"}).graph("thing", step("Add", "n"))},
-               {repeat_function(), outer});
+      model_with_functions({NodeBytes("Add", {"k", "x"}, {"n"}),  // n is a name of both functions
+                            call("Outer", {"m", "x", "c"}, {"y"}).graph("thing", step("Add", "n"))},
+                           {repeat_function(), outer});
   EXPECT_THAT(run_of(model), ElementsAre(1 + 6 * 11, -2 + 6 * 8));
   EXPECT_THAT(run_of(model, false), ElementsAre(-1, 2));
 }
@@ -120,14 +108,15 @@ TEST(FunctionGraphs, AreHandedOnThroughFunctionsAndBodies) {
 TEST(FunctionGraphs, BranchesAreHandedInAsWellAsWritten) {
   FunctionBytes function{"Either", "own", {"a", "go"}, {"b"}, {"yes"}, {}, {}};
   // The branches read x: the one the caller's, the other the function's.
-  function.nodes = {node("Neg", {"a"}, {"x"}),
-                    node("If", {"go"}, {"b"})
-                        .reference("then_branch", kGraph, "yes")
-                        .graph("else_branch", graph({}, {"e"}, {node("Add", {"x", "x"}, {"e"})}))};
-  const ModelBytes model =
-      model_of({call("Either", {"x", "c"}, {"y"})
-                    .graph("yes", graph({}, {"t"}, {node("Add", {"x", "k"}, {"t"})}))},
-               {function});
+  function.nodes = {
+      NodeBytes("Neg", {"a"}, {"x"}),
+      NodeBytes("If", {"go"}, {"b"})
+          .reference("then_branch", kGraph, "yes")
+          .graph("else_branch", untyped_graph({}, {"e"}, {NodeBytes("Add", {"x", "x"}, {"e"})}))};
+  const ModelBytes model = model_with_functions(
+      {call("Either", {"x", "c"}, {"y"})
+           .graph("yes", untyped_graph({}, {"t"}, {NodeBytes("Add", {"x", "k"}, {"t"})}))},
+      {function});
   EXPECT_THAT(run_of(model), ElementsAre(11, 8));
   EXPECT_THAT(run_of(model, false), ElementsAre(-2, 4));
 }
@@ -136,14 +125,14 @@ TEST(FunctionGraphs, ABodyOfAFunctionMayTakeWhatItWasGivenItself) {
   // Outer hands Repeat a body of its own, in which Repeat is called with what Outer was given.
   FunctionBytes outer{"Outer", "own", {"n", "a"}, {"b"}, {"thing"}, {}, {}};
   const std::string body =
-      graph({"i", "go", "v"}, {"go", "w"},
-            {node("Add", {"v", "k"}, {"s"}),
-             call("Repeat", {"n", "s"}, {"w"}).reference("what", kGraph, "thing")});
-  outer.nodes = {node("Sub", {"a", "a"}, {"k"}),
+      untyped_graph({"i", "go", "v"}, {"go", "w"},
+                    {NodeBytes("Add", {"v", "k"}, {"s"}),
+                     call("Repeat", {"n", "s"}, {"w"}).reference("what", kGraph, "thing")});
+  outer.nodes = {NodeBytes("Sub", {"a", "a"}, {"k"}),
                  call("Repeat", {"n", "a"}, {"b"}).graph("what", body)};
   const ModelBytes model =
-      model_of({call("Outer", {"m", "x"}, {"y"}).graph("thing", step("Add", "k"))},
-               {repeat_function(), outer});
+      model_with_functions({call("Outer", {"m", "x"}, {"y"}).graph("thing", step("Add", "k"))},
+                           {repeat_function(), outer});
   EXPECT_THAT(run_of(model), ElementsAre(91, 88));
 }
 
@@ -156,67 +145,72 @@ std::string default_graph(const std::string& name, const std::string& bytes) {
 TEST(FunctionGraphs, DefaultValuesReadNamesOfTheFunction) {
   FunctionBytes function = repeat_function();
   function.attributes.clear();
-  function.nodes.push_back(node("Add", {"a", "a"}, {"k"}));  // after the node that needs it
+  function.nodes.push_back(NodeBytes("Add", {"a", "a"}, {"k"}));  // after the node that needs it
   function.defaults = {default_graph("what", step("Add", "k"))};
-  const ModelBytes left_out = model_of({call("Repeat", {"m", "x"}, {"y"})}, {function});
+  const ModelBytes left_out = model_with_functions({call("Repeat", {"m", "x"}, {"y"})}, {function});
   EXPECT_THAT(run_of(left_out), ElementsAre(7, -14));
-  const ModelBytes given =
-      model_of({call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "k"))}, {function});
+  const ModelBytes given = model_with_functions(
+      {call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "k"))}, {function});
   EXPECT_THAT(run_of(given), ElementsAre(31, 28));
 }
 
 TEST(FunctionGraphs, DefaultValuesTakeOtherAttributesAndAreHandedOn) {
   FunctionBytes outer{"Outer", "own", {"n", "a"}, {"b"}, {}, {}, {}};
   const std::string body =
-      graph({"i", "go", "v"}, {"go", "w"},
-            {call("Repeat", {"n", "v"}, {"w"}).reference("what", kGraph, "inner")});
-  outer.nodes = {node("Neg", {"a"}, {"k"}),
+      untyped_graph({"i", "go", "v"}, {"go", "w"},
+                    {call("Repeat", {"n", "v"}, {"w"}).reference("what", kGraph, "inner")});
+  outer.nodes = {NodeBytes("Neg", {"a"}, {"k"}),
                  call("Repeat", {"n", "a"}, {"b"}).reference("what", kGraph, "outer")};
   outer.defaults = {default_graph("outer", body), default_graph("inner", step("Add", "k"))};
   const ModelBytes defaults =
-      model_of({call("Outer", {"m", "x"}, {"y"})}, {repeat_function(), outer});
+      model_with_functions({call("Outer", {"m", "x"}, {"y"})}, {repeat_function(), outer});
   EXPECT_THAT(run_of(defaults), ElementsAre(1 - 9, -2 + 18));
   const ModelBytes mixed =
-      model_of({call("Outer", {"m", "x"}, {"y"}).graph("inner", step("Add", "k"))},
-               {repeat_function(), outer});
+      model_with_functions({call("Outer", {"m", "x"}, {"y"}).graph("inner", step("Add", "k"))},
+                           {repeat_function(), outer});
   EXPECT_THAT(run_of(mixed), ElementsAre(91, 88));
 }
 
 TEST(FunctionGraphs, OperatorsHaveTheVersionsOfThePlaceWhereTheyAreWritten) {
   // The function imports version 11, in which Squeeze has its axes as an attribute.
   FunctionBytes function =
-      repeat_function({node("Unsqueeze", {"a"}, {"row"}).integers("axes", {0}),
-                       node("Squeeze", {"row"}, {"flat"}).integers("axes", {0})});
+      repeat_function({NodeBytes("Unsqueeze", {"a"}, {"row"}).integers("axes", {0}),
+                       NodeBytes("Squeeze", {"row"}, {"flat"}).integers("axes", {0})});
   std::string bytes = function.bytes();
   protozero::pbf_writer writer(bytes);
   ModelBytes::add_opset(writer, "", 11, 9);
-  const std::string body =
-      graph({"i", "go", "v"}, {"go", "w"},
-            {node("Unsqueeze", {"v", "axes"}, {"row"}), node("Squeeze", {"row", "axes"}, {"w"})},
-            {int64_tensor("axes", {1}, {0})});
-  ModelBytes model = model_of({call("Repeat", {"m", "x"}, {"y"}).graph("what", body)}, {});
+  const std::string body = untyped_graph({"i", "go", "v"}, {"go", "w"},
+                                         {NodeBytes("Unsqueeze", {"v", "axes"}, {"row"}),
+                                          NodeBytes("Squeeze", {"row", "axes"}, {"w"})},
+                                         {int64_tensor("axes", {1}, {0})});
+  ModelBytes model =
+      model_with_functions({call("Repeat", {"m", "x"}, {"y"}).graph("what", body)}, {});
   model.functions = {bytes};
   EXPECT_THAT(run_of(model), ElementsAre(1, -2));
 }
 
 TEST(FunctionGraphs, ErrorsNameWhatIsMissing) {
-  EXPECT_THAT(error_of(model_of({call("Repeat", {"m", "x"}, {"y"})}, {repeat_function()})).text(),
-              HasSubstr("node 'turns' (Loop-16): attribute 'body' is missing"));
-  EXPECT_THAT(error_of(model_of({call("Repeat", {"m", "x"}, {"y"}).integer("what", 1)},
-                                {repeat_function()}))
+  EXPECT_THAT(
+      error_of(model_with_functions({call("Repeat", {"m", "x"}, {"y"})}, {repeat_function()}))
+          .text(),
+      HasSubstr("node 'turns' (Loop-16): attribute 'body' is missing"));
+  EXPECT_THAT(error_of(model_with_functions({call("Repeat", {"m", "x"}, {"y"}).integer("what", 1)},
+                                            {repeat_function()}))
                   .text(),
               HasSubstr("attribute 'body' is an integer, but a graph is needed"));
   // A name of the function is none of the body's.
-  const Error error = error_of(model_of(
+  const Error error = error_of(model_with_functions(
       {call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "a"))}, {repeat_function()}));
   EXPECT_THAT(error.text(), HasSubstr("input 1 'a' is not produced by any node"));
 }
 
 TEST(FunctionGraphs, HiddenNamesAreThoseOfTheCaller) {
   // k is a value of the main graph and of the function.
-  const std::string body = graph({"i", "go", "v"}, {"go", "k"}, {node("Add", {"v", "v"}, {"k"})});
-  const Error error = error_of(model_of({call("Repeat", {"m", "x"}, {"y"}).graph("what", body)},
-                                        {repeat_function({node("Neg", {"a"}, {"k"})})}));
+  const std::string body =
+      untyped_graph({"i", "go", "v"}, {"go", "k"}, {NodeBytes("Add", {"v", "v"}, {"k"})});
+  const Error error =
+      error_of(model_with_functions({call("Repeat", {"m", "x"}, {"y"}).graph("what", body)},
+                                    {repeat_function({NodeBytes("Neg", {"a"}, {"k"})})}));
   EXPECT_THAT(error.text(), HasSubstr("output 'k' has the same name as a value outside"));
   EXPECT_THAT(error.text(), HasSubstr("initialiser 0"));
 }
@@ -225,11 +219,13 @@ TEST(FunctionGraphs, UnknownOperatorsInDefaultsCountWhereTheyAreUsed) {
   FunctionBytes function = repeat_function();
   function.attributes.clear();
   function.defaults = {default_graph("what", step("Foo", "a"))};
-  EXPECT_THAT(error_of(model_of({call("Repeat", {"m", "x"}, {"y"})}, {function})).text(),
-              HasSubstr("1 operator cannot be read: Foo (1 node)"));
-  EXPECT_TRUE(read(model_of({call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "k"))},
-                            {function}))
-                  .module);
+  EXPECT_THAT(
+      error_of(model_with_functions({call("Repeat", {"m", "x"}, {"y"})}, {function})).text(),
+      HasSubstr("1 operator cannot be read: Foo (1 node)"));
+  EXPECT_TRUE(
+      read(model_with_functions({call("Repeat", {"m", "x"}, {"y"}).graph("what", step("Add", "k"))},
+                                {function}))
+          .module);
 }
 
 // Each function takes what it is given ten times.
@@ -247,7 +243,7 @@ TEST(FunctionGraphs, BodiesThatAreReadAgainAndAgainCount) {
     inner = name;
   }
   const auto model_at = [&](int level) {
-    return model_of(
+    return model_with_functions(
         {call("Level" + std::to_string(level), {"m", "x"}, {"y"}).graph("what", step("Add", "k"))},
         functions);
   };
@@ -259,10 +255,10 @@ TEST(FunctionGraphs, DefaultsThatTakeThemselvesEndAtALimit) {
   FunctionBytes function = repeat_function();
   function.attributes.clear();
   const std::string body =
-      graph({"i", "go", "v"}, {"go", "w"},
-            {node("Loop", {"n", "", "v"}, {"w"}).reference("body", kGraph, "what")});
+      untyped_graph({"i", "go", "v"}, {"go", "w"},
+                    {NodeBytes("Loop", {"n", "", "v"}, {"w"}).reference("body", kGraph, "what")});
   function.defaults = {default_graph("what", body)};
-  EXPECT_EQ(error_of(model_of({call("Repeat", {"m", "x"}, {"y"})}, {function})).code(),
+  EXPECT_EQ(error_of(model_with_functions({call("Repeat", {"m", "x"}, {"y"})}, {function})).code(),
             Code::limit_reached);
 }
 
@@ -276,7 +272,7 @@ TEST(FunctionGraphs, ListsOfGraphsAreHandedOn) {
                      .reference("spare", 10, "spare")};
   FunctionBytes repeat = repeat_function();
   repeat.attributes.push_back("spare");
-  const ModelBytes model = model_of(
+  const ModelBytes model = model_with_functions(
       {call("Outer", {"m", "x"}, {"y"}).graph("what", step("Add", "k")).raw_attribute(list)},
       {repeat, outer});
   EXPECT_THAT(run_of(model), ElementsAre(31, 28));

@@ -10,11 +10,7 @@ using ::testing::ElementsAre;
 
 std::string branch(const std::vector<std::string>& outputs, const std::vector<NodeBytes>& nodes,
                    const std::vector<std::string>& initialisers = {}) {
-  GraphBytes graph;
-  for (const std::string& output : outputs) graph.outputs.push_back(value_info(output));
-  graph.nodes = nodes;
-  graph.initialisers = initialisers;
-  return graph.bytes();
+  return untyped_graph({}, outputs, nodes, initialisers);
 }
 
 NodeBytes if_node(const std::string& then_branch, const std::string& else_branch,
@@ -23,7 +19,7 @@ NodeBytes if_node(const std::string& then_branch, const std::string& else_branch
   return node.graph("then_branch", then_branch).graph("else_branch", else_branch);
 }
 
-ModelBytes model_of(const std::vector<NodeBytes>& nodes) {
+ModelBytes if_model(const std::vector<NodeBytes>& nodes) {
   ModelBytes model;
   model.graph.inputs = {value_info("c", kBool, {}), value_info("x", kFloat, {2})};
   model.graph.outputs = {value_info("y")};
@@ -42,13 +38,13 @@ std::vector<float> run_both(const ModelBytes& model) {
 }
 
 TEST(If, OneSideRuns) {
-  EXPECT_THAT(run_both(model_of({if_node(branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})}),
+  EXPECT_THAT(run_both(if_model({if_node(branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})}),
                                          branch({"t"}, {NodeBytes("Abs", {"x"}, {"t"})}))})),
               ElementsAre(-1, 2, 1, 2));
 }
 
 TEST(If, AConditionOfOneElementCounts) {
-  ModelBytes model = model_of({if_node(branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})}),
+  ModelBytes model = if_model({if_node(branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})}),
                                        branch({"t"}, {NodeBytes("Abs", {"x"}, {"t"})}))});
   model.graph.inputs[0] = value_info("c", kBool, {1, 1});
   tensor::Tensor yes = *tensor::Tensor::zeros(DType::boolean, {1, 1});
@@ -59,20 +55,20 @@ TEST(If, AConditionOfOneElementCounts) {
 }
 
 TEST(If, BranchesMayGiveOuterValuesAndConstants) {
-  EXPECT_THAT(run_both(model_of({if_node(branch({"x"}, {}),
+  EXPECT_THAT(run_both(if_model({if_node(branch({"x"}, {}),
                                          branch({"k"}, {}, {float_tensor("k", {2}, {3, 4})}))})),
               ElementsAre(1, -2, 3, 4));
 }
 
 TEST(If, SidesMayHaveOtherShapes) {
   const ModelBytes model =
-      model_of({if_node(branch({"x"}, {}), branch({"k"}, {}, {float_tensor("k", {}, {3})}))});
+      if_model({if_node(branch({"x"}, {}), branch({"k"}, {}, {float_tensor("k", {}, {3})}))});
   EXPECT_THAT(run_both(model), ElementsAre(1, -2, 3));
 }
 
 TEST(If, BothSidesGetWhatEitherReads) {
   const ModelBytes model =
-      model_of({NodeBytes("Neg", {"x"}, {"a"}), NodeBytes("Abs", {"x"}, {"b"}),
+      if_model({NodeBytes("Neg", {"x"}, {"a"}), NodeBytes("Abs", {"x"}, {"b"}),
                 if_node(branch({"t"}, {NodeBytes("Add", {"a", "x"}, {"t"})}),
                         branch({"e"}, {NodeBytes("Add", {"b", "x"}, {"e"})}))});
   EXPECT_THAT(run_both(model), ElementsAre(0, 0, 2, 0));
@@ -81,13 +77,13 @@ TEST(If, BothSidesGetWhatEitherReads) {
 }
 
 TEST(If, BodiesMayReuseTheNamesOfTheNodesOwnOutputs) {
-  EXPECT_THAT(run_both(model_of({if_node(branch({"y"}, {NodeBytes("Neg", {"x"}, {"y"})}),
+  EXPECT_THAT(run_both(if_model({if_node(branch({"y"}, {NodeBytes("Neg", {"x"}, {"y"})}),
                                          branch({"y"}, {NodeBytes("Abs", {"x"}, {"y"})}))})),
               ElementsAre(-1, 2, 1, 2));
 }
 
 TEST(If, AnInitialiserHidesWhatTheOtherSideReads) {
-  EXPECT_THAT(run_both(model_of({NodeBytes("Neg", {"x"}, {"a"}),
+  EXPECT_THAT(run_both(if_model({NodeBytes("Neg", {"x"}, {"a"}),
                                  if_node(branch({"t"}, {NodeBytes("Add", {"a", "a"}, {"t"})}),
                                          branch({"e"}, {NodeBytes("Add", {"a", "x"}, {"e"})},
                                                 {float_tensor("a", {2}, {10, 20})}))})),
@@ -95,7 +91,7 @@ TEST(If, AnInitialiserHidesWhatTheOtherSideReads) {
 }
 
 TEST(If, NodesOutOfOrderAreSorted) {
-  EXPECT_THAT(run_both(model_of({if_node(branch({"t"}, {NodeBytes("Add", {"u", "x"}, {"t"}),
+  EXPECT_THAT(run_both(if_model({if_node(branch({"t"}, {NodeBytes("Add", {"u", "x"}, {"t"}),
                                                         NodeBytes("Neg", {"late"}, {"u"})}),
                                          branch({"late"}, {})),
                                  NodeBytes("Abs", {"x"}, {"late"})})),
@@ -106,13 +102,13 @@ TEST(If, ThousandDeepIsRead) {
   std::string inner = branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})});
   const std::string other = branch({"e"}, {NodeBytes("Abs", {"x"}, {"e"})});
   for (int depth = 0; depth < 999; ++depth) inner = branch({"t"}, {if_node(inner, other, "t")});
-  EXPECT_TRUE(read(model_of({if_node(inner, other)})).module);
+  EXPECT_TRUE(read(if_model({if_node(inner, other)})).module);
 }
 
 TEST(If, ConstantsAreSeenThroughScopes) {
   // The axes are known only outside of the branch, and through an Identity.
   ModelBytes model =
-      model_of({NodeBytes("Identity", {"axes"}, {"same"}),
+      if_model({NodeBytes("Identity", {"axes"}, {"same"}),
                 if_node(branch({"t"}, {NodeBytes("Unsqueeze", {"x", "same"}, {"t"})}),
                         branch({"e"}, {NodeBytes("Unsqueeze", {"x", "axes"}, {"e"})}))});
   model.graph.initialisers = {int64_tensor("axes", {1}, {0})};
@@ -140,7 +136,7 @@ TEST(Functions, MayLeaveOutInputsAndHoldBodies) {
           .graph("then_branch", branch({"t"}, {NodeBytes("Clip", {"a", "low"}, {"t"})}))
           .graph("else_branch", branch({"a"}, {}))};
   for (const bool has_limit : {true, false}) {
-    ModelBytes model = model_of({});
+    ModelBytes model = if_model({});
     model.graph.initialisers = {float_tensor("zero", {}, {0})};
     NodeBytes call("Limit", {"x", has_limit ? "zero" : "", "c"}, {"y"});
     model.graph.nodes = {call.domain("own")};
@@ -165,7 +161,7 @@ ModelBytes calls_of_a_large_body(int calls, bool initialisers) {
   function.nodes = {NodeBytes("If", {"go"}, {"b"})
                         .graph("then_branch", large.bytes())
                         .graph("else_branch", branch({"e"}, {NodeBytes("Abs", {"a"}, {"e"})}))};
-  ModelBytes model = model_of({});
+  ModelBytes model = if_model({});
   model.graph.nodes.clear();
   std::string value = "x";
   for (int i = 0; i < calls; ++i) {
@@ -196,7 +192,7 @@ TEST(If, BodiesInsideBodiesOfTheMainGraphHaveNoLimit) {
     large.value_infos.push_back(value_info("k" + std::to_string(i), kFloat, {}));
   const std::string other = branch({"e"}, {NodeBytes("Abs", {"x"}, {"e"})});
   const std::string inner = branch({"i"}, {if_node(large.bytes(), other, "i")});
-  EXPECT_TRUE(read(model_of({if_node(inner, other)})).module);
+  EXPECT_TRUE(read(if_model({if_node(inner, other)})).module);
 }
 
 }  // namespace

@@ -238,6 +238,19 @@ struct GraphBytes {
   }
 };
 
+/// The bytes of a graph whose inputs and outputs have no types.
+inline std::string untyped_graph(const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& outputs,
+                                 const std::vector<NodeBytes>& nodes = {},
+                                 const std::vector<std::string>& initialisers = {}) {
+  GraphBytes graph;
+  for (const std::string& input : inputs) graph.inputs.push_back(value_info(input));
+  for (const std::string& output : outputs) graph.outputs.push_back(value_info(output));
+  graph.nodes = nodes;
+  graph.initialisers = initialisers;
+  return graph.bytes();
+}
+
 struct ModelBytes {
   GraphBytes graph;
   std::int64_t opset = 16;

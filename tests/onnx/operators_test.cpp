@@ -67,7 +67,7 @@ std::string raw_bytes(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.data()), tensor.bytes()};
 }
 
-ModelBytes model_of(const Case& one) {
+ModelBytes model_of_case(const Case& one) {
   ModelBytes model;
   model.opset = one.opset;
   model.ml_opset = 1;
@@ -479,10 +479,10 @@ TEST_P(OperatorOf, IsReadAndGivesItsResult) {
   std::vector<Tensor> feeds;
   for (const Input& input : one.inputs)
     if (!input.constant) feeds.push_back(input.value);
-  const auto outputs = run(model_of(one), feeds);
+  const auto outputs = run(model_of_case(one), feeds);
   ASSERT_EQ(outputs.size(), one.expected.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) expect_near(outputs[i], one.expected[i]);
-  EXPECT_TRUE(read(model_of(one)).diagnostics.warnings().empty());
+  EXPECT_TRUE(read(model_of_case(one)).diagnostics.warnings().empty());
 }
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
@@ -629,7 +629,7 @@ TEST(Operators, TheVersionOfAnOperatorIsTheNewestThatIsNotNewer) {
 
 TEST(Operators, UnknownAttributesAndNewerVersionsAreErrorsUnlessLenient) {
   ModelBytes model =
-      model_of({"", op("Relu", 1).integer("hidden", 1), {f({1}, {1})}, {f({1}, {1})}, 99});
+      model_of_case({"", op("Relu", 1).integer("hidden", 1), {f({1}, {1})}, {f({1}, {1})}, 99});
   const Reading refused = read(model);
   ASSERT_FALSE(refused.module);
   ASSERT_EQ(refused.diagnostics.errors().size(), 2u);

@@ -10,19 +10,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string body(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                 const std::vector<NodeBytes>& nodes) {
-  GraphBytes graph;
-  for (const std::string& input : inputs) graph.inputs.push_back(value_info(input));
-  for (const std::string& output : outputs) graph.outputs.push_back(value_info(output));
-  graph.nodes = nodes;
-  return graph.bytes();
-}
-
 /// Running sums: state s, rows r; both outputs are the sum so far.
 std::string sum_body() {
-  return body({"s", "r"}, {"t", "t2"},
-              {NodeBytes("Add", {"s", "r"}, {"t"}), NodeBytes("Identity", {"t"}, {"t2"})});
+  return untyped_graph({"s", "r"}, {"t", "t2"},
+                       {NodeBytes("Add", {"s", "r"}, {"t"}), NodeBytes("Identity", {"t"}, {"t2"})});
 }
 
 /// s f32[2] and x f32[dims] go in, last and rows come out.
@@ -80,7 +71,7 @@ ModelBytes two_scans() {
   NodeBytes scan("Scan", {"x", "ma{}sk"}, {"rows"});
   model.graph.nodes = {
       scan.name("gru")
-          .graph("body", body({"p", "q"}, {"r"}, {NodeBytes("Add", {"p", "q"}, {"r"})}))
+          .graph("body", untyped_graph({"p", "q"}, {"r"}, {NodeBytes("Add", {"p", "q"}, {"r"})}))
           .integer("num_scan_inputs", 2)
           .integers("scan_input_axes", {0, 1})};
   return model;
@@ -127,8 +118,8 @@ TEST(Scan, Version8LoopsOverTheBatchAroundTheSteps) {
 }
 
 TEST(Scan, StatesKeepTheirSizesInEveryVersion) {
-  const std::string grow =
-      body({"s", "r"}, {"t", "r"}, {NodeBytes("Concat", {"s", "r"}, {"t"}).integer("axis", 0)});
+  const std::string grow = untyped_graph(
+      {"s", "r"}, {"t", "r"}, {NodeBytes("Concat", {"s", "r"}, {"t"}).integer("axis", 0)});
   for (const int opset : {8, 9}) {
     const bool batched = opset == 8;
     ModelBytes model;
@@ -171,12 +162,12 @@ TEST(Scan, LengthsOfOneNameNeedNoCheck) {
 
 TEST(Scan, BodiesReadOuterNamesThroughTwoLevels) {
   // The inner scan reads the main graph's input s and the outer body's value d.
-  const std::string inner = body(
+  const std::string inner = untyped_graph(
       {"e"}, {"f"}, {NodeBytes("Mul", {"e", "s"}, {"g"}), NodeBytes("Add", {"g", "d"}, {"f"})});
-  const std::string outer =
-      body({"r"}, {"o"},
-           {NodeBytes("Neg", {"r"}, {"d"}),
-            NodeBytes("Scan", {"x"}, {"o"}).graph("body", inner).integer("num_scan_inputs", 1)});
+  const std::string outer = untyped_graph(
+      {"r"}, {"o"},
+      {NodeBytes("Neg", {"r"}, {"d"}),
+       NodeBytes("Scan", {"x"}, {"o"}).graph("body", inner).integer("num_scan_inputs", 1)});
   ModelBytes model;
   model.graph.inputs = {value_info("s", kFloat, {}), value_info("x", kFloat, {"T"})};
   model.graph.outputs = {value_info("y")};
@@ -194,9 +185,9 @@ TEST(Scan, ConstantsEnterBodiesAsConstants) {
   model.graph.initialisers = {float_tensor("s", {2}, {10, 20}), float_tensor("k", {2}, {1, 1})};
   NodeBytes scan("Scan", {"s", "x"}, {"last", "rows"});
   model.graph.nodes = {scan.integer("num_scan_inputs", 1)
-                           .graph("body", body({"a", "r"}, {"t", "r"},
-                                               {NodeBytes("Add", {"a", "k"}, {"u"}),
-                                                NodeBytes("Add", {"u", "r"}, {"t"})}))};
+                           .graph("body", untyped_graph({"a", "r"}, {"t", "r"},
+                                                        {NodeBytes("Add", {"a", "k"}, {"u"}),
+                                                         NodeBytes("Add", {"u", "r"}, {"t"})}))};
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
   EXPECT_EQ(find_node(*reading.module, "loop")->loop->captured, 0u);
@@ -208,9 +199,9 @@ TEST(Scan, ConstantsEnterBodiesAsConstants) {
 TEST(Scan, FormalsMayHideOuterNames) {
   ModelBytes model = scan_model(sum_scan());
   NodeBytes scan("Scan", {"s", "x"}, {"last", "rows"});
-  model.graph.nodes = {
-      scan.integer("num_scan_inputs", 1)
-          .graph("body", body({"x", "s"}, {"t", "s"}, {NodeBytes("Add", {"x", "s"}, {"t"})}))};
+  model.graph.nodes = {scan.integer("num_scan_inputs", 1)
+                           .graph("body", untyped_graph({"x", "s"}, {"t", "s"},
+                                                        {NodeBytes("Add", {"x", "s"}, {"t"})}))};
   const auto outputs = run(model, {kState, kRows});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(float_values(outputs[0]), ElementsAre(19, 32));
@@ -238,7 +229,7 @@ TEST(Scan, AStateMayBeUnusedAndRowsMayBeMissing) {
   NodeBytes scan("Scan", {"s", "x"}, {"last"});
   ModelBytes model = scan_model(
       scan.integer("num_scan_inputs", 1)
-          .graph("body", body({"a", "r"}, {"t"}, {NodeBytes("Max", {"a", "r"}, {"t"})})));
+          .graph("body", untyped_graph({"a", "r"}, {"t"}, {NodeBytes("Max", {"a", "r"}, {"t"})})));
   model.graph.outputs = {value_info("last")};
   const auto outputs = run(model, {kState, kRows});
   ASSERT_EQ(outputs.size(), 1u);
@@ -260,7 +251,7 @@ TEST(Scan, StringsAreScanned) {
   NodeBytes scan("Scan", {"x"}, {"rows"});
   model.graph.nodes = {scan.integer("num_scan_inputs", 1)
                            .integers("scan_input_directions", {1})
-                           .graph("body", body({"r"}, {"r"}, {}))};
+                           .graph("body", untyped_graph({"r"}, {"r"}, {}))};
   const std::string words[] = {"one", "two"};
   const auto outputs = run(model, {*tensor::Tensor::of_strings({2}, words)});
   ASSERT_EQ(outputs.size(), 1u);

@@ -44,7 +44,7 @@ std::vector<Case> cases_of(const PassDef& pass) {
 }
 
 /// Small numbers for every input; sizes that are not numbers are 3, and so are integers.
-std::vector<Tensor> feeds_of(const ir::Module& module) {
+std::vector<Tensor> small_feeds_of(const ir::Module& module) {
   std::vector<Tensor> feeds;
   for (const ir::ValueId arg : module.region(module.top()).args) {
     const ir::Type& type = module.value(arg).type;
@@ -100,7 +100,7 @@ bool close_values(const Tensor& a, const Tensor& b) {
 
 /// Both modules give the same values: to the bit, unless something waives that.
 void expect_same_results(const ir::Module& before, const ir::Module& after, bool fast = false) {
-  const auto feeds = feeds_of(before);
+  const auto feeds = small_feeds_of(before);
   // A state that a rewired body doubles in each step is no test of a pass: it needs all memory.
   const auto expected = interp::interpret(before, feeds, {.max_memory = std::int64_t{1} << 28});
   if (!expected) return;  // it fails on these feeds, which a pass may delay or undo

@@ -75,7 +75,7 @@ class Bound {
   std::unique_ptr<Run> run_;
 };
 
-class CountedSteps : public testing::Test {
+class CountedSteps : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why_not;

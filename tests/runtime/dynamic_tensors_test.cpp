@@ -18,8 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Two dynamic tensors, a static one of 2 x 3 with columns one after the other, and a moving slot.
-struct HandMade {
-  HandMade() {
+struct HandMadeTensors {
+  HandMadeTensors() {
     plan::Binding binding;
     binding.plan = plan::make_plan(ir::Module(), {});
     binding.layouts.push_back({{2, 3}, {1, 2}, false});
@@ -46,37 +46,37 @@ struct HandMade {
 };
 
 TEST(DynamicTensors, MemoryIsReusedWhileItSuffices) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {8, 4}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {8, 4}));
   const std::byte* const first = made.parts->values.slot(1);
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {4, 8}));
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {1}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {4, 8}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {1}));
   EXPECT_EQ(made.parts->values.slot(1), first);
   EXPECT_EQ(made.parts->memory.budget().used, 128);
 }
 
 TEST(DynamicTensors, MemoryGrowsGeometricallyAsFarAsTheBudgetAllows) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {100}));
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {101}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {100}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {101}));
   EXPECT_EQ(made.parts->memory.budget().used, 800);
   ASSERT_TRUE(
-      made.reserve(HandMade::kFirst, {1000}));  // 1600 bytes would be too few, 8000 too many
+      made.reserve(HandMadeTensors::kFirst, {1000}));  // 1600 bytes would be too few, 8000 too many
   EXPECT_EQ(made.parts->memory.budget().used, 4000);
   EXPECT_EQ(made.parts->memory.data_bytes(), 4000);
 }
 
 TEST(DynamicTensors, AWishIsGrantedWhereItFits) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {2}, 1024));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {2}, 1024));
   EXPECT_EQ(made.parts->memory.budget().used, 1024);
-  ASSERT_TRUE(made.reserve(HandMade::kSecond, {2}, 1 << 20));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kSecond, {2}, 1 << 20));
   EXPECT_EQ(made.parts->memory.budget().used, 1024 + 64);
 }
 
 TEST(DynamicTensors, BeyondTheBudgetKeptMemoryIsFreedFirst) {
-  const HandMade made;
-  const Expected<void> reserved = made.reserve(HandMade::kFirst, {1025});
+  const HandMadeTensors made;
+  const Expected<void> reserved = made.reserve(HandMadeTensors::kFirst, {1025});
   ASSERT_FALSE(reserved);
   EXPECT_EQ(reserved.error().code(), Code::limit_reached);
   EXPECT_THAT(reserved.error().message(),
@@ -86,72 +86,73 @@ TEST(DynamicTensors, BeyondTheBudgetKeptMemoryIsFreedFirst) {
 }
 
 TEST(DynamicTensors, ACopyIsSharedUntilOneOfThemIsWritten) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {100}));
-  ASSERT_TRUE(made.parts->tensors.assign(HandMade::kFirst, HandMade::kSecond, {}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {100}));
+  ASSERT_TRUE(made.parts->tensors.assign(HandMadeTensors::kFirst, HandMadeTensors::kSecond, {}));
   EXPECT_EQ(made.parts->values.slot(1), made.parts->values.slot(2));
   EXPECT_EQ(made.parts->memory.budget().used, 400);
-  ASSERT_TRUE(made.reserve(HandMade::kSecond, {100}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kSecond, {100}));
   EXPECT_NE(made.parts->values.slot(1), made.parts->values.slot(2));
 }
 
 TEST(DynamicTensors, AMovedValueLeavesItsOldMemoryForTheNext) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {100}));
-  ASSERT_TRUE(made.reserve(HandMade::kSecond, {100}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {100}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kSecond, {100}));
   std::byte* const first = made.parts->values.slot(1);
   std::byte* const second = made.parts->values.slot(2);
-  ASSERT_TRUE(made.parts->tensors.assign(HandMade::kFirst, HandMade::kSecond, {}, true));
+  ASSERT_TRUE(
+      made.parts->tensors.assign(HandMadeTensors::kFirst, HandMadeTensors::kSecond, {}, true));
   EXPECT_EQ(made.parts->values.slot(2), first);
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {100}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {100}));
   EXPECT_EQ(made.parts->values.slot(1), second);
 }
 
 TEST(DynamicTensors, AStaticValueIsCopiedInRowMajorOrder) {
-  const HandMade made;
-  ASSERT_TRUE(made.parts->tensors.assign(HandMade::kStatic, HandMade::kFirst, {}));
-  EXPECT_THAT(made.elements(HandMade::kFirst), ElementsAre(1, 3, 5, 2, 4, 6));
-  ASSERT_TRUE(made.parts->tensors.assign(HandMade::kStatic, HandMade::kMoving, {}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.parts->tensors.assign(HandMadeTensors::kStatic, HandMadeTensors::kFirst, {}));
+  EXPECT_THAT(made.elements(HandMadeTensors::kFirst), ElementsAre(1, 3, 5, 2, 4, 6));
+  ASSERT_TRUE(made.parts->tensors.assign(HandMadeTensors::kStatic, HandMadeTensors::kMoving, {}));
   EXPECT_EQ(made.parts->values.slot(4), made.parts->values.slot(3));
 }
 
 TEST(DynamicTensors, SlicesOfAnyAxisAreViews) {
-  const HandMade made;
-  ASSERT_TRUE(made.parts->tensors.assign(HandMade::kStatic, HandMade::kFirst, {}));
-  plan::BoundScanned port{.outer = HandMade::kFirst, .argument = HandMade::kSecond};
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.parts->tensors.assign(HandMadeTensors::kStatic, HandMadeTensors::kFirst, {}));
+  plan::BoundScanned port{.outer = HandMadeTensors::kFirst, .argument = HandMadeTensors::kSecond};
   port.slices = {.axis = 1, .start = -1, .stride = -1};
   made.parts->tensors.set_slice(port, 0);
-  EXPECT_THAT(made.elements(HandMade::kSecond), ElementsAre(5, 6));
+  EXPECT_THAT(made.elements(HandMadeTensors::kSecond), ElementsAre(5, 6));
   made.parts->tensors.set_slice(port, 2);
-  EXPECT_THAT(made.elements(HandMade::kSecond), ElementsAre(1, 2));
+  EXPECT_THAT(made.elements(HandMadeTensors::kSecond), ElementsAre(1, 2));
   port.slices = {.axis = 1, .start = 1, .part = 2, .squeeze = false};
   made.parts->tensors.set_slice(port, 0);
-  EXPECT_EQ(made.parts->values.dynamic(HandMade::kSecond).dims, (Shape{2, 2}));
+  EXPECT_EQ(made.parts->values.dynamic(HandMadeTensors::kSecond).dims, (Shape{2, 2}));
 }
 
 TEST(DynamicTensors, TheFirstSliceMakesSlicesContiguous) {
-  const HandMade made;
-  DynamicTensor& value = made.parts->values.dynamic(HandMade::kFirst);
+  const HandMadeTensors made;
+  DynamicTensor& value = made.parts->values.dynamic(HandMadeTensors::kFirst);
   value.dims = {2, 3};
   value.strides = {1, 2};
   made.parts->values.slot(1) = reinterpret_cast<std::byte*>(made.parts->values.slot(3));
-  plan::BoundScanned port{.outer = HandMade::kFirst, .argument = HandMade::kMoving};
+  plan::BoundScanned port{.outer = HandMadeTensors::kFirst, .argument = HandMadeTensors::kMoving};
   port.slices = {.start = -1, .stride = -1};
   port.step_bytes = -12;
   std::byte* const first = made.parts->tensors.first_slice(port, {}).value_or_throw();
   EXPECT_EQ(*reinterpret_cast<float*>(first), 2);
   EXPECT_EQ(*reinterpret_cast<float*>(first + port.step_bytes), 1);
-  EXPECT_THAT(made.elements(HandMade::kFirst), ElementsAre(1, 3, 5, 2, 4, 6));
+  EXPECT_THAT(made.elements(HandMadeTensors::kFirst), ElementsAre(1, 3, 5, 2, 4, 6));
 }
 
 TEST(DynamicTensors, OnlyWhatThisRunHasNotWrittenIsFreed) {
-  const HandMade made;
-  ASSERT_TRUE(made.reserve(HandMade::kFirst, {100}));
-  ASSERT_TRUE(made.reserve(HandMade::kSecond, {100}));
+  const HandMadeTensors made;
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kFirst, {100}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kSecond, {100}));
   made.parts->tensors.begin_run(2);
-  ASSERT_TRUE(made.reserve(HandMade::kSecond, {50}));
+  ASSERT_TRUE(made.reserve(HandMadeTensors::kSecond, {50}));
   made.parts->tensors.release_unwritten();
-  EXPECT_EQ(made.parts->values.dynamic(HandMade::kFirst).storage, nullptr);
+  EXPECT_EQ(made.parts->values.dynamic(HandMadeTensors::kFirst).storage, nullptr);
   EXPECT_EQ(made.parts->memory.budget().used, 400);
   made.parts->tensors.release_all();
   EXPECT_EQ(made.parts->memory.budget().used, 0);

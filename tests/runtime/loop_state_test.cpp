@@ -127,7 +127,7 @@ TEST(FailedSteps, TheEndOfALoopIsNotPartOfItsBody) {
   const std::uint32_t end = parts.binding->loops[0].exit - 1;
   const Error error =
       note_steps(fail(Code::invalid_argument, "wrong"), *parts.binding, parts.loops, end);
-  EXPECT_THAT(error.message(), testing::Not(HasSubstr("step")));
+  EXPECT_THAT(error.message(), ::testing::Not(HasSubstr("step")));
 }
 
 }  // namespace

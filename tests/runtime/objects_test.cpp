@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "ops/ops.h"
 #include "plan/plan.h"
 #include "runtime/run.h"
+#include "tests/runtime/bound_parts.h"
 #include "tests/runtime/count_allocations.h"
 
 namespace scanloom::runtime {
@@ -29,14 +28,6 @@ constexpr const char* kGrowing = R"(module {
   }
 })";
 
-std::shared_ptr<const plan::Binding> bind(std::string_view text, std::vector<Shape> shapes) {
-  auto module = ir::parse(text, ops::find_op);
-  EXPECT_TRUE(module) << module.error().message();
-  auto binding = plan::bind(plan::make_plan(*std::move(module), {}), shapes);
-  EXPECT_TRUE(binding) << binding.error().message();
-  return *std::move(binding);
-}
-
 struct Fed {
   std::int64_t steps = 0;
   float x[2] = {1, 2};
@@ -51,12 +42,12 @@ struct Fed {
 };
 
 TEST(Objects, AppendingInALoopHandsTheSequenceOver) {
-  const auto binding = bind(kGrowing, {{}, {}, {2}});
+  const auto binding = bind_text(kGrowing, {{}, {}, {2}});
   EXPECT_THAT(plan::print(*binding), HasSubstr("(handed over)"));
 }
 
 TEST(Objects, FeedsAreNeverChanged) {
-  const auto binding = bind(kGrowing, {{}, {}, {2}});
+  const auto binding = bind_text(kGrowing, {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   Fed fed{.steps = 3};
   fed.sequence->push_back(ObjectRef::of(*Tensor::zeros(DType::f32, {2})));
@@ -71,7 +62,7 @@ TEST(Objects, FeedsAreNeverChanged) {
 }
 
 TEST(Objects, ManyInsertsTakeLinearTime) {
-  const auto binding = bind(kGrowing, {{}, {}, {2}});
+  const auto binding = bind_text(kGrowing, {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   Fed fed{.steps = 100000};
   Limits limits;
@@ -82,7 +73,7 @@ TEST(Objects, ManyInsertsTakeLinearTime) {
 }
 
 TEST(Objects, ListsCountAgainstTheBudgetUntilTheRunEnds) {
-  const auto binding = bind(kGrowing, {{}, {}, {2}});
+  const auto binding = bind_text(kGrowing, {{}, {}, {2}});
   constexpr std::int64_t kBudget = 1 << 20;
   auto run = Run::make(binding, kBudget, 1).value_or_throw();
   Limits limits;
@@ -103,13 +94,13 @@ TEST(Objects, ListsCountAgainstTheBudgetUntilTheRunEnds) {
 }
 
 TEST(Objects, PositionsOutsideNameTheNodeAndBothNumbers) {
-  const auto binding = bind(R"(module {
+  const auto binding = bind_text(R"(module {
     graph(%0 "k": i64[], %1 "s": sequence(f32[2])) {
       %2 = sequence_at(%1, %0) : f32[2] loc("node 'at'")
       yield %2 "x"
     }
   })",
-                            {{}, {}});
+                                 {{}, {}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const std::int64_t position = -1;
   const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&position), nullptr};
@@ -120,13 +111,13 @@ TEST(Objects, PositionsOutsideNameTheNodeAndBothNumbers) {
 }
 
 TEST(Objects, ItemsOfOtherSizesThanTheTypeSaysAreErrors) {
-  const auto binding = bind(R"(module {
+  const auto binding = bind_text(R"(module {
     graph(%0 "k": i64[], %1 "s": sequence(f32[2])) {
       %2 = sequence_at(%1, %0) : f32[2] loc("node 'at'")
       yield %2 "x"
     }
   })",
-                            {{}, {}});
+                                 {{}, {}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const std::int64_t position = 0;
   const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&position), nullptr};
@@ -140,7 +131,7 @@ TEST(Objects, ItemsOfOtherSizesThanTheTypeSaysAreErrors) {
 
 // A captured sequence in a loop over numbers: steps allocate no more than without it.
 TEST(Objects, NodesThatTouchNoneAllocateNothing) {
-  const auto binding = bind(R"(module {
+  const auto binding = bind_text(R"(module {
     graph(%0 "n": i64[], %1 "s": sequence(f32[2]), %2 "x": f32[2]) {
       %3 = loop trip(%0) captured(%1) carried(%2) : f32[2] {
         body(%4: sequence(f32[2]), %5: f32[2]) {
@@ -152,7 +143,7 @@ TEST(Objects, NodesThatTouchNoneAllocateNothing) {
       yield %3 "y", %7 "length"
     }
   })",
-                            {{}, {}, {2}});
+                                 {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const auto allocations = [&](std::int64_t steps) {
     Fed fed{.steps = steps};
@@ -166,7 +157,7 @@ TEST(Objects, NodesThatTouchNoneAllocateNothing) {
 
 // The number of steps is that of the slices, which only the run knows.
 TEST(Objects, SlicesOfUnknownNumberAreCounted) {
-  const auto binding = bind(R"(module {
+  const auto binding = bind_text(R"(module {
     graph(%0 "s": sequence(f32[?0,2]), %1 "k": i64[], %2 "x": f32[2]) {
       %3 = sequence_at(%0, %1) : f32[?1,2]
       %4, %5 = loop carried(%2) scanned(%3 axis 0) stacked(axis 0) : f32[2], f32[?2,2] loc("node 'scan'") {
@@ -178,7 +169,7 @@ TEST(Objects, SlicesOfUnknownNumberAreCounted) {
       yield %4 "last", %5 "all"
     }
   })",
-                            {{}, {}, {2}});
+                                 {{}, {}, {2}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   for (const std::int64_t length : {0, 1, 5}) {
     ObjectRef sequence = ObjectRef::sequence(DType::f32);
@@ -198,7 +189,7 @@ TEST(Objects, SlicesOfUnknownNumberAreCounted) {
 
 // Slices that the number of steps, known when running, goes beyond are no memory to read.
 TEST(Objects, StepsBeyondTheSlicesAreErrors) {
-  const auto binding = bind(R"(module {
+  const auto binding = bind_text(R"(module {
     graph(%0 "n": i64[], %1 "x": f32[3]) {
       %2 = loop trip(%0) scanned(%1 axis 0) stacked(axis 0) : f32[?0] loc("node 'scan'") {
         body(%3: f32[]) {
@@ -208,7 +199,7 @@ TEST(Objects, StepsBeyondTheSlicesAreErrors) {
       yield %2 "all"
     }
   })",
-                            {{}, {3}});
+                                 {{}, {3}});
   auto run = Run::make(binding, 0, 1).value_or_throw();
   const float x[] = {1, 2, 3};
   const auto steps = [&](std::int64_t count) {

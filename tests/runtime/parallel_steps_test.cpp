@@ -44,7 +44,8 @@ constexpr const char* kMap = R"(module {
   }
 })";
 
-std::shared_ptr<const plan::Binding> bind(std::string_view text, const std::vector<Shape>& shapes) {
+std::shared_ptr<const plan::Binding> bind_parallel(std::string_view text,
+                                                   const std::vector<Shape>& shapes) {
   auto module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();
   auto binding =
@@ -72,7 +73,7 @@ class StepsInParallel : public ::testing::Test {
   }
 
   Expected<RunResult> run(int threads, const Limits& limits = {}) {
-    const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+    const auto binding = bind_parallel(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
     auto run = runtime::Run::make(binding, 0, threads).value_or_throw();
     (void)execute(*run, kSteps, limits);
     auto result = execute(*run, kSteps, limits);
@@ -116,7 +117,7 @@ TEST_F(StepsInParallel, GivesTheResultsOfStepsInOrder) {
 }
 
 TEST_F(StepsInParallel, OneRunMayTakeManyStepsAndFew) {
-  const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+  const auto binding = bind_parallel(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
   auto shared_run = runtime::Run::make(binding, 0, 8).value_or_throw();
   auto alone = runtime::Run::make(binding, 0, 1).value_or_throw();
   for (const std::int64_t count : {15, 2, 3, 0, 1, 15}) {
@@ -134,7 +135,7 @@ TEST_F(StepsInParallel, RunsMayShareThePool) {
   std::atomic<int> wrong{0};
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
-      const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+      const auto binding = bind_parallel(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
       auto own = runtime::Run::make(binding, 0, 4).value_or_throw();
       for (int again = 0; again < 30; ++again) {
         const auto got = execute(*own, kSteps);
@@ -171,7 +172,7 @@ TEST_F(StepsInParallel, KeepsToTheLimits) {
 
 TEST_F(StepsInParallel, NeedsNoMoreMemoryThanThereIs) {
   // In order it suffices; each thread would need an arena.
-  const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+  const auto binding = bind_parallel(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
   for (const std::int64_t extra : {2000, 4000, 8000, 16000, 64000}) {
     const Limits limits{.max_memory = binding->arena_bytes + binding->scratch_bytes +
                                       binding->result_bytes + extra};
@@ -186,7 +187,7 @@ TEST(IndependentSteps, AreThoseThatNothingOrders) {
         "module { graph(%0 \"n\": i64[], %1 \"x\": f32[5,64], %2 \"s\": f32[64]) { %3 = loop " +
         std::string(ports) + " : " + std::string(results) + " { body(" + std::string(body) +
         " yield " + std::string(yields) + " } } yield %3 \"y\" } }";
-    return bind(text, {{}, {5, 64}, {64}})->loops[0].notes.strategy;
+    return bind_parallel(text, {{}, {5, 64}, {64}})->loops[0].notes.strategy;
   };
   constexpr const char* kIndependent = "in parallel";
   EXPECT_THAT(strategy("scanned(%1 axis 0) stacked(axis 0)", "f32[5,64]",

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kLoop = 0;
 
-class Progress : public testing::Test {
+class Progress : public ::testing::Test {
  protected:
   BoundParts parts{bind_text(kWalk, {{}, {2}, {5, 2}})};
   RunProgress& progress = parts.progress;

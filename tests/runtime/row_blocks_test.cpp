@@ -31,7 +31,7 @@ std::string over_rows(const std::string& walk) {
   })";
 }
 
-class Blocks : public testing::TestWithParam<bool> {
+class Blocks : public ::testing::TestWithParam<bool> {
  protected:
   Blocks() {
     std::iota(xs_.begin(), xs_.end(), 0.0f);
@@ -78,7 +78,7 @@ TEST_P(Blocks, BeginAtThePresentStep) {
   EXPECT_EQ(blocks_made, (kRows + blocks.steps - 1) / blocks.steps);
 }
 
-INSTANTIATE_TEST_SUITE_P(Directions, Blocks, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Directions, Blocks, ::testing::Bool());
 
 }  // namespace
 }  // namespace scanloom::runtime

@@ -60,7 +60,8 @@ constexpr const char* kEndless = R"(module "endless" {
 }
 )";
 
-std::shared_ptr<const plan::Binding> bind(const char* text, const std::vector<Shape>& shapes) {
+std::shared_ptr<const plan::Binding> bind_after_passes(const char* text,
+                                                       const std::vector<Shape>& shapes) {
   Expected<ir::Module> module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();
   EXPECT_TRUE(passes::run(*module, {}));
@@ -70,7 +71,7 @@ std::shared_ptr<const plan::Binding> bind(const char* text, const std::vector<Sh
 }
 
 std::int64_t allocations_of_a_run(std::int64_t steps) {
-  const auto binding = bind(kRecurrence, {{1, 8}, {8, steps}, {8, 8}});
+  const auto binding = bind_after_passes(kRecurrence, {{1, 8}, {8, steps}, {8, 8}});
   auto run = Run::make(binding, 0, 1);
   const std::vector<float> memory(static_cast<std::size_t>(8 * steps + 64), 0.25f);
   const auto* data = reinterpret_cast<const std::byte*>(memory.data());
@@ -86,7 +87,7 @@ TEST(Run, StepsAllocateNothing) {
 }
 
 TEST(Run, StepLimitNamesTheNodeTheCountAndTheOption) {
-  auto run = Run::make(bind(kEndless, {{}}), 0, 1);
+  auto run = Run::make(bind_after_passes(kEndless, {{}}), 0, 1);
   const float x = 2;
   const std::vector<const std::byte*> feeds{reinterpret_cast<const std::byte*>(&x)};
   Limits limits;
@@ -99,7 +100,7 @@ TEST(Run, StepLimitNamesTheNodeTheCountAndTheOption) {
 }
 
 TEST(Run, DeadlineEndsAnEndlessLoop) {
-  auto run = Run::make(bind(kEndless, {{}}), 0, 1);
+  auto run = Run::make(bind_after_passes(kEndless, {{}}), 0, 1);
   const float x = 2;
   const std::vector<const std::byte*> feeds{reinterpret_cast<const std::byte*>(&x)};
   Limits limits;
@@ -111,7 +112,7 @@ TEST(Run, DeadlineEndsAnEndlessLoop) {
 }
 
 TEST(Run, CancellationEndsAnEndlessLoop) {
-  auto run = Run::make(bind(kEndless, {{}}), 0, 1);
+  auto run = Run::make(bind_after_passes(kEndless, {{}}), 0, 1);
   const float x = 2;
   const std::vector<const std::byte*> feeds{reinterpret_cast<const std::byte*>(&x)};
   std::atomic<bool> stop{false};
@@ -128,7 +129,7 @@ TEST(Run, CancellationEndsAnEndlessLoop) {
 }
 
 TEST(Run, ProgressIsReported) {
-  auto run = Run::make(bind(kEndless, {{}}), 0, 1);
+  auto run = Run::make(bind_after_passes(kEndless, {{}}), 0, 1);
   const float x = 2;
   const std::vector<const std::byte*> feeds{reinterpret_cast<const std::byte*>(&x)};
   std::int64_t reports = 0, last = 0;
@@ -145,7 +146,7 @@ TEST(Run, ProgressIsReported) {
 }
 
 TEST(Run, MemoryBudgetIsCheckedBeforeAnythingIsAllocated) {
-  const auto binding = bind(kRecurrence, {{1, 8}, {8, 100'000}, {8, 8}});
+  const auto binding = bind_after_passes(kRecurrence, {{1, 8}, {8, 100'000}, {8, 8}});
   const auto run = Run::make(binding, 1'000, 1);
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().code(), Code::limit_reached);
@@ -153,7 +154,7 @@ TEST(Run, MemoryBudgetIsCheckedBeforeAnythingIsAllocated) {
 }
 
 TEST(Run, FeedsAreNeverWritten) {
-  const auto binding = bind(kRecurrence, {{1, 8}, {8, 50}, {8, 8}});
+  const auto binding = bind_after_passes(kRecurrence, {{1, 8}, {8, 50}, {8, 8}});
   auto run = Run::make(binding, 0, 1);
   std::vector<float> h(8, 0.5f), xs(400, 0.25f), w(64, 0.125f);
   const auto h0 = h, xs0 = xs, w0 = w;

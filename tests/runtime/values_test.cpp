@@ -15,8 +15,8 @@ namespace {
 using tensor::Shape;
 
 /// A binding of a constant, a buffer at byte 64 of the arena, a feed and a dynamic tensor.
-struct HandMade {
-  HandMade() {
+struct HandMadeBinding {
+  HandMadeBinding() {
     binding.plan = plan::make_plan(ir::Module(), {});
     binding.arena_bytes = 128;
     binding.layouts.push_back({{2, 3}, {1, 2}, false});
@@ -38,18 +38,18 @@ struct HandMade {
 };
 
 TEST(Values, SlotsBeginAtConstantsAndInTheArena) {
-  HandMade made;
+  HandMadeBinding made;
   Values values(made.binding, allocate_aligned(128));
   EXPECT_EQ(values.slot(1), reinterpret_cast<std::byte*>(made.numbers.data()));
   EXPECT_EQ(values.slot(2), values.arena.get() + 64);
   EXPECT_EQ(values.slot(3), nullptr);
-  EXPECT_EQ(values.address(HandMade::at(2, 8)), values.arena.get() + 72);
+  EXPECT_EQ(values.address(HandMadeBinding::at(2, 8)), values.arena.get() + 72);
 }
 
 TEST(Values, OperandsFollowTheirSlots) {
-  HandMade made;
+  HandMadeBinding made;
   Values values(made.binding, allocate_aligned(128));
-  const tensor::Operand operand = values.operand(HandMade::at(1, 4));
+  const tensor::Operand operand = values.operand(HandMadeBinding::at(1, 4));
   EXPECT_EQ(operand.shape(), (Shape{2, 3}));
   EXPECT_FALSE(operand.contiguous);
   EXPECT_EQ(*operand.data<float>(), 2);
@@ -59,53 +59,53 @@ TEST(Values, OperandsFollowTheirSlots) {
 }
 
 TEST(Values, ADynamicTensorHasItsPresentSizes) {
-  HandMade made;
+  HandMadeBinding made;
   Values values(made.binding, allocate_aligned(128));
-  DynamicTensor& tensor = values.dynamic(HandMade::dynamic());
+  DynamicTensor& tensor = values.dynamic(HandMadeBinding::dynamic());
   tensor.dims = {4, 2};
   tensor.strides = {2, 1};
   values.slot(4) = reinterpret_cast<std::byte*>(made.numbers.data());
-  EXPECT_EQ(values.operand(HandMade::dynamic()).shape(), (Shape{4, 2}));
-  EXPECT_TRUE(values.operand(HandMade::dynamic()).contiguous);
-  const tensor::Tensor lent = values.tensor_at(HandMade::dynamic()).value_or_throw();
+  EXPECT_EQ(values.operand(HandMadeBinding::dynamic()).shape(), (Shape{4, 2}));
+  EXPECT_TRUE(values.operand(HandMadeBinding::dynamic()).contiguous);
+  const tensor::Tensor lent = values.tensor_at(HandMadeBinding::dynamic()).value_or_throw();
   EXPECT_EQ(lent.data(), made.numbers.data());
   EXPECT_FALSE(values.tensor_at({}).value_or_throw().defined());
 }
 
 TEST(Values, AnyByteButZeroIsTrue) {
-  HandMade made;
+  HandMadeBinding made;
   Values values(made.binding, allocate_aligned(128));
   for (const int byte : {0, 1, 2, 255}) {
-    *values.address(HandMade::at(2)) = std::byte(byte);
-    EXPECT_EQ(values.scalar<bool>(HandMade::at(2), {}).value_or_throw(), byte != 0);
+    *values.address(HandMadeBinding::at(2)) = std::byte(byte);
+    EXPECT_EQ(values.scalar<bool>(HandMadeBinding::at(2), {}).value_or_throw(), byte != 0);
   }
 }
 
 TEST(Values, AControlOfAFewElementsIsAnError) {
-  HandMade made;
+  HandMadeBinding made;
   Values values(made.binding, allocate_aligned(128));
   std::int64_t count = 7;
   values.slot(4) = reinterpret_cast<std::byte*>(&count);
-  DynamicTensor& tensor = values.dynamic(HandMade::dynamic());
+  DynamicTensor& tensor = values.dynamic(HandMadeBinding::dynamic());
   tensor.dims = {1, 1};
-  EXPECT_EQ(values.scalar<std::int64_t>(HandMade::dynamic(), {}).value_or_throw(), 7);
+  EXPECT_EQ(values.scalar<std::int64_t>(HandMadeBinding::dynamic(), {}).value_or_throw(), 7);
   for (const std::int64_t size : {0, 2}) {
     tensor.dims = {size};
-    const auto read = values.scalar<std::int64_t>(HandMade::dynamic(), {});
+    const auto read = values.scalar<std::int64_t>(HandMadeBinding::dynamic(), {});
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code(), Code::invalid_argument);
-    EXPECT_THAT(read.error().message(), testing::HasSubstr("has " + std::to_string(size)));
+    EXPECT_THAT(read.error().message(), ::testing::HasSubstr("has " + std::to_string(size)));
   }
 }
 
 TEST(Values, AWorkersSlotsPointIntoItsOwnArena) {
-  HandMade made;
+  HandMadeBinding made;
   Values main(made.binding, allocate_aligned(128)), worker(made.binding, allocate_aligned(128));
-  *main.address(HandMade::at(2)) = std::byte{42};
+  *main.address(HandMadeBinding::at(2)) = std::byte{42};
   main.slot(3) = reinterpret_cast<std::byte*>(made.numbers.data());
   main.slot(4) = main.arena.get() + 100;
   worker.copy_from(main);
-  EXPECT_EQ(*worker.address(HandMade::at(2)), std::byte{42});
+  EXPECT_EQ(*worker.address(HandMadeBinding::at(2)), std::byte{42});
   EXPECT_EQ(worker.slot(2), worker.arena.get() + 64);
   EXPECT_EQ(worker.slot(3), main.slot(3));
   EXPECT_EQ(worker.slot(4), worker.arena.get() + 100);

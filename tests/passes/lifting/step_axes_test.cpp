@@ -39,7 +39,7 @@ Tensor part_of(const Tensor& whole, int axis, std::int64_t first, std::int64_t c
 }
 
 /// Small numbers; integers are indices that fit an axis of two elements.
-std::vector<Tensor> feeds_of(const ir::Module& module) {
+std::vector<Tensor> feeds_with_steps(const ir::Module& module) {
   std::vector<Tensor> feeds;
   for (const ir::ValueId arg : module.region(module.top()).args) {
     const ir::Type& type = module.value(arg).type;
@@ -62,7 +62,7 @@ std::vector<Tensor> feeds_of(const ir::Module& module) {
 /// The results of a piece are those of the whole, at its steps; what has no steps stays.
 void check_piece(const ir::Module& module, const StepAxes& axes, std::int64_t first,
                  std::int64_t count) {
-  const std::vector<Tensor> feeds = feeds_of(module);
+  const std::vector<Tensor> feeds = feeds_with_steps(module);
   const auto whole = interp::interpret(module, feeds);
   ASSERT_TRUE(whole) << whole.error().message();
   std::vector<Tensor> pieces;

@@ -17,20 +17,20 @@ namespace {
 using scanloom::testing::Case;
 using scanloom::testing::read_cases;
 
-std::string text_of(const ir::Module& module, ir::ValueId value, std::optional<int> axis) {
+std::string lane_text(const ir::Module& module, ir::ValueId value, std::optional<int> axis) {
   const std::string type = to_string(module.value(value).type, module.dims);
   return type + ":" + (axis ? std::to_string(*axis) : "-");
 }
 
 /// "f32[T,lanes,3]:1 f32[lanes,3]:0 | f32[lanes,3]:0": arguments, then the form's own results.
-std::string text_of(const LanedForm& form, std::size_t results) {
+std::string laned_text(const LanedForm& form, std::size_t results) {
   const ir::Region& top = form.module.region(form.module.top());
   std::string text;
   for (std::size_t i = 0; i < top.args.size(); ++i)
-    text += text_of(form.module, top.args[i], form.axes.arguments[i]) + " ";
+    text += lane_text(form.module, top.args[i], form.axes.arguments[i]) + " ";
   text += "|";
   for (std::size_t i = 0; i < results; ++i)
-    text += " " + text_of(form.module, top.yields[i], form.axes.results[i]);
+    text += " " + lane_text(form.module, top.yields[i], form.axes.results[i]);
   return text;
 }
 
@@ -54,7 +54,7 @@ TEST_P(AddLanesTo, MakesAVerifiedModuleOrNamesTheReason) {
   const auto found = laned(*form);
   if (!GetParam().error.empty()) {
     const auto* refusal = std::get_if<Refusal>(&found);
-    ASSERT_NE(refusal, nullptr) << text_of(std::get<LanedForm>(found), form->outputs);
+    ASSERT_NE(refusal, nullptr) << laned_text(std::get<LanedForm>(found), form->outputs);
     EXPECT_THAT(refusal->reason, ::testing::HasSubstr(GetParam().error));
     return;
   }
@@ -63,7 +63,7 @@ TEST_P(AddLanesTo, MakesAVerifiedModuleOrNamesTheReason) {
   const auto valid = ir::verify(made->module);
   EXPECT_TRUE(valid) << valid.error().message();
   ASSERT_TRUE(text.starts_with(kLanes));
-  EXPECT_EQ(text_of(*made, form->outputs),
+  EXPECT_EQ(laned_text(*made, form->outputs),
             text.substr(kLanes.size(), text.find('\n') - kLanes.size()));
 }
 

@@ -21,7 +21,7 @@ std::string axis_text(std::string name, std::optional<int> axis) {
 }
 
 /// "x:1 h:0 | last:0 rows:1".
-std::string text_of(const StreamForm& form, const LaneAxes& axes) {
+std::string axes_text(const StreamForm& form, const LaneAxes& axes) {
   std::string text;
   const ir::Region& top = form.module.region(form.module.top());
   for (std::size_t i = 0; i < top.args.size(); ++i)
@@ -48,14 +48,14 @@ TEST_P(LaneAxesOf, AreFoundOrTheReasonIsNamed) {
   const auto found = axes_of(*form);
   if (!GetParam().error.empty()) {
     const auto* refusal = std::get_if<Refusal>(&found);
-    ASSERT_NE(refusal, nullptr) << text_of(*form, std::get<LaneAxes>(found));
+    ASSERT_NE(refusal, nullptr) << axes_text(*form, std::get<LaneAxes>(found));
     EXPECT_THAT(refusal->reason, ::testing::HasSubstr(GetParam().error));
     return;
   }
   const auto* axes = std::get_if<LaneAxes>(&found);
   ASSERT_NE(axes, nullptr) << std::get<Refusal>(found).reason;
   ASSERT_TRUE(text.starts_with(kLanes));
-  EXPECT_EQ(text_of(*form, *axes), text.substr(kLanes.size(), text.find('\n') - kLanes.size()));
+  EXPECT_EQ(axes_text(*form, *axes), text.substr(kLanes.size(), text.find('\n') - kLanes.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(, LaneAxesOf,
@@ -85,7 +85,7 @@ TEST(LaneAxes, UnnamedSizesAreTriedTogether) {
   ASSERT_TRUE(form) << form.error().message();
   const auto found = axes_of(*form);
   ASSERT_TRUE(std::holds_alternative<LaneAxes>(found)) << std::get<Refusal>(found).reason;
-  EXPECT_EQ(text_of(*form, std::get<LaneAxes>(found)), "x:1 h:0 c:0 | last:0 rows:1");
+  EXPECT_EQ(axes_text(*form, std::get<LaneAxes>(found)), "x:1 h:0 c:0 | last:0 rows:1");
 }
 
 }  // namespace

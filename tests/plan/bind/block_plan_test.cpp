@@ -30,7 +30,7 @@ std::string module_with(const std::string& makers, const std::string& also = "")
          also + "\n  }\n}\n";
 }
 
-std::shared_ptr<const Binding> bound(const std::string& text, std::int64_t steps) {
+std::shared_ptr<const Binding> bound_rows(const std::string& text, std::int64_t steps) {
   Expected<ir::Module> module = ir::parse(text, ops::find_op);
   if (!module) {
     ADD_FAILURE() << module.error().text();
@@ -65,7 +65,8 @@ TEST(BlockPlan, MemoryDoesNotGrowWithTheSteps) {
            "%8 = div(%6, %7) : f32[T,64]\n"
            "%9 = dim(%8) {axis = 0} : i64[]",
        }) {
-    const auto few = bound(module_with(makers), 4000), many = bound(module_with(makers), 400'000);
+    const auto few = bound_rows(module_with(makers), 4000),
+               many = bound_rows(module_with(makers), 400'000);
     ASSERT_TRUE(few && many);
     EXPECT_LE(many->arena_bytes, 1 << 20) << makers;
     EXPECT_GE(many->loops[0].blocks.steps, 128);
@@ -76,7 +77,7 @@ TEST(BlockPlan, MemoryDoesNotGrowWithTheSteps) {
 }
 
 TEST(BlockPlan, FewStepsAreOneBlock) {
-  const auto binding = bound(module_with(kProduct), 100);
+  const auto binding = bound_rows(module_with(kProduct), 100);
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->loops[0].blocks.steps, 100);
 }
@@ -99,7 +100,7 @@ TEST(BlockPlan, WhatIsNeededAsAWholeIsMadeAsAWhole) {
       "%9 = contract(%6, %1) {spec = \"sk,kn->sn\"} : f32[T,64]\n"
       "%8 = contract(%7, %9) {spec = \"ts,sn->tn\"} : f32[T,64]");
   for (const std::string& text : {read_twice, across, with_all, also_as_one}) {
-    const auto binding = bound(text, 1000);
+    const auto binding = bound_rows(text, 1000);
     ASSERT_TRUE(binding);
     EXPECT_EQ(binding->loops[0].blocks.steps, 0) << text;
   }

@@ -27,9 +27,9 @@ std::string loop_with(const std::string& body) {
 )";
 }
 
-std::shared_ptr<const Binding> bound(const std::string& text,
-                                     const std::vector<tensor::Shape>& shapes = {
-                                         {4, 2}, {9, 2}, {1}}) {
+std::shared_ptr<const Binding> bound_table(const std::string& text,
+                                           const std::vector<tensor::Shape>& shapes = {
+                                               {4, 2}, {9, 2}, {1}}) {
   Expected<ir::Module> module = ir::parse(text, ops::find_op);
   EXPECT_TRUE(module) << module.error().message();
   auto binding = plan::bind(make_plan(*std::move(module), {}), shapes);
@@ -38,11 +38,11 @@ std::shared_ptr<const Binding> bound(const std::string& text,
 }
 
 bool updates_in_place(const std::string& body) {
-  return bound(loop_with(body))->loops[0].carried[0].in_place;
+  return bound_table(loop_with(body))->loops[0].carried[0].in_place;
 }
 
 TEST(InPlace, AStateIsWrittenToWhereItLies) {
-  const auto binding = bound(loop_with(R"(
+  const auto binding = bound_table(loop_with(R"(
         %8 = gather_nd(%6, %5) {batch_dims = 0} : f32[2]
         %9 = add(%7, %8) : f32[2]
         %10 = scatter_nd(%6, %5, %9) {reduction = "none"} : f32[4,2]
@@ -138,7 +138,7 @@ TEST(InPlace, AScatterToAViewOfTheState) {
 }
 
 TEST(InPlace, NotToAViewThatIsNotTurnedBack) {
-  const auto binding = bound(R"(module "table" {
+  const auto binding = bound_table(R"(module "table" {
   graph(%0 "t": f32[4,4], %1 "xs": f32[9,2], %2 "at": i64[1]) {
     %3, %4 = loop captured(%2) carried(%0) scanned(%1 axis 0) stacked(axis 0) : f32[4,4], f32[9,2] {
       body(%5: i64[1], %6: f32[4,4], %7: f32[2]) {
@@ -152,7 +152,7 @@ TEST(InPlace, NotToAViewThatIsNotTurnedBack) {
   }
 }
 )",
-                             {{4, 4}, {9, 2}, {1}});
+                                   {{4, 4}, {9, 2}, {1}});
   EXPECT_FALSE(binding->loops[0].carried[0].in_place);
 }
 
@@ -175,7 +175,7 @@ TEST(InPlace, AWindowWhoseSizeOnlyTheRunKnows) {
 }
 
 TEST(InPlace, NotWhatIsStacked) {
-  const auto binding = bound(R"(module "table" {
+  const auto binding = bound_table(R"(module "table" {
   graph(%0 "t": f32[4,2], %1 "xs": f32[9,2], %2 "at": i64[1]) {
     %3, %4 = loop captured(%2) carried(%0) scanned(%1 axis 0) stacked(axis 0) : f32[4,2], f32[9,4,2] {
       body(%5: i64[1], %6: f32[4,2], %7: f32[2]) {
