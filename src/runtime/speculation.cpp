@@ -25,9 +25,10 @@ constexpr int kForcedParts = 3;
 /// Links, and the states of few-state recurrences, get so many times the steps after which states
 /// have agreed.
 constexpr std::int64_t kPatienceInSteps = 2;
-/// Chunks are linked once so many have agreed: a link from a wrong state writes over rows of the
-/// next chunk, which may be right.
-constexpr std::int64_t kMinAgreedToLink = 8;
+/// After so many chunks that agreed, the next ones probably will. Only then are chunks linked: a link
+/// from a wrong state writes over rows of the next chunk, which may be right. And until then threads
+/// wait for parts of wrong chunks, which costs the time of waking them at the end.
+constexpr std::int64_t kManyAgreed = 8;
 
 SpeculatedState saved(const StepTaker& taker, std::int64_t bytes) {
   SpeculatedState state(static_cast<std::size_t>(bytes));
@@ -76,11 +77,12 @@ Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::i
       state_(initial_.size()),
       paired_states_(parts.speculation),
       pairs_(parts.record.pairs()),
-      is_linking_(facts_.needed > 0 && facts_.agreed_since >= kMinAgreedToLink),
+      is_linking_(facts_.needed > 0 && facts_.agreed_since >= kManyAgreed),
       is_trusted_(facts_.agreed > 0) {
   if (is_trusted_) chunks_.allow_stealing();
   const bool has_few_states = !paired_states_.is_empty() && !pairs_.is_full();
-  const bool may_be_wrong = !is_trusted_ || !pairs_.is_empty();
+  const bool may_be_wrong =
+      (!is_trusted_ || !pairs_.is_empty()) && facts_.agreed_since < kManyAgreed;
   chunks_.expect_redo(has_few_states && may_be_wrong);
 }
 
