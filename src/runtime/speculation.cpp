@@ -25,9 +25,9 @@ constexpr int kForcedParts = 3;
 /// Links, and the states of few-state recurrences, get so many times the steps after which states
 /// have agreed.
 constexpr std::int64_t kPatienceInSteps = 2;
-/// After so many chunks that agreed, the next ones probably will. Only then are chunks linked: a link
-/// from a wrong state writes over rows of the next chunk, which may be right. And until then threads
-/// wait for parts of wrong chunks, which costs the time of waking them at the end.
+/// After so many chunks that agreed, the next ones probably will. Only then are chunks linked: a
+/// link from a wrong state writes over rows of the next chunk, which may be right. And until then
+/// threads wait for parts of wrong chunks, which costs the time of waking them at the end.
 constexpr std::int64_t kManyAgreed = 8;
 
 SpeculatedState saved(const StepTaker& taker, std::int64_t bytes) {
