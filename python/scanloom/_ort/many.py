@@ -230,6 +230,12 @@ class _Source:
                 raise InvalidArgument(
                     f"reset is {reset!r}, but must be a name or an iterable of arrays"
                 ) from None
+            # Where lengths are not known, resets may go on: itertools.repeat(None).
+            if isinstance(reset, Sized) and isinstance(sequences, Sized):
+                if len(reset) != len(sequences):
+                    raise InvalidArgument(
+                        f"there are {len(reset)} resets for {len(sequences)} sequences"
+                    )
         self._reset_input = (
             None if self._reset_name is None else reader.input_named(self._reset_name)
         )

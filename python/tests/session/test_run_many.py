@@ -283,7 +283,10 @@ def test_resets_of_another_kind_are_refused() -> None:
     with pytest.raises(scanloom.InvalidArgument, match="reset is 3, but must be a name"):
         session.run_many(None, given, reset=3)
     with pytest.raises(scanloom.InvalidArgument, match="fewer resets than sequences"):
-        session.run_many(None, given, reset=[None])
+        session.run_many(None, given, reset=iter([None]))
+    for resets in ([None], [None] * 3):
+        with pytest.raises(scanloom.InvalidArgument, match=f"{len(resets)} resets for 2 sequences"):
+            session.run_many(None, given, reset=resets)
     with pytest.raises(scanloom.InvalidArgument, match="the sequence has no 'done'"):
         session.run_many(None, given, reset="done")
     found = session.run_many(None, given, reset=[None, None])
