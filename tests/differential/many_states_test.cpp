@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "api/jit_plugin.h"
@@ -16,7 +16,6 @@
 namespace scanloom::differential {
 namespace {
 
-using std::chrono::steady_clock;
 using tensor::Shape;
 using tensor::Tensor;
 using testing::HasSubstr;
@@ -152,11 +151,16 @@ TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
 }
 
 TEST_F(ManyStates, AThousandTakeSecondsAtMost) {
-  const auto before = steady_clock::now();
+#ifdef SCANLOOM_SANITIZED
+  constexpr std::clock_t kSeconds = 60;
+#else
+  constexpr std::clock_t kSeconds = 30;
+#endif
+  const std::clock_t before = std::clock();  // of the processor, which other programs may keep busy
   const auto binding = bind(1000, 64, 3, true);
   ASSERT_TRUE(binding != nullptr);
   ASSERT_NE(binding->loops[0].per_step.code.code.run, nullptr);
-  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(30));
+  EXPECT_LT((std::clock() - before) / CLOCKS_PER_SEC, kSeconds);
   EXPECT_LE(binding->loops[0].per_step.code.code.size.instructions, 1000 * kInstructionsOfState);
 }
 
