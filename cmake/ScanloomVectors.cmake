@@ -3,16 +3,16 @@
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   return()
 endif()
-set(folder ${PROJECT_SOURCE_DIR}/src/kernels/simd)
+set(vector_folder ${PROJECT_SOURCE_DIR}/src/kernels/simd)
 
 # Highway passes immediates through inline functions; GCC folds them only where it optimises.
 # Clang does not need that, and the tests with ThreadSanitizer call little of this code.
-set(level -O1)
+set(vector_level -O1)
 if(SCANLOOM_SANITIZE STREQUAL "thread")
-  set(level -O0)
+  set(vector_level -O0)
 endif()
-file(GLOB vector_sources ${folder}/*.cpp)
-set_source_files_properties(${vector_sources} PROPERTIES COMPILE_OPTIONS ${level}
+file(GLOB vector_sources ${vector_folder}/*.cpp)
+set_source_files_properties(${vector_sources} PROPERTIES COMPILE_OPTIONS ${vector_level}
                                                          SKIP_PRECOMPILE_HEADERS ON)
 if(NOT SCANLOOM_SANITIZE)
   return()
@@ -21,14 +21,14 @@ endif()
 # Checks of undefined behaviour take most of the compile time, checks of pointers' arithmetic half of
 # it; the other sanitizer finds addresses outside an object. The rest is checked in the form for
 # SSE4, which every machine runs, and addresses in every form.
-file(GLOB wide_sources ${folder}/*avx2.cpp ${folder}/*avx512.cpp ${folder}/*vnni.cpp)
+file(GLOB wide_sources ${vector_folder}/*avx2.cpp ${vector_folder}/*avx512.cpp ${vector_folder}/*vnni.cpp)
 set_source_files_properties(${vector_sources} PROPERTIES
-                            COMPILE_OPTIONS "${level};-fno-sanitize=pointer-overflow")
+                            COMPILE_OPTIONS "${vector_level};-fno-sanitize=pointer-overflow")
 set_source_files_properties(${wide_sources} PROPERTIES
-                            COMPILE_OPTIONS "${level};-fno-sanitize=undefined")
+                            COMPILE_OPTIONS "${vector_level};-fno-sanitize=undefined")
 
 # Tiles that are unrolled take Clang minutes to optimise with any checks.
-file(GLOB unrolled_sources ${folder}/block_columns_*.cpp ${folder}/conv_depthwise_*.cpp)
+file(GLOB unrolled_sources ${vector_folder}/block_columns_*.cpp ${vector_folder}/conv_depthwise_*.cpp)
 set_property(SOURCE ${unrolled_sources} APPEND PROPERTY COMPILE_OPTIONS -O0)
 
 # The tests run on the machine that compiles them. What it cannot run need not be watched.
@@ -39,7 +39,7 @@ function(scanloom_do_not_watch pattern features)
   string(MAKE_C_IDENTIFIER "SCANLOOM_RUNS${pattern}" answer)
   check_cxx_source_runs("int main() { return ${supported} ? 0 : 1; }" ${answer})
   if(NOT ${answer})
-    file(GLOB sources ${folder}/*${pattern}.cpp)
+    file(GLOB sources ${vector_folder}/*${pattern}.cpp)
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-O0;-fno-sanitize=all")
   endif()
 endfunction()
