@@ -156,7 +156,7 @@ TEST_F(ManyStates, AThousandTakeSecondsAtMost) {
 #else
   constexpr std::clock_t kSeconds = 30;
 #endif
-  const std::clock_t before = std::clock();  // of the processor, which other programs may keep busy
+  const std::clock_t before = std::clock();  // other programs may keep the processor busy
   const auto binding = bind(1000, 64, 3, true);
   ASSERT_TRUE(binding != nullptr);
   ASSERT_NE(binding->loops[0].per_step.code.code.run, nullptr);

@@ -203,14 +203,14 @@ bool takes_long(const ir::Module& module) {
 // fault.
 TEST_P(EachPass, RewiredModulesKeepResults) {
 #ifdef SCANLOOM_SANITIZED
-  constexpr int kMax = 400, kUsual = 40;
+  constexpr int kMax = 400, kUsual = 40, kOfLongLoops = 8;
 #else
-  constexpr int kMax = 400, kUsual = 200;
+  constexpr int kMax = 400, kUsual = 200, kOfLongLoops = 200;
 #endif
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   int sound = 0;
   for (const Case& c : cases_of(all_passes()[GetParam()])) {
-    const int usual = takes_long(read(c.parts[0])) ? kUsual / 5 : kUsual;
+    const int usual = takes_long(read(c.parts[0])) ? kOfLongLoops : kUsual;
     for (int i = 0; i < (sound > 20 ? usual : kMax); ++i) {
       std::string text = c.parts[0];
       for (int k = 0; k < 1 + i % 3; ++k) text = rewired(text, random);
