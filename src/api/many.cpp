@@ -285,6 +285,12 @@ Expected<void> ManyRuns::Impl::run_window() {
     ++alone;
     why_alone = job->why_alone;
   }
+  // The other threads may have run all of it before this one, which alone reports, had begun.
+  if (options.progress)
+    SCANLOOM_CHECK_OK(run_parallel(1, [&](std::int64_t) -> Expected<void> {
+      report_progress();
+      return {};
+    }));
   for (const std::unique_ptr<ManyJob>& job : window) {
     job->feeds.clear();
     job->arranged = {};
