@@ -62,9 +62,7 @@ function(scanloom_layer folder)
   if(LAYER_INNER_LOOPS)
     scanloom_precompile(scanloom_${name} inner_loops${group_suffix} ${headers})
   else()
-    if(NOT folder STREQUAL ops)  # whose files each have an `infer` and a `reference`
-      scanloom_join_sources(scanloom_${name})
-    endif()
+    scanloom_join_sources(scanloom_${name})
     target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O$<IF:$<BOOL:${LAYER_ONCE}>,1,2>>)
     scanloom_precompile(scanloom_${name} programs${group_suffix} ${headers}
       [["ir/infer.h"]] [["ir/module.h"]] [["ir/op_def.h"]] [["tensor/visit.h"]])

@@ -30,7 +30,7 @@ std::optional<Dim> remainder(ir::InferCtx& ctx, bool has_sign_of_a, Dim a, Dim b
   return dims.sub(a, dims.mul(dims.floor_div(a, b), b));
 }
 
-std::optional<Dim> cast(Dim a, DType to) {
+std::optional<Dim> cast_size(Dim a, DType to) {
   if (to == DType::i64) return a;
   const bool fits = a.is_constant() && a.value() >= std::numeric_limits<std::int32_t>::min() &&
                     a.value() <= std::numeric_limits<std::int32_t>::max();
@@ -40,7 +40,7 @@ std::optional<Dim> cast(Dim a, DType to) {
 std::optional<Dim> apply(ir::InferCtx& ctx, const ScalarInstr& instr, Dim a, Dim b) {
   const ScalarOp op = instr.op;
   DimTable& dims = ctx.dims();
-  if (op == ScalarOp::cast) return cast(a, instr.dtype);
+  if (op == ScalarOp::cast) return cast_size(a, instr.dtype);
   if (instr.dtype != DType::i64) return std::nullopt;
   if (op == ScalarOp::constant) return Dim(static_cast<std::int64_t>(instr.bits));
   if (op == ScalarOp::add) return dims.add(a, b);

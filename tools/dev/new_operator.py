@@ -26,12 +26,14 @@ OPERATOR = """\
 
 namespace scanloom::ops {{
 namespace {{
+namespace {name} {{
 
 ir::Reg scalar(ir::ScalarCtx& s) {{
   const ir::Reg x = s.in(0);
   return s.binary(ir::ScalarOp::mul, x, s.constant(1, s.dtype(x)));
 }}
 
+}}  // namespace {name}
 }}  // namespace
 
 constinit const ir::OpDef {name}_op{{
@@ -40,9 +42,9 @@ constinit const ir::OpDef {name}_op{{
     .inputs = {{{{"x", ir::Accept::real}}}},
     .outputs = {{"y"}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<{name}::scalar>,
+    .reference = reference_from_scalar<{name}::scalar>,
+    .scalar = {name}::scalar,
 }};
 
 }}  // namespace scanloom::ops

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace average_pool {
 
 using tensor::Operand;
 
@@ -50,6 +51,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace average_pool
 }  // namespace
 
 constinit const ir::OpDef average_pool_op{
@@ -61,8 +63,8 @@ constinit const ir::OpDef average_pool_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .attrs = pool_attrs("count_include_pad", tensor::AttrKind::integer),
-    .infer = infer,
-    .reference = reference,
+    .infer = average_pool::infer,
+    .reference = average_pool::reference,
     .batching = ir::Batching::call,
     .products = products_of_pool,
     .steps = {.axis = steps_of_pool},

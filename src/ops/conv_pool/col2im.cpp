@@ -11,6 +11,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace col2im {
 
 using tensor::Attr;
 using tensor::Dim;
@@ -193,6 +194,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace col2im
 }  // namespace
 
 constinit const ir::OpDef col2im_op{
@@ -208,8 +210,8 @@ constinit const ir::OpDef col2im_op{
     .attrs = {{"dilations", tensor::AttrKind::integers, true},
               {"pads", tensor::AttrKind::integers, true},
               {"strides", tensor::AttrKind::integers, true}},
-    .infer = infer,
-    .reference = reference,
+    .infer = col2im::infer,
+    .reference = col2im::reference,
     .steps = {.axis = steps_of_windows},
 };
 

@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace conv {
 
 using tensor::ConvGeometry;
 using tensor::Operand;
@@ -71,6 +72,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace conv
 }  // namespace
 
 constinit const ir::OpDef conv_op{
@@ -84,8 +86,8 @@ constinit const ir::OpDef conv_op{
                {"b", ir::Accept::real, ir::Arity::optional, 0}},
     .outputs = {"y"},
     .attrs = kConvAttrs,
-    .infer = infer,
-    .reference = reference,
+    .infer = conv::infer,
+    .reference = conv::reference,
     .batching = ir::Batching::convolution,
     .widens_f16 = ir::always_widens,
     .products = products_of_conv,

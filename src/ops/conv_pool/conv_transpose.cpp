@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace conv_transpose {
 
 using tensor::ConvTransposeAttrs;
 using tensor::ConvTransposeGeometry;
@@ -86,6 +87,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::transpose_convolution<float>(call, geometry);
 }
 
+}  // namespace conv_transpose
 }  // namespace
 
 constinit const ir::OpDef conv_transpose_op{
@@ -106,8 +108,8 @@ constinit const ir::OpDef conv_transpose_op{
               {"output_shape", tensor::AttrKind::integers, true},
               {"pads", tensor::AttrKind::integers, true},
               {"strides", tensor::AttrKind::integers, true}},
-    .infer = infer,
-    .reference = reference,
+    .infer = conv_transpose::infer,
+    .reference = conv_transpose::reference,
     .batching = ir::Batching::call,
     .widens_f16 = ir::always_widens,
     .products = products_of_conv,

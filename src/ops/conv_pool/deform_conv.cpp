@@ -12,6 +12,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace deform_conv {
 
 using tensor::ConvGeometry;
 using tensor::Dim;
@@ -217,6 +218,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return steps_of_windows(s);
 }
 
+}  // namespace deform_conv
 }  // namespace
 
 constinit const ir::OpDef deform_conv_op{
@@ -232,10 +234,10 @@ constinit const ir::OpDef deform_conv_op{
                {"b", ir::Accept::real, ir::Arity::optional, 0},
                {"mask", ir::Accept::real, ir::Arity::optional, 0}},
     .outputs = {"y"},
-    .attrs = kAttrs,
-    .infer = infer,
-    .reference = reference,
-    .steps = {.axis = steps, .any_operand = true},
+    .attrs = deform_conv::kAttrs,
+    .infer = deform_conv::infer,
+    .reference = deform_conv::reference,
+    .steps = {.axis = deform_conv::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

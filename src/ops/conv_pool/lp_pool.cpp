@@ -11,6 +11,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace lp_pool {
 
 using tensor::Operand;
 
@@ -63,6 +64,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace lp_pool
 }  // namespace
 
 constinit const ir::OpDef lp_pool_op{
@@ -73,8 +75,8 @@ constinit const ir::OpDef lp_pool_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .attrs = pool_attrs("p", tensor::AttrKind::real),
-    .infer = infer,
-    .reference = reference,
+    .infer = lp_pool::infer,
+    .reference = lp_pool::reference,
     .batching = ir::Batching::call,
     .products = products_of_pool,
     .steps = {.axis = steps_of_pool},

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace max_pool {
 
 using tensor::Operand;
 using tensor::PoolAxis;
@@ -119,6 +120,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace max_pool
 }  // namespace
 
 constinit const ir::OpDef max_pool_op{
@@ -130,8 +132,8 @@ constinit const ir::OpDef max_pool_op{
     .inputs = {{"x", ir::Accept::numeric}},
     .outputs = {"y", "indices"},
     .attrs = pool_attrs("storage_order", tensor::AttrKind::integer),
-    .infer = infer,
-    .reference = reference,
+    .infer = max_pool::infer,
+    .reference = max_pool::reference,
     .batching = ir::Batching::call,
     .products = products_of_pool,
     .steps = {.axis = steps_of_pool},

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace max_unpool {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -136,6 +137,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
                              [&]<class T>(std::type_identity<T>) { return unpool<T>(call); });
 }
 
+}  // namespace max_unpool
 }  // namespace
 
 constinit const ir::OpDef max_unpool_op{
@@ -152,8 +154,8 @@ constinit const ir::OpDef max_unpool_op{
               {"pads", tensor::AttrKind::integers, true},
               {"strides", tensor::AttrKind::integers, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = max_unpool::infer,
+    .reference = max_unpool::reference,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace abs {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::abs, s.in(0)); }
 
+}  // namespace abs
 }  // namespace
 
 constinit const ir::OpDef abs_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef abs_op{
     .inputs = {{"x", ir::Accept::numeric}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<abs::scalar>,
+    .reference = reference_from_scalar<abs::scalar>,
+    .scalar = abs::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace acos {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::acos, s.in(0)); }
 
+}  // namespace acos
 }  // namespace
 
 constinit const ir::OpDef acos_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef acos_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<acos::scalar>,
+    .reference = reference_from_scalar<acos::scalar>,
+    .scalar = acos::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace acosh {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::acosh, s.in(0)); }
 
+}  // namespace acosh
 }  // namespace
 
 constinit const ir::OpDef acosh_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef acosh_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<acosh::scalar>,
+    .reference = reference_from_scalar<acosh::scalar>,
+    .scalar = acosh::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace asin {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::asin, s.in(0)); }
 
+}  // namespace asin
 }  // namespace
 
 constinit const ir::OpDef asin_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef asin_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<asin::scalar>,
+    .reference = reference_from_scalar<asin::scalar>,
+    .scalar = asin::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace atan {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::atan, s.in(0)); }
 
+}  // namespace atan
 }  // namespace
 
 constinit const ir::OpDef atan_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef atan_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<atan::scalar>,
+    .reference = reference_from_scalar<atan::scalar>,
+    .scalar = atan::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace atanh {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::atanh, s.in(0)); }
 
+}  // namespace atanh
 }  // namespace
 
 constinit const ir::OpDef atanh_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef atanh_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<atanh::scalar>,
+    .reference = reference_from_scalar<atanh::scalar>,
+    .scalar = atanh::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace bit_cast {
 
 using tensor::Operand;
 
@@ -111,6 +112,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(0);
 }
 
+}  // namespace bit_cast
 }  // namespace
 
 constinit const ir::OpDef bit_cast_op{
@@ -121,9 +123,9 @@ constinit const ir::OpDef bit_cast_op{
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},
-    .infer = infer,
-    .reference = reference,
-    .steps = {.axis = steps},
+    .infer = bit_cast::infer,
+    .reference = bit_cast::reference,
+    .steps = {.axis = bit_cast::steps},
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace bit_or {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::bit_or, s.in(0), s.in(1)); }
 
+}  // namespace bit_or
 }  // namespace
 
 constinit const ir::OpDef bit_or_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef bit_or_op{
                {.name = "b", .accept = ir::Accept::integer, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<bit_or::scalar>,
+    .reference = reference_from_scalar<bit_or::scalar>,
+    .scalar = bit_or::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace cast {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.cast(s.in(0), s.attr(0).dtype()); }
 
+}  // namespace cast
 }  // namespace
 
 constinit const ir::OpDef cast_op{
@@ -17,9 +19,9 @@ constinit const ir::OpDef cast_op{
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<cast::scalar>,
+    .reference = reference_from_scalar<cast::scalar>,
+    .scalar = cast::scalar,
 };
 
 }  // namespace scanloom::ops

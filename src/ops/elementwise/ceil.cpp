@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace ceil {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::ceil, s.in(0)); }
 
+}  // namespace ceil
 }  // namespace
 
 constinit const ir::OpDef ceil_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef ceil_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<ceil::scalar>,
+    .reference = reference_from_scalar<ceil::scalar>,
+    .scalar = ceil::scalar,
 };
 
 }  // namespace scanloom::ops

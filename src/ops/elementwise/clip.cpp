@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace clip {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   ir::Reg result = s.in(0);
@@ -11,6 +12,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return result;
 }
 
+}  // namespace clip
 }  // namespace
 
 constinit const ir::OpDef clip_op{
@@ -21,9 +23,9 @@ constinit const ir::OpDef clip_op{
                {"max", ir::Accept::numeric, ir::Arity::optional, 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<clip::scalar>,
+    .reference = reference_from_scalar<clip::scalar>,
+    .scalar = clip::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace cos {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::cos, s.in(0)); }
 
+}  // namespace cos
 }  // namespace
 
 constinit const ir::OpDef cos_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef cos_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<cos::scalar>,
+    .reference = reference_from_scalar<cos::scalar>,
+    .scalar = cos::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace elu {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   const ir::Reg x = s.in(0);
@@ -13,6 +14,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return s.select(s.binary(ir::ScalarOp::less, x, s.constant(0, dtype)), below, x);
 }
 
+}  // namespace elu
 }  // namespace
 
 constinit const ir::OpDef elu_op{
@@ -22,9 +24,9 @@ constinit const ir::OpDef elu_op{
     .outputs = {"y"},
     .attrs = {{"alpha", tensor::AttrKind::real}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<elu::scalar>,
+    .reference = reference_from_scalar<elu::scalar>,
+    .scalar = elu::scalar,
 };
 
 }  // namespace scanloom::ops

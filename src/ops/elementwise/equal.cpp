@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace equal {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::equal, s.in(0), s.in(1)); }
 
+}  // namespace equal
 }  // namespace
 
 constinit const ir::OpDef equal_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef equal_op{
                {.name = "b", .accept = ir::Accept::tensor, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<equal::scalar>,
+    .reference = reference_from_scalar<equal::scalar>,
+    .scalar = equal::scalar,
 };
 
 }  // namespace scanloom::ops

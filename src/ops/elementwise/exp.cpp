@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace exp {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::exp, s.in(0)); }
 
+}  // namespace exp
 }  // namespace
 
 constinit const ir::OpDef exp_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef exp_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<exp::scalar>,
+    .reference = reference_from_scalar<exp::scalar>,
+    .scalar = exp::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace expm1 {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::expm1, s.in(0)); }
 
+}  // namespace expm1
 }  // namespace
 
 constinit const ir::OpDef expm1_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef expm1_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<expm1::scalar>,
+    .reference = reference_from_scalar<expm1::scalar>,
+    .scalar = expm1::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

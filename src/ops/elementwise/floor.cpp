@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace floor {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::floor, s.in(0)); }
 
+}  // namespace floor
 }  // namespace
 
 constinit const ir::OpDef floor_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef floor_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<floor::scalar>,
+    .reference = reference_from_scalar<floor::scalar>,
+    .scalar = floor::scalar,
 };
 
 }  // namespace scanloom::ops

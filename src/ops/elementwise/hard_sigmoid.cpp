@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace hard_sigmoid {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   const DType dtype = s.dtype(s.in(0));
@@ -12,6 +13,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return s.binary(ir::ScalarOp::max, limited, s.constant(0, dtype));
 }
 
+}  // namespace hard_sigmoid
 }  // namespace
 
 constinit const ir::OpDef hard_sigmoid_op{
@@ -21,9 +23,9 @@ constinit const ir::OpDef hard_sigmoid_op{
     .outputs = {"y"},
     .attrs = {{"alpha", tensor::AttrKind::real}, {"beta", tensor::AttrKind::real}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<hard_sigmoid::scalar>,
+    .reference = reference_from_scalar<hard_sigmoid::scalar>,
+    .scalar = hard_sigmoid::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace identity {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   ctx.set(0, ctx.in(0));
@@ -21,6 +22,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return {};
 }
 
+}  // namespace identity
 }  // namespace
 
 constinit const ir::OpDef identity_op{
@@ -29,10 +31,10 @@ constinit const ir::OpDef identity_op{
     .inputs = {{"x", ir::Accept::any}},
     .outputs = {"y"},
     .access = ir::Access::view,
-    .infer = infer,
+    .infer = identity::infer,
     .reference = tensor::copy_kernel,
-    .run_objects = run_objects,
-    .view = view,
+    .run_objects = identity::run_objects,
+    .view = identity::view,
     .keeps_order = true,
     .steps = {.axis = steps_unchanged},
 };

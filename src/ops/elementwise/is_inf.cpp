@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace is_inf {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   const ir::Reg x = s.in(0);
@@ -16,6 +17,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return s.binary(ir::ScalarOp::logical_and, infinite, signed_right);
 }
 
+}  // namespace is_inf
 }  // namespace
 
 constinit const ir::OpDef is_inf_op{
@@ -26,9 +28,9 @@ constinit const ir::OpDef is_inf_op{
     .attrs = {{"detect_negative", tensor::AttrKind::integer},
               {"detect_positive", tensor::AttrKind::integer}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<is_inf::scalar>,
+    .reference = reference_from_scalar<is_inf::scalar>,
+    .scalar = is_inf::scalar,
 };
 
 }  // namespace scanloom::ops

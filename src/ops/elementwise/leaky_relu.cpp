@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace leaky_relu {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   const ir::Reg x = s.in(0);
@@ -11,6 +12,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return s.select(s.binary(ir::ScalarOp::less, x, s.constant(0, dtype)), below, x);
 }
 
+}  // namespace leaky_relu
 }  // namespace
 
 constinit const ir::OpDef leaky_relu_op{
@@ -20,9 +22,9 @@ constinit const ir::OpDef leaky_relu_op{
     .outputs = {"y"},
     .attrs = {{"alpha", tensor::AttrKind::real}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<leaky_relu::scalar>,
+    .reference = reference_from_scalar<leaky_relu::scalar>,
+    .scalar = leaky_relu::scalar,
 };
 
 }  // namespace scanloom::ops

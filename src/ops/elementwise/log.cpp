@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace log {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::log, s.in(0)); }
 
+}  // namespace log
 }  // namespace
 
 constinit const ir::OpDef log_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef log_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<log::scalar>,
+    .reference = reference_from_scalar<log::scalar>,
+    .scalar = log::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

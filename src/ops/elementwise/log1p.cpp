@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace log1p {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::log1p, s.in(0)); }
 
+}  // namespace log1p
 }  // namespace
 
 constinit const ir::OpDef log1p_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef log1p_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<log1p::scalar>,
+    .reference = reference_from_scalar<log1p::scalar>,
+    .scalar = log1p::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

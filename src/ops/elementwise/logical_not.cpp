@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace logical_not {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::logical_not, s.in(0)); }
 
+}  // namespace logical_not
 }  // namespace
 
 constinit const ir::OpDef logical_not_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef logical_not_op{
     .inputs = {{"x", ir::Accept::boolean}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<logical_not::scalar>,
+    .reference = reference_from_scalar<logical_not::scalar>,
+    .scalar = logical_not::scalar,
 };
 
 }  // namespace scanloom::ops

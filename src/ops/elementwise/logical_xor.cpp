@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace logical_xor {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::logical_xor, s.in(0), s.in(1)); }
 
+}  // namespace logical_xor
 }  // namespace
 
 constinit const ir::OpDef logical_xor_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef logical_xor_op{
                {.name = "b", .accept = ir::Accept::boolean, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<logical_xor::scalar>,
+    .reference = reference_from_scalar<logical_xor::scalar>,
+    .scalar = logical_xor::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace max {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::max, s.in(0), s.in(1)); }
 
+}  // namespace max
 }  // namespace
 
 constinit const ir::OpDef max_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef max_op{
                {.name = "b", .accept = ir::Accept::numeric, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<max::scalar>,
+    .reference = reference_from_scalar<max::scalar>,
+    .scalar = max::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace min {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::min, s.in(0), s.in(1)); }
 
+}  // namespace min
 }  // namespace
 
 constinit const ir::OpDef min_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef min_op{
                {.name = "b", .accept = ir::Accept::numeric, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<min::scalar>,
+    .reference = reference_from_scalar<min::scalar>,
+    .scalar = min::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,12 +3,14 @@
 
 namespace scanloom::ops {
 namespace {
+namespace mod {
 
 ir::Reg scalar(ir::ScalarCtx& s) {
   const bool sign_of_a = s.attr(0).integer() != 0;
   return s.binary(sign_of_a ? ir::ScalarOp::mod_trunc : ir::ScalarOp::mod_floor, s.in(0), s.in(1));
 }
 
+}  // namespace mod
 }  // namespace
 
 constinit const ir::OpDef mod_op{
@@ -19,9 +21,9 @@ constinit const ir::OpDef mod_op{
     .outputs = {"y"},
     .attrs = {{"fmod", tensor::AttrKind::integer}},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<mod::scalar>,
+    .reference = reference_from_scalar<mod::scalar>,
+    .scalar = mod::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -4,9 +4,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace mul_add {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.mul_add(s.in(0), s.in(1), s.in(2)); }
 
+}  // namespace mul_add
 }  // namespace
 
 constinit const ir::OpDef mul_add_op{
@@ -17,9 +19,9 @@ constinit const ir::OpDef mul_add_op{
                {"c", ir::Accept::real, ir::Arity::one, 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<mul_add::scalar>,
+    .reference = reference_from_scalar<mul_add::scalar>,
+    .scalar = mul_add::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace neg {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::neg, s.in(0)); }
 
+}  // namespace neg
 }  // namespace
 
 constinit const ir::OpDef neg_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef neg_op{
     .inputs = {{"x", ir::Accept::numeric}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<neg::scalar>,
+    .reference = reference_from_scalar<neg::scalar>,
+    .scalar = neg::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace pow {
 
 // Returns the dtype that holds every value of both, if there is one. Rounding an exponent to the
 // base's type could turn an odd number even, or a half into 0.
@@ -23,6 +24,7 @@ ir::Reg scalar(ir::ScalarCtx& s) {
   return own == common ? power : s.cast(power, own);
 }
 
+}  // namespace pow
 }  // namespace
 
 constinit const ir::OpDef pow_op{
@@ -31,9 +33,9 @@ constinit const ir::OpDef pow_op{
     .inputs = {{"x", ir::Accept::numeric}, {"y", ir::Accept::numeric}},
     .outputs = {"z"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<pow::scalar>,
+    .reference = reference_from_scalar<pow::scalar>,
+    .scalar = pow::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace round {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::round_even, s.in(0)); }
 
+}  // namespace round
 }  // namespace
 
 constinit const ir::OpDef round_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef round_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<round::scalar>,
+    .reference = reference_from_scalar<round::scalar>,
+    .scalar = round::scalar,
 };
 
 }  // namespace scanloom::ops

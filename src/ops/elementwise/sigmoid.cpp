@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sigmoid {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::sigmoid, s.in(0)); }
 
+}  // namespace sigmoid
 }  // namespace
 
 constinit const ir::OpDef sigmoid_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef sigmoid_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sigmoid::scalar>,
+    .reference = reference_from_scalar<sigmoid::scalar>,
+    .scalar = sigmoid::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

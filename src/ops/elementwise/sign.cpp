@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sign {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::sign, s.in(0)); }
 
+}  // namespace sign
 }  // namespace
 
 constinit const ir::OpDef sign_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef sign_op{
     .inputs = {{"x", ir::Accept::numeric}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sign::scalar>,
+    .reference = reference_from_scalar<sign::scalar>,
+    .scalar = sign::scalar,
 };
 
 }  // namespace scanloom::ops

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sin {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::sin, s.in(0)); }
 
+}  // namespace sin
 }  // namespace
 
 constinit const ir::OpDef sin_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef sin_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sin::scalar>,
+    .reference = reference_from_scalar<sin::scalar>,
+    .scalar = sin::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sinh {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::sinh, s.in(0)); }
 
+}  // namespace sinh
 }  // namespace
 
 constinit const ir::OpDef sinh_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef sinh_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sinh::scalar>,
+    .reference = reference_from_scalar<sinh::scalar>,
+    .scalar = sinh::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

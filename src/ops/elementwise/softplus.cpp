@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace softplus {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::softplus, s.in(0)); }
 
+}  // namespace softplus
 }  // namespace
 
 constinit const ir::OpDef softplus_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef softplus_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<softplus::scalar>,
+    .reference = reference_from_scalar<softplus::scalar>,
+    .scalar = softplus::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

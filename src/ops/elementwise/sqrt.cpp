@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sqrt {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::sqrt, s.in(0)); }
 
+}  // namespace sqrt
 }  // namespace
 
 constinit const ir::OpDef sqrt_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef sqrt_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sqrt::scalar>,
+    .reference = reference_from_scalar<sqrt::scalar>,
+    .scalar = sqrt::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sub {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::sub, s.in(0), s.in(1)); }
 
+}  // namespace sub
 }  // namespace
 
 constinit const ir::OpDef sub_op{
@@ -15,9 +17,9 @@ constinit const ir::OpDef sub_op{
                {.name = "b", .accept = ir::Accept::numeric, .same_as = 0}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<sub::scalar>,
+    .reference = reference_from_scalar<sub::scalar>,
+    .scalar = sub::scalar,
 };
 
 }  // namespace scanloom::ops

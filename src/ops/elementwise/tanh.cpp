@@ -3,9 +3,11 @@
 
 namespace scanloom::ops {
 namespace {
+namespace tanh {
 
 ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::tanh, s.in(0)); }
 
+}  // namespace tanh
 }  // namespace
 
 constinit const ir::OpDef tanh_op{
@@ -14,9 +16,9 @@ constinit const ir::OpDef tanh_op{
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"y"},
     .access = ir::Access::pointwise,
-    .infer = infer_from_scalar<scalar>,
-    .reference = reference_from_scalar<scalar>,
-    .scalar = scalar,
+    .infer = infer_from_scalar<tanh::scalar>,
+    .reference = reference_from_scalar<tanh::scalar>,
+    .scalar = tanh::scalar,
     .recompute = ir::Recompute::expensive,
 };
 

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace gather {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -113,6 +114,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{value, picks ? own + steps : own < steps ? steps + width - 1 : steps};
 }
 
+}  // namespace gather
 }  // namespace
 
 constinit const ir::OpDef gather_op{
@@ -124,12 +126,12 @@ constinit const ir::OpDef gather_op{
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = gather::infer,
+    .reference = gather::reference,
     .linear_work = true,
     .picks = true,
-    .steps = {.axis = steps, .any_operand = true},
-    .lifting = {can_lift, lift},
+    .steps = {.axis = gather::steps, .any_operand = true},
+    .lifting = {gather::can_lift, gather::lift},
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace gather_elements {
 
 using tensor::Operand;
 using tensor::Type;
@@ -79,6 +80,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(kIndexOperand);
 }
 
+}  // namespace gather_elements
 }  // namespace
 
 constinit const ir::OpDef gather_elements_op{
@@ -90,10 +92,10 @@ constinit const ir::OpDef gather_elements_op{
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = gather_elements::infer,
+    .reference = gather_elements::reference,
     .picks = true,
-    .steps = {.axis = steps, .any_operand = true},
+    .steps = {.axis = gather_elements::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace gather_nd {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -99,6 +100,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return last + s.axis(kDataOperand) - batch - *length;
 }
 
+}  // namespace gather_nd
 }  // namespace
 
 constinit const ir::OpDef gather_nd_op{
@@ -111,10 +113,10 @@ constinit const ir::OpDef gather_nd_op{
     .outputs = {"y"},
     .attrs = {{"batch_dims", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = gather_nd::infer,
+    .reference = gather_nd::reference,
     .picks = true,
-    .steps = {.axis = steps, .any_operand = true},
+    .steps = {.axis = gather_nd::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace non_zero {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -74,6 +75,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace non_zero
 }  // namespace
 
 constinit const ir::OpDef non_zero_op{
@@ -83,8 +85,8 @@ constinit const ir::OpDef non_zero_op{
         "one column each, one row per axis of x.",
     .inputs = {{.name = "x", .accept = ir::Accept::tensor, .decides_sizes = true}},
     .outputs = {"indices"},
-    .infer = infer,
-    .reference = reference,
+    .infer = non_zero::infer,
+    .reference = non_zero::reference,
 };
 
 }  // namespace scanloom::ops

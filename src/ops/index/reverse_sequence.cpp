@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace reverse_sequence {
 
 using tensor::Operand;
 using tensor::Shape;
@@ -123,6 +124,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(0);
 }
 
+}  // namespace reverse_sequence
 }  // namespace
 
 constinit const ir::OpDef reverse_sequence_op{
@@ -134,9 +136,9 @@ constinit const ir::OpDef reverse_sequence_op{
     .outputs = {"y"},
     .attrs = {{"batch_axis", tensor::AttrKind::integer}, {"time_axis", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
-    .steps = {.axis = steps, .any_operand = true},
+    .infer = reverse_sequence::infer,
+    .reference = reverse_sequence::reference,
+    .steps = {.axis = reverse_sequence::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

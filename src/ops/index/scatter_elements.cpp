@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace scatter_elements {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -110,6 +111,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(kDataOperand);
 }
 
+}  // namespace scatter_elements
 }  // namespace
 
 constinit const ir::OpDef scatter_elements_op{
@@ -124,10 +126,10 @@ constinit const ir::OpDef scatter_elements_op{
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}, {"reduction", tensor::AttrKind::text}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = scatter_elements::infer,
+    .reference = scatter_elements::reference,
     .writes_part = true,
-    .steps = {.axis = steps, .any_operand = true},
+    .steps = {.axis = scatter_elements::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace scatter_nd {
 
 using tensor::Operand;
 using tensor::Type;
@@ -103,6 +104,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(kDataOperand);
 }
 
+}  // namespace scatter_nd
 }  // namespace
 
 constinit const ir::OpDef scatter_nd_op{
@@ -117,10 +119,10 @@ constinit const ir::OpDef scatter_nd_op{
     .outputs = {"y"},
     .attrs = {{"reduction", tensor::AttrKind::text}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = scatter_nd::infer,
+    .reference = scatter_nd::reference,
     .writes_part = true,
-    .steps = {.axis = steps, .any_operand = true},
+    .steps = {.axis = scatter_nd::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

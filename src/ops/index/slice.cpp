@@ -12,6 +12,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace slice {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -240,27 +241,28 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{value, operands[0].axis};
 }
 
+}  // namespace slice
 }  // namespace
 
-std::optional<ir::ViewOf> slice_view(std::span<const Operand> inputs) {
-  const Operand& x = inputs[0];
+std::optional<ir::ViewOf> slice_view(std::span<const tensor::Operand> inputs) {
+  const tensor::Operand& x = inputs[0];
   const auto has = [&](std::size_t i) { return i < inputs.size() && inputs[i].present(); };
   const auto bound = [&](int input, std::int64_t i) {
     return listed_index(inputs[static_cast<std::size_t>(input)], i);
   };
-  const std::int64_t count = inputs[kStarts].elements();
+  const std::int64_t count = inputs[slice::kStarts].elements();
   if (count > x.rank) return std::nullopt;
   std::array<bool, tensor::kMaxRank> cut{};
-  for (std::size_t i = kStarts; i < inputs.size(); ++i)
+  for (std::size_t i = slice::kStarts; i < inputs.size(); ++i)
     if (has(i) && (inputs[i].rank > 1 || inputs[i].elements() != count)) return std::nullopt;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t axis = position_of(has(kAxes) ? bound(kAxes, i) : i, x.rank);
+    const std::int64_t axis = position_of(has(slice::kAxes) ? bound(slice::kAxes, i) : i, x.rank);
     if (axis < 0 || cut[static_cast<std::size_t>(axis)]) return std::nullopt;
     cut[static_cast<std::size_t>(axis)] = true;
-    if (has(kSteps) && bound(kSteps, i) == 0) return std::nullopt;
+    if (has(slice::kSteps) && bound(slice::kSteps, i) == 0) return std::nullopt;
   }
-  return view_of(x.shape(), Shape(std::span(x.strides, static_cast<std::size_t>(x.rank))), count,
-                 has(kAxes), has(kSteps), bound);
+  const tensor::Shape strides(std::span(x.strides, static_cast<std::size_t>(x.rank)));
+  return slice::view_of(x.shape(), strides, count, has(slice::kAxes), has(slice::kSteps), bound);
 }
 
 constinit const ir::OpDef slice_op{
@@ -281,11 +283,11 @@ constinit const ir::OpDef slice_op{
                 .decides_sizes = true}},
     .outputs = {"y"},
     .access = ir::Access::view,
-    .infer = infer,
-    .reference = reference,
-    .view = view,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .infer = slice::infer,
+    .reference = slice::reference,
+    .view = slice::view,
+    .steps = {.axis = slice::steps},
+    .lifting = {slice::can_lift, slice::lift},
 };
 
 }  // namespace scanloom::ops

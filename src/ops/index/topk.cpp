@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace topk {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -168,6 +169,7 @@ bool can_lift(ir::Module& module, const ir::Node& node, const std::vector<bool>&
   return type_of(module, node).dims[axis].is_constant() && integers_of(module, node, 1).has_value();
 }
 
+}  // namespace topk
 }  // namespace
 
 constinit const ir::OpDef topk_op{
@@ -182,11 +184,11 @@ constinit const ir::OpDef topk_op{
     .attrs = {{"axis", tensor::AttrKind::integer},
               {"largest", tensor::AttrKind::integer},
               {"sorted", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = topk::infer,
+    .reference = topk::reference,
     .batching = ir::Batching::call,
     .steps = {.axis = steps_along_axis},
-    .lifting = {can_lift, lift_along_axis},
+    .lifting = {topk::can_lift, lift_along_axis},
 };
 
 }  // namespace scanloom::ops

@@ -11,6 +11,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace unique {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -278,6 +279,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace unique
 }  // namespace
 
 constinit const ir::OpDef unique_op{
@@ -289,8 +291,8 @@ constinit const ir::OpDef unique_op{
     .inputs = {{.name = "x", .accept = ir::Accept::tensor, .decides_sizes = true}},
     .outputs = {"y", "indices", "inverse", "counts"},
     .attrs = {{"axis", tensor::AttrKind::integer, true}, {"sorted", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = unique::infer,
+    .reference = unique::reference,
 };
 
 }  // namespace scanloom::ops

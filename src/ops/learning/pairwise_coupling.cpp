@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace pairwise_coupling {
 
 using tensor::Operand;
 using tensor::Type;
@@ -108,6 +109,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 double products(const ir::CostCtx& ctx) { return kMaxRounds * ctx.elements(0) * ctx.size(0, 1); }
 
+}  // namespace pairwise_coupling
 }  // namespace
 
 constinit const ir::OpDef pairwise_coupling_op{
@@ -119,10 +121,10 @@ constinit const ir::OpDef pairwise_coupling_op{
     .inputs = {{"r", ir::Accept::real}},
     .outputs = {"p"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = pairwise_coupling::infer,
+    .reference = pairwise_coupling::reference,
     .recompute = ir::Recompute::expensive,
-    .products = products,
+    .products = pairwise_coupling::products,
 };
 
 }  // namespace scanloom::ops

@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace squared_distances {
 
 using tensor::Operand;
 using tensor::Type;
@@ -74,6 +75,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 double products(const ir::CostCtx& ctx) { return ctx.results() * ctx.size(0, 1); }
 
+}  // namespace squared_distances
 }  // namespace
 
 constinit const ir::OpDef squared_distances_op{
@@ -84,10 +86,10 @@ constinit const ir::OpDef squared_distances_op{
     .inputs = {{"a", ir::Accept::real}, {"b", ir::Accept::real, ir::Arity::one, 0}},
     .outputs = {"y"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = squared_distances::infer,
+    .reference = squared_distances::reference,
     .recompute = ir::Recompute::expensive,
-    .products = products,
+    .products = squared_distances::products,
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace tree_ensemble {
 
 using tensor::Operand;
 using tensor::Tensor;
@@ -170,6 +171,7 @@ Expected<int> steps_of_rows(const ir::StepSite& s) {
   return across("a tree tests features of all steps");
 }
 
+}  // namespace tree_ensemble
 }  // namespace
 
 constinit const ir::OpDef tree_ensemble_op{
@@ -196,11 +198,11 @@ constinit const ir::OpDef tree_ensemble_op{
               {"targets", tensor::AttrKind::integer},
               {"aggregate", tensor::AttrKind::text}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = tree_ensemble::infer,
+    .reference = tree_ensemble::reference,
     .recompute = ir::Recompute::expensive,
     .batching = ir::Batching::call,
-    .steps = {.axis = steps_of_rows},
+    .steps = {.axis = tree_ensemble::steps_of_rows},
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace cholesky {
 
 constexpr int kLower = 0;
 
@@ -19,6 +20,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace cholesky
 }  // namespace
 
 constinit const ir::OpDef cholesky_op{
@@ -31,8 +33,8 @@ constinit const ir::OpDef cholesky_op{
     .outputs = {"y"},
     .attrs = {{"lower", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = cholesky::infer,
+    .reference = cholesky::reference,
     .steps = {.axis = steps_of_matrices},
 };
 

@@ -16,6 +16,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace contract {
 
 using tensor::Contraction;
 using tensor::ContractionAxis;
@@ -253,6 +254,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{product, axis};
 }
 
+}  // namespace contract
 }  // namespace
 
 constinit const ir::OpDef contract_op{
@@ -265,12 +267,12 @@ constinit const ir::OpDef contract_op{
     .outputs = {"y"},
     .attrs = {{"spec", tensor::AttrKind::text}},
     .access = ir::Access::contract,
-    .infer = infer,
-    .reference = reference,
+    .infer = contract::infer,
+    .reference = contract::reference,
     .batching = ir::Batching::product,
     .widens_f16 = ir::always_widens,
-    .steps = {.axis = steps, .any_operand = true},
-    .lifting = {can_lift, lift},
+    .steps = {.axis = contract::steps, .any_operand = true},
+    .lifting = {contract::can_lift, contract::lift},
 };
 
 }  // namespace scanloom::ops

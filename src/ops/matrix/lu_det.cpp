@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace lu_det {
 
 using tensor::Operand;
 using tensor::Type;
@@ -71,6 +72,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return visit_real(call.out(0).dtype, [&]<class Real> { return determinants<Real>(call); });
 }
 
+}  // namespace lu_det
 }  // namespace
 
 constinit const ir::OpDef lu_det_op{
@@ -83,8 +85,8 @@ constinit const ir::OpDef lu_det_op{
                {"pivots", ir::Accept::integer},
                {"matrix", ir::Accept::real, ir::Arity::optional, 0}},
     .outputs = {"det", "sign", "log_magnitude"},
-    .infer = infer,
-    .reference = reference,
+    .infer = lu_det::infer,
+    .reference = lu_det::reference,
     .steps = {.axis = steps_of_matrices, .any_operand = true},
 };
 

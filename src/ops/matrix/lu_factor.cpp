@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace lu_factor {
 
 using tensor::Type;
 
@@ -26,6 +27,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace lu_factor
 }  // namespace
 
 constinit const ir::OpDef lu_factor_op{
@@ -36,8 +38,8 @@ constinit const ir::OpDef lu_factor_op{
         "one k after the other. A singular matrix has a 0 on the diagonal of U.",
     .inputs = {{"x", ir::Accept::real}},
     .outputs = {"lu", "pivots"},
-    .infer = infer,
-    .reference = reference,
+    .infer = lu_factor::infer,
+    .reference = lu_factor::reference,
     .steps = {.axis = steps_of_matrices},
 };
 

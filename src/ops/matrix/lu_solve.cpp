@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace lu_solve {
 
 constexpr int kTransposed = 0;
 
@@ -24,6 +25,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace lu_solve
 }  // namespace
 
 constinit const ir::OpDef lu_solve_op{
@@ -39,8 +41,8 @@ constinit const ir::OpDef lu_solve_op{
     .outputs = {"x"},
     .attrs = {{"transposed", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = lu_solve::infer,
+    .reference = lu_solve::reference,
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace triangular_solve {
 
 constexpr int kLower = 0;
 constexpr int kTransposed = 1;
@@ -23,6 +24,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace triangular_solve
 }  // namespace
 
 constinit const ir::OpDef triangular_solve_op{
@@ -37,8 +39,8 @@ constinit const ir::OpDef triangular_solve_op{
               {"transposed", tensor::AttrKind::integer},
               {"unit", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = triangular_solve::infer,
+    .reference = triangular_solve::reference,
 };
 
 }  // namespace scanloom::ops

@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace dequantize_blocks {
 
 using namespace tensor::block_quantization;
 using tensor::Operand;
@@ -41,6 +42,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace dequantize_blocks
 }  // namespace
 
 constinit const ir::OpDef dequantize_blocks_op{
@@ -56,8 +58,8 @@ constinit const ir::OpDef dequantize_blocks_op{
     .attrs = {{"bits", tensor::AttrKind::integer},
               {"block", tensor::AttrKind::integer},
               {"size", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = dequantize_blocks::infer,
+    .reference = dequantize_blocks::reference,
     .linear_work = true,
 };
 

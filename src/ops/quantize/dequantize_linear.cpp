@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace dequantize_linear {
 
 using tensor::Operand;
 
@@ -50,6 +51,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace dequantize_linear
 }  // namespace
 
 constinit const ir::OpDef dequantize_linear_op{
@@ -59,8 +61,8 @@ constinit const ir::OpDef dequantize_linear_op{
     .inputs = kQuantizationInputs,
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = dequantize_linear::infer,
+    .reference = dequantize_linear::reference,
     .steps = {.axis = steps_of_quantized},
     .lifting = {can_lift_quantization, lift_along_axis},
 };

@@ -12,6 +12,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace integer_matmul {
 
 using enum tensor::integer_matmul::Input;
 using tensor::Dim;
@@ -165,6 +166,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node&, const LiftedOpe
   return ir::Lifted{product, 0};
 }
 
+}  // namespace integer_matmul
 }  // namespace
 
 constinit const ir::OpDef integer_matmul_op{
@@ -183,12 +185,12 @@ constinit const ir::OpDef integer_matmul_op{
                {"bias", ir::Accept::numeric, ir::Arity::optional},
                {"y_zero", ir::Accept::integer, ir::Arity::optional}},
     .outputs = {"y"},
-    .infer = infer,
-    .reference = reference,
+    .infer = integer_matmul::infer,
+    .reference = integer_matmul::reference,
     .batching = ir::Batching::product,
-    .products = products,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .products = integer_matmul::products,
+    .steps = {.axis = integer_matmul::steps},
+    .lifting = {integer_matmul::can_lift, integer_matmul::lift},
 };
 
 }  // namespace scanloom::ops

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace matmul_nbits {
 
 using namespace tensor::block_quantization;
 using tensor::Operand;
@@ -98,6 +99,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{product, 0};
 }
 
+}  // namespace matmul_nbits
 }  // namespace
 
 constinit const ir::OpDef matmul_nbits_op{
@@ -113,12 +115,12 @@ constinit const ir::OpDef matmul_nbits_op{
     .attrs = {{"bits", tensor::AttrKind::integer},
               {"block", tensor::AttrKind::integer},
               {"size", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = matmul_nbits::infer,
+    .reference = matmul_nbits::reference,
     .batching = ir::Batching::product,
-    .products = products,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .products = matmul_nbits::products,
+    .steps = {.axis = matmul_nbits::steps},
+    .lifting = {matmul_nbits::can_lift, matmul_nbits::lift},
 };
 
 }  // namespace scanloom::ops

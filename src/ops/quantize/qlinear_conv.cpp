@@ -11,6 +11,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace qlinear_conv {
 
 using enum tensor::qlinear_conv::Input;
 using tensor::ConvGeometry;
@@ -116,6 +117,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 
 double products(const ir::CostCtx& ctx) { return ctx.results() * ctx.elements(3) / ctx.size(3, 0); }
 
+}  // namespace qlinear_conv
 }  // namespace
 
 constinit const ir::OpDef qlinear_conv_op{
@@ -136,10 +138,10 @@ constinit const ir::OpDef qlinear_conv_op{
                {"b", ir::Accept::integer, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = kConvAttrs,
-    .infer = infer,
-    .reference = reference,
+    .infer = qlinear_conv::infer,
+    .reference = qlinear_conv::reference,
     .batching = ir::Batching::convolution,
-    .products = products,
+    .products = qlinear_conv::products,
     .steps = {.axis = steps_of_windows},
     .lifting = kLiftWindows,
 };

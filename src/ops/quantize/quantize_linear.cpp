@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace quantize_linear {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   SCANLOOM_CHECK_OK(check_quantization(ctx));
@@ -41,6 +42,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace quantize_linear
 }  // namespace
 
 constinit const ir::OpDef quantize_linear_op{
@@ -52,8 +54,8 @@ constinit const ir::OpDef quantize_linear_op{
     .inputs = kQuantizationInputs,
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = quantize_linear::infer,
+    .reference = quantize_linear::reference,
     .steps = {.axis = steps_of_quantized},
     .lifting = {can_lift_quantization, lift_along_axis},
 };

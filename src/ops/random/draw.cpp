@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace draw {
 
 constexpr int kKind = 0, kTo = 1;
 
@@ -24,6 +25,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace draw
 }  // namespace
 
 constinit const ir::OpDef draw_op{
@@ -36,8 +38,8 @@ constinit const ir::OpDef draw_op{
                {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"kind", tensor::AttrKind::text}, {"to", tensor::AttrKind::dtype}},
-    .infer = infer,
-    .reference = reference,
+    .infer = draw::infer,
+    .reference = draw::reference,
 };
 
 }  // namespace scanloom::ops

@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace random {
 
 using tensor::Type;
 
@@ -20,6 +21,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace random
 }  // namespace
 
 Expected<void> infer_random(ir::InferCtx& ctx, int shape, const std::string& kind, DType to) {
@@ -49,8 +51,8 @@ constinit const ir::OpDef random_op{
               {"seed", tensor::AttrKind::integer},
               {"stream", tensor::AttrKind::integer}},
     .effects = ir::Effects::random,
-    .infer = infer,
-    .reference = reference,
+    .infer = random::infer,
+    .reference = random::reference,
 };
 
 }  // namespace scanloom::ops

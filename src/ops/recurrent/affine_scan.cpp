@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace affine_scan {
 
 constexpr int kReverse = 0;
 
@@ -35,6 +36,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace affine_scan
 }  // namespace
 
 constinit const ir::OpDef affine_scan_op{
@@ -48,8 +50,8 @@ constinit const ir::OpDef affine_scan_op{
                {"initial", ir::Accept::real, ir::Arity::one, 0}},
     .outputs = {"y"},
     .attrs = {{"reverse", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = affine_scan::infer,
+    .reference = affine_scan::reference,
 };
 
 }  // namespace scanloom::ops

@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace gru {
 
 constexpr int kLinear = 3;
 constexpr int kClip = 4;
@@ -102,6 +103,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return run_recurrent<GruCell>(call, call.attrs[kActivations], kGruActivations);
 }
 
+}  // namespace gru
 }  // namespace
 
 constinit const ir::OpDef gru_op{
@@ -126,8 +128,8 @@ constinit const ir::OpDef gru_op{
               {"clip", tensor::AttrKind::real, true},
               {"activations", tensor::AttrKind::text, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = gru::infer,
+    .reference = gru::reference,
     .rows_axis = steps_axis,
     .layer_states = 1,
     .products = products_of_layer,

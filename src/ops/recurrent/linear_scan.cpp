@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace linear_scan {
 
 Expected<void> check_matrix(const ir::InferCtx& ctx, int i, const char* what, tensor::Dim rows,
                             tensor::Dim columns) {
@@ -86,6 +87,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace linear_scan
 }  // namespace
 
 constinit const ir::OpDef linear_scan_op{
@@ -105,8 +107,8 @@ constinit const ir::OpDef linear_scan_op{
                {"factor", ir::Accept::real, ir::Arity::optional, 0}},
     .outputs = {"last", "rows0", "rows1"},
     .attrs = {{"reverse", tensor::AttrKind::integer}, {"before", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = linear_scan::infer,
+    .reference = linear_scan::reference,
 };
 
 }  // namespace scanloom::ops

@@ -18,6 +18,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace lstm {
 
 constexpr int index_of(LstmInput input) { return static_cast<int>(input); }
 
@@ -34,6 +35,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, static_cast<int>(LstmOutput::y_c), ctx.dtype(), state);
 }
 
+}  // namespace lstm
 }  // namespace
 
 constinit const ir::OpDef lstm_op{
@@ -60,7 +62,7 @@ constinit const ir::OpDef lstm_op{
               {"clip", tensor::AttrKind::real, true},
               {"activations", tensor::AttrKind::text, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
+    .infer = lstm::infer,
     .reference = run_lstm,
     .rows_axis = steps_axis,
     .layer_states = 2,

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace rnn {
 
 constexpr int kClip = 3;
 constexpr int kActivations = 4;
@@ -54,6 +55,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return run_recurrent<RnnCell>(call, call.attrs[kActivations], kRnnActivations);
 }
 
+}  // namespace rnn
 }  // namespace
 
 constinit const ir::OpDef rnn_op{
@@ -75,8 +77,8 @@ constinit const ir::OpDef rnn_op{
               {"clip", tensor::AttrKind::real, true},
               {"activations", tensor::AttrKind::text, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = rnn::infer,
+    .reference = rnn::reference,
     .rows_axis = steps_axis,
     .layer_states = 1,
     .products = products_of_layer,

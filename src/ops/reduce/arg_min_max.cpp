@@ -19,8 +19,8 @@ using tensor::Call;
 using tensor::Operand;
 using tensor::Type;
 
-constexpr int kAxis = 0;
-constexpr int kKeepdims = 1;
+constexpr int kSearchAxis = 0;
+constexpr int kSearchKeepdims = 1;
 constexpr int kSelectLast = 2;
 
 /// Returns the best element of a contiguous line without NaN, block by block; within a block
@@ -75,7 +75,7 @@ std::int64_t quick_best(const T* line, std::int64_t size, bool greatest, bool la
 template <class T>
 void search(const Call& call, bool greatest) {
   const Operand &x = call.in(0), &y = call.out(0);
-  const int axis = checked_axis(call.attrs[kAxis], x.rank);
+  const int axis = checked_axis(call.attrs[kSearchAxis], x.rank);
   const bool last = call.attrs[kSelectLast].integer() != 0;
   const std::int64_t step = x.strides[axis];
   for_each_line<2>(
@@ -97,7 +97,7 @@ void search(const Call& call, bool greatest) {
       });
 }
 
-tensor::Status run(const Call& call, bool greatest) noexcept {
+tensor::Status search(const Call& call, bool greatest) noexcept {
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) search<T>(call, greatest);
   });
@@ -112,19 +112,19 @@ Expected<void> infer_arg_min_max(ir::InferCtx& ctx) {
     ctx.set(0, Type::unranked(DType::i64));
     return {};
   }
-  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), x.rank()));
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kSearchAxis).integer(), x.rank()));
   std::vector<tensor::Dim> sizes = x.dims;
   const auto at = sizes.begin() + axis;
   if (*at == tensor::Dim(0)) return invalid_model("axis {} has size 0, so nothing to find", axis);
-  if (ctx.attr(kKeepdims).integer() != 0)
+  if (ctx.attr(kSearchKeepdims).integer() != 0)
     *at = 1;
   else
     sizes.erase(at);
   return set_sizes(ctx, 0, DType::i64, std::move(sizes));
 }
 
-tensor::Status arg_greatest(const Call& call) noexcept { return run(call, true); }
-tensor::Status arg_least(const Call& call) noexcept { return run(call, false); }
+tensor::Status arg_greatest(const Call& call) noexcept { return search(call, true); }
+tensor::Status arg_least(const Call& call) noexcept { return search(call, false); }
 
 Expected<int> steps_of_arg_min_max(const ir::StepSite& s) {
   SCANLOOM_TRY(const int axis, steps_along_axis(s));

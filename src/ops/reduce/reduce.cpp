@@ -23,6 +23,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace reduce {
 
 using tensor::Attr;
 using tensor::Dim;
@@ -388,6 +389,7 @@ bool widens_f16(std::span<const tensor::Attr> attrs) {
   return kind != "max" && kind != "min";
 }
 
+}  // namespace reduce
 }  // namespace
 
 constinit const ir::OpDef reduce_op{
@@ -404,11 +406,11 @@ constinit const ir::OpDef reduce_op{
               {"keepdims", tensor::AttrKind::integer},
               {"empty_is_all", tensor::AttrKind::integer, true}},
     .access = ir::Access::reduce,
-    .infer = infer,
-    .reference = reference,
-    .widens_f16 = widens_f16,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .infer = reduce::infer,
+    .reference = reduce::reference,
+    .widens_f16 = reduce::widens_f16,
+    .steps = {.axis = reduce::steps},
+    .lifting = {reduce::can_lift, reduce::lift},
 };
 
 }  // namespace scanloom::ops

@@ -15,7 +15,7 @@ namespace {
 using tensor::Call;
 using tensor::Operand;
 
-constexpr int kAxis = 0;
+constexpr int kLineAxis = 0;
 
 template <class T, bool kLogarithm>
 void normalise(const T* x, std::int64_t x_step, T* y, std::int64_t y_step, std::int64_t count) {
@@ -37,9 +37,9 @@ void normalise(const T* x, std::int64_t x_step, T* y, std::int64_t y_step, std::
 }
 
 template <bool kLogarithm>
-tensor::Status run(const Call& call) noexcept {
+tensor::Status normalise_lines(const Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
-  const int axis = checked_axis(call.attrs[kAxis], x.rank);
+  const int axis = checked_axis(call.attrs[kLineAxis], x.rank);
   tensor::visit_dtype(y.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>)
       for_each_line<2>(x.shape(), axis, {strides_of(x), strides_of(y)}, [&](const auto& at) {
@@ -53,12 +53,13 @@ tensor::Status run(const Call& call) noexcept {
 }  // namespace
 
 Expected<void> infer_softmax(ir::InferCtx& ctx) {
-  if (ctx.in(0).ranked) SCANLOOM_CHECK_OK(ctx.axis(ctx.attr(kAxis).integer(), ctx.in(0).rank()));
+  if (ctx.in(0).ranked)
+    SCANLOOM_CHECK_OK(ctx.axis(ctx.attr(kLineAxis).integer(), ctx.in(0).rank()));
   ctx.set(0, ctx.in(0));
   return {};
 }
 
-tensor::Status run_softmax(const Call& call) noexcept { return run<false>(call); }
-tensor::Status run_log_softmax(const Call& call) noexcept { return run<true>(call); }
+tensor::Status run_softmax(const Call& call) noexcept { return normalise_lines<false>(call); }
+tensor::Status run_log_softmax(const Call& call) noexcept { return normalise_lines<true>(call); }
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sum_to {
 
 using tensor::Operand;
 using tensor::Type;
@@ -70,6 +71,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace sum_to
 }  // namespace
 
 constinit const ir::OpDef sum_to_op{
@@ -80,8 +82,8 @@ constinit const ir::OpDef sum_to_op{
     .inputs = {{"x", ir::Accept::numeric},
                {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
-    .infer = infer,
-    .reference = reference,
+    .infer = sum_to::infer,
+    .reference = sum_to::reference,
 };
 
 }  // namespace scanloom::ops

@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace map_gather {
 
 using tensor::Tensor;
 using tensor::Type;
@@ -56,6 +57,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(own));
 }
 
+}  // namespace map_gather
 }  // namespace
 
 constinit const ir::OpDef map_gather_op{
@@ -64,8 +66,8 @@ constinit const ir::OpDef map_gather_op{
     .inputs = {{"map", ir::Accept::map}},
     .outputs = {"y"},
     .attrs = {{"keys", tensor::AttrKind::tensor}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = map_gather::infer,
+    .run_objects = map_gather::run_objects,
 };
 
 }  // namespace scanloom::ops

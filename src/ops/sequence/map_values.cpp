@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace map_values {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   ctx.set(0, any_item(ctx, ctx.in(0)));
@@ -14,6 +15,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return {};
 }
 
+}  // namespace map_values
 }  // namespace
 
 constinit const ir::OpDef map_values_op{
@@ -21,8 +23,8 @@ constinit const ir::OpDef map_values_op{
     .doc = "The values of a map, in ascending order of their keys.",
     .inputs = {{"map", ir::Accept::map}},
     .outputs = {"values"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = map_values::infer,
+    .run_objects = map_values::run_objects,
 };
 
 }  // namespace scanloom::ops

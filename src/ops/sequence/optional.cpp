@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace optional {
 
 using tensor::ObjectRef;
 using tensor::Type;
@@ -18,6 +19,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, ObjectRef::optional_of(std::move(item)));
 }
 
+}  // namespace optional
 }  // namespace
 
 constinit const ir::OpDef optional_op{
@@ -25,8 +27,8 @@ constinit const ir::OpDef optional_op{
     .doc = "An optional that holds the input.",
     .inputs = {{"item", ir::Accept::any}},
     .outputs = {"optional"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = optional::infer,
+    .run_objects = optional::run_objects,
 };
 
 }  // namespace scanloom::ops

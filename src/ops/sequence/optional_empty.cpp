@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace optional_empty {
 
 using tensor::ObjectRef;
 using tensor::Type;
@@ -29,6 +30,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, ObjectRef::optional(call.attrs[kDType].dtype()));
 }
 
+}  // namespace optional_empty
 }  // namespace
 
 constinit const ir::OpDef optional_empty_op{
@@ -38,8 +40,8 @@ constinit const ir::OpDef optional_empty_op{
         "`wraps` puts around one, outermost first: 0 a sequence, 1 an optional.",
     .outputs = {"optional"},
     .attrs = {{"dtype", tensor::AttrKind::dtype}, {"wraps", tensor::AttrKind::integers}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = optional_empty::infer,
+    .run_objects = optional_empty::run_objects,
 };
 
 }  // namespace scanloom::ops

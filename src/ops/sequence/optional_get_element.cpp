@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace optional_get_element {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   ctx.set(0, item_type(ctx.in(0)));
@@ -20,6 +21,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return {};
 }
 
+}  // namespace optional_get_element
 }  // namespace
 
 constinit const ir::OpDef optional_get_element_op{
@@ -28,8 +30,8 @@ constinit const ir::OpDef optional_get_element_op{
     .inputs = {{"optional", ir::Accept::optional}},
     .outputs = {"item"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = optional_get_element::infer,
+    .run_objects = optional_get_element::run_objects,
 };
 
 }  // namespace scanloom::ops

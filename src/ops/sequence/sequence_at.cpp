@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_at {
 
 constexpr int kSequence = 0;
 constexpr int kPosition = 1;
@@ -19,6 +20,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return {};
 }
 
+}  // namespace sequence_at
 }  // namespace
 
 constinit const ir::OpDef sequence_at_op{
@@ -27,8 +29,8 @@ constinit const ir::OpDef sequence_at_op{
     .inputs = {{"sequence", ir::Accept::sequence}, {"position", ir::Accept::index}},
     .outputs = {"item"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_at::infer,
+    .run_objects = sequence_at::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_concat {
 
 using tensor::Dim;
 using tensor::ObjectCall;
@@ -70,6 +71,7 @@ Expected<void> run_objects(const ObjectCall& call) {
   return call.give(0, std::move(joined));
 }
 
+}  // namespace sequence_concat
 }  // namespace
 
 constinit const ir::OpDef sequence_concat_op{
@@ -81,8 +83,8 @@ constinit const ir::OpDef sequence_concat_op{
     .outputs = {"joined"},
     .attrs = {{"axis", tensor::AttrKind::integer}, {"new_axis", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_concat::infer,
+    .run_objects = sequence_concat::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_construct {
 
 using tensor::ObjectCall;
 using tensor::ObjectRef;
@@ -29,6 +30,7 @@ Expected<void> run_objects(const ObjectCall& call) {
   return call.give(0, std::move(sequence));
 }
 
+}  // namespace sequence_construct
 }  // namespace
 
 constinit const ir::OpDef sequence_construct_op{
@@ -36,8 +38,8 @@ constinit const ir::OpDef sequence_construct_op{
     .doc = "A sequence of the inputs, of which there is at least one.",
     .inputs = {{"items", ir::Accept::any, ir::Arity::variadic}},
     .outputs = {"sequence"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_construct::infer,
+    .run_objects = sequence_construct::run_objects,
 };
 
 }  // namespace scanloom::ops

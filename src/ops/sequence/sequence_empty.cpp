@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_empty {
 
 using tensor::ObjectRef;
 
@@ -19,6 +20,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, ObjectRef::sequence(call.attrs[kDType].dtype()));
 }
 
+}  // namespace sequence_empty
 }  // namespace
 
 constinit const ir::OpDef sequence_empty_op{
@@ -26,8 +28,8 @@ constinit const ir::OpDef sequence_empty_op{
     .doc = "A sequence without items, which will be tensors of that element type.",
     .outputs = {"sequence"},
     .attrs = {{"dtype", tensor::AttrKind::dtype}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_empty::infer,
+    .run_objects = sequence_empty::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_erase {
 
 using tensor::ObjectRef;
 
@@ -24,6 +25,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(sequence));
 }
 
+}  // namespace sequence_erase
 }  // namespace
 
 constinit const ir::OpDef sequence_erase_op{
@@ -35,8 +37,8 @@ constinit const ir::OpDef sequence_erase_op{
                {"position", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"sequence"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_erase::infer,
+    .run_objects = sequence_erase::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_insert {
 
 using tensor::ObjectCall;
 using tensor::ObjectRef;
@@ -38,6 +39,7 @@ Expected<void> run_objects(const ObjectCall& call) {
   return call.give(0, std::move(sequence));
 }
 
+}  // namespace sequence_insert
 }  // namespace
 
 constinit const ir::OpDef sequence_insert_op{
@@ -51,8 +53,8 @@ constinit const ir::OpDef sequence_insert_op{
                {"position", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"sequence"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_insert::infer,
+    .run_objects = sequence_insert::run_objects,
 };
 
 }  // namespace scanloom::ops

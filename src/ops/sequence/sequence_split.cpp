@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace sequence_split {
 
 using tensor::Dim;
 using tensor::ObjectCall;
@@ -87,6 +88,7 @@ Expected<void> run_objects(const ObjectCall& call) {
   return call.give(0, std::move(sequence));
 }
 
+}  // namespace sequence_split
 }  // namespace
 
 constinit const ir::OpDef sequence_split_op{
@@ -98,8 +100,8 @@ constinit const ir::OpDef sequence_split_op{
     .outputs = {"sequence"},
     .attrs = {{"axis", tensor::AttrKind::integer}, {"keepdims", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = sequence_split::infer,
+    .run_objects = sequence_split::run_objects,
 };
 
 }  // namespace scanloom::ops

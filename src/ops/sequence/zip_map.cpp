@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace zip_map {
 
 using tensor::ObjectRef;
 using tensor::Tensor;
@@ -52,6 +53,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(maps));
 }
 
+}  // namespace zip_map
 }  // namespace
 
 constinit const ir::OpDef zip_map_op{
@@ -61,8 +63,8 @@ constinit const ir::OpDef zip_map_op{
     .outputs = {"maps"},
     .attrs = {{"keys", tensor::AttrKind::tensor}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = zip_map::infer,
+    .run_objects = zip_map::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace check_equal {
 
 constexpr int kText = 0;
 
@@ -32,6 +33,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::copy_kernel(call);
 }
 
+}  // namespace check_equal
 }  // namespace
 
 constinit const ir::OpDef check_equal_op{
@@ -43,8 +45,8 @@ constinit const ir::OpDef check_equal_op{
     .outputs = {"a"},
     .attrs = {{"text", tensor::AttrKind::text}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = check_equal::infer,
+    .reference = check_equal::reference,
     .must_run = true,
 };
 

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace concat {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -134,6 +135,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{value, steps};
 }
 
+}  // namespace concat
 }  // namespace
 
 constinit const ir::OpDef concat_op{
@@ -142,11 +144,11 @@ constinit const ir::OpDef concat_op{
     .inputs = {{"inputs", ir::Accept::tensor, ir::Arity::variadic}},
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = concat::infer,
+    .reference = concat::reference,
     .linear_work = true,
-    .steps = {.axis = steps, .any_operand = true},
-    .lifting = {can_lift, lift},
+    .steps = {.axis = concat::steps, .any_operand = true},
+    .lifting = {concat::can_lift, concat::lift},
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace constant_of_shape {
 
 using tensor::Dim;
 using tensor::Type;
@@ -43,6 +44,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace constant_of_shape
 }  // namespace
 
 constinit const ir::OpDef constant_of_shape_op{
@@ -51,8 +53,8 @@ constinit const ir::OpDef constant_of_shape_op{
     .inputs = {{.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"value", tensor::AttrKind::tensor}},
-    .infer = infer,
-    .reference = reference,
+    .infer = constant_of_shape::infer,
+    .reference = constant_of_shape::reference,
     .recompute = ir::Recompute::cheap,
     .linear_work = true,
 };

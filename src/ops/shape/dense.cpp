@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace dense {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   ctx.set(0, ctx.in(0));
@@ -12,6 +13,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
+}  // namespace dense
 }  // namespace
 
 constinit const ir::OpDef dense_op{
@@ -21,7 +23,7 @@ constinit const ir::OpDef dense_op{
         "front-end makes it.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
-    .infer = infer,
+    .infer = dense::infer,
     .reference = tensor::copy_kernel,
     .steps = {.axis = steps_unchanged},
 };

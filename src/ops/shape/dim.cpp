@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace dim {
 
 constexpr int kAxis = 0;
 
@@ -22,6 +23,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace dim
 }  // namespace
 
 constinit const ir::OpDef dim_op{
@@ -30,8 +32,8 @@ constinit const ir::OpDef dim_op{
     .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"size"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = dim::infer,
+    .reference = dim::reference,
     .recompute = ir::Recompute::cheap,
 };
 

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace expand {
 
 using tensor::Dim;
 using tensor::Type;
@@ -90,6 +91,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{value, 0};
 }
 
+}  // namespace expand
 }  // namespace
 
 constinit const ir::OpDef expand_op{
@@ -99,11 +101,11 @@ constinit const ir::OpDef expand_op{
                {.name = "shape", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
     .access = ir::Access::view,
-    .infer = infer,
-    .reference = reference,
-    .view = view,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .infer = expand::infer,
+    .reference = expand::reference,
+    .view = expand::view,
+    .steps = {.axis = expand::steps},
+    .lifting = {expand::can_lift, expand::lift},
 };
 
 }  // namespace scanloom::ops

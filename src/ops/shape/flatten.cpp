@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace flatten {
 
 constexpr int kAxis = 0;
 
@@ -23,6 +24,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
                    {product(ctx, sizes.first(axis)), product(ctx, sizes.subspan(axis))});
 }
 
+}  // namespace flatten
 }  // namespace
 
 constinit const ir::OpDef flatten_op{
@@ -32,7 +34,7 @@ constinit const ir::OpDef flatten_op{
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .access = ir::Access::view,
-    .infer = infer,
+    .infer = flatten::infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
     .keeps_order = true,

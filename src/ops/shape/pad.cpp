@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace pad {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -226,6 +227,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{padded, steps};
 }
 
+}  // namespace pad
 }  // namespace
 
 constinit const ir::OpDef pad_op{
@@ -243,11 +245,11 @@ constinit const ir::OpDef pad_op{
                 .decides_sizes = true}},
     .outputs = {"y"},
     .attrs = {{"mode", tensor::AttrKind::text}},
-    .infer = infer,
-    .reference = reference,
+    .infer = pad::infer,
+    .reference = pad::reference,
     .linear_work = true,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .steps = {.axis = pad::steps},
+    .lifting = {pad::can_lift, pad::lift},
 };
 
 }  // namespace scanloom::ops

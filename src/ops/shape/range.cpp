@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace range {
 
 using tensor::Dim;
 using tensor::Type;
@@ -128,6 +129,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace range
 }  // namespace
 
 constinit const ir::OpDef range_op{
@@ -138,8 +140,8 @@ constinit const ir::OpDef range_op{
          {.name = "limit", .accept = ir::Accept::numeric, .same_as = 0, .decides_sizes = true},
          {.name = "delta", .accept = ir::Accept::numeric, .same_as = 0, .decides_sizes = true}},
     .outputs = {"y"},
-    .infer = infer,
-    .reference = reference,
+    .infer = range::infer,
+    .reference = range::reference,
 };
 
 }  // namespace scanloom::ops

@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace reshape {
 
 using tensor::Dim;
 using tensor::Type;
@@ -97,6 +98,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
+}  // namespace reshape
 }  // namespace
 
 // Pure although sizes may not match: that is found by inference, at binding or, if only data
@@ -111,7 +113,7 @@ constinit const ir::OpDef reshape_op{
     .outputs = {"y"},
     .attrs = {{"allowzero", tensor::AttrKind::integer}},
     .access = ir::Access::view,
-    .infer = infer,
+    .infer = reshape::infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
     .keeps_order = true,

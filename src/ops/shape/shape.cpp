@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace shape {
 
 constexpr int kStart = 0;
 constexpr int kEnd = 1;
@@ -44,6 +45,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace shape
 }  // namespace
 
 constinit const ir::OpDef shape_op{
@@ -54,8 +56,8 @@ constinit const ir::OpDef shape_op{
     .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"sizes"},
     .attrs = {{"start", tensor::AttrKind::integer}, {"end", tensor::AttrKind::integer, true}},
-    .infer = infer,
-    .reference = reference,
+    .infer = shape::infer,
+    .reference = shape::reference,
     .recompute = ir::Recompute::cheap,
 };
 

@@ -3,6 +3,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace size {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const tensor::Type& x = ctx.in(0);
@@ -16,6 +17,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace size
 }  // namespace
 
 constinit const ir::OpDef size_op{
@@ -23,8 +25,8 @@ constinit const ir::OpDef size_op{
     .doc = "The number of elements.",
     .inputs = {{.name = "x", .accept = ir::Accept::tensor, .sizes_only = true}},
     .outputs = {"count"},
-    .infer = infer,
-    .reference = reference,
+    .infer = size::infer,
+    .reference = size::reference,
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace split {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -98,6 +99,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace split
 }  // namespace
 
 constinit const ir::OpDef split_op{
@@ -106,8 +108,8 @@ constinit const ir::OpDef split_op{
     .inputs = {{"x", ir::Accept::tensor}, {"sizes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"parts..."},
     .attrs = {{"axis", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = split::infer,
+    .reference = split::reference,
     .linear_work = true,
     .steps = {.axis = steps_along_axis},
 };

@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace squeeze {
 
 using tensor::Dim;
 using tensor::Type;
@@ -108,6 +109,7 @@ Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::Valu
   return builder.op(squeeze_op, {element}, {{"axes", std::move(axes)}});
 }
 
+}  // namespace squeeze
 }  // namespace
 
 constinit const ir::OpDef squeeze_op{
@@ -120,13 +122,13 @@ constinit const ir::OpDef squeeze_op{
     .outputs = {"y"},
     .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,
-    .infer = infer,
+    .infer = squeeze::infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
     .keeps_order = true,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
-    .lowering = {axis_of_lowered, lower},
+    .steps = {.axis = squeeze::steps},
+    .lifting = {squeeze::can_lift, squeeze::lift},
+    .lowering = {squeeze::axis_of_lowered, squeeze::lower},
 };
 
 }  // namespace scanloom::ops

@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace tile {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -88,6 +89,7 @@ Expected<ir::Lifted> lift(ir::Builder& builder, const ir::Node& node,
   return ir::Lifted{value, steps};
 }
 
+}  // namespace tile
 }  // namespace
 
 constinit const ir::OpDef tile_op{
@@ -96,11 +98,11 @@ constinit const ir::OpDef tile_op{
     .inputs = {{"x", ir::Accept::tensor},
                {.name = "repeats", .accept = ir::Accept::index, .decides_sizes = true}},
     .outputs = {"y"},
-    .infer = infer,
-    .reference = reference,
+    .infer = tile::infer,
+    .reference = tile::reference,
     .linear_work = true,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
+    .steps = {.axis = tile::steps},
+    .lifting = {tile::can_lift, tile::lift},
 };
 
 }  // namespace scanloom::ops

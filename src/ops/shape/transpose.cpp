@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace transpose {
 
 using tensor::Attr;
 using tensor::Shape;
@@ -111,6 +112,7 @@ Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::Valu
   return builder.op(transpose_op, {element}, {{"perm", std::move(order)}});
 }
 
+}  // namespace transpose
 }  // namespace
 
 constinit const ir::OpDef transpose_op{
@@ -122,12 +124,12 @@ constinit const ir::OpDef transpose_op{
     .outputs = {"y"},
     .attrs = {{"perm", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,
-    .infer = infer,
-    .reference = reference,
-    .view = view,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
-    .lowering = {axis_of_lowered, lower},
+    .infer = transpose::infer,
+    .reference = transpose::reference,
+    .view = transpose::view,
+    .steps = {.axis = transpose::steps},
+    .lifting = {transpose::can_lift, transpose::lift},
+    .lowering = {transpose::axis_of_lowered, transpose::lower},
 };
 
 }  // namespace scanloom::ops

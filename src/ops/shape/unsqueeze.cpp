@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace unsqueeze {
 
 using tensor::Dim;
 using tensor::Type;
@@ -89,6 +90,7 @@ Expected<ir::ValueId> lower(ir::Builder& builder, const ir::Node& node, ir::Valu
   return builder.op(unsqueeze_op, {element}, {{"axes", std::move(axes)}});
 }
 
+}  // namespace unsqueeze
 }  // namespace
 
 constinit const ir::OpDef unsqueeze_op{
@@ -100,13 +102,13 @@ constinit const ir::OpDef unsqueeze_op{
     .outputs = {"y"},
     .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,
-    .infer = infer,
+    .infer = unsqueeze::infer,
     .reference = tensor::copy_kernel,
     .view = reshape_view,
     .keeps_order = true,
-    .steps = {.axis = steps},
-    .lifting = {can_lift, lift},
-    .lowering = {axis_of_lowered, lower},
+    .steps = {.axis = unsqueeze::steps},
+    .lifting = {unsqueeze::can_lift, unsqueeze::lift},
+    .lowering = {unsqueeze::axis_of_lowered, unsqueeze::lower},
 };
 
 }  // namespace scanloom::ops

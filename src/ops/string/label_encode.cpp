@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace label_encode {
 
 using tensor::Tensor;
 using tensor::Type;
@@ -84,6 +85,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(own));
 }
 
+}  // namespace label_encode
 }  // namespace
 
 constinit const ir::OpDef label_encode_op{
@@ -94,8 +96,8 @@ constinit const ir::OpDef label_encode_op{
     .attrs = {{"keys", tensor::AttrKind::tensor},
               {"values", tensor::AttrKind::tensor},
               {"default", tensor::AttrKind::tensor}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = label_encode::infer,
+    .run_objects = label_encode::run_objects,
     .steps = {.axis = steps_unchanged},
 };
 

@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace regex_full_match {
 
 using tensor::Tensor;
 
@@ -46,6 +47,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(y));
 }
 
+}  // namespace regex_full_match
 }  // namespace
 
 constinit const ir::OpDef regex_full_match_op{
@@ -54,8 +56,8 @@ constinit const ir::OpDef regex_full_match_op{
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"y"},
     .attrs = {{"pattern", tensor::AttrKind::text}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = regex_full_match::infer,
+    .run_objects = regex_full_match::run_objects,
 };
 
 }  // namespace scanloom::ops

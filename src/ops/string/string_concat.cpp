@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_concat {
 
 using tensor::Shape;
 using tensor::Tensor;
@@ -45,6 +46,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, shape);
 }
 
+}  // namespace string_concat
 }  // namespace
 
 constinit const ir::OpDef string_concat_op{
@@ -52,8 +54,8 @@ constinit const ir::OpDef string_concat_op{
     .doc = "The string of a followed by that of b.",
     .inputs = {{"a", ir::Accept::text}, {"b", ir::Accept::text}},
     .outputs = {"y"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_concat::infer,
+    .run_objects = string_concat::run_objects,
 };
 
 }  // namespace scanloom::ops

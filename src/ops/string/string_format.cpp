@@ -6,6 +6,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_format {
 
 using tensor::Tensor;
 
@@ -32,6 +33,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, x.shape());
 }
 
+}  // namespace string_format
 }  // namespace
 
 constinit const ir::OpDef string_format_op{
@@ -41,8 +43,8 @@ constinit const ir::OpDef string_format_op{
         "from 1e16 on; booleans are True and False.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_format::infer,
+    .run_objects = string_format::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_normalize {
 
 using tensor::Shape;
 using tensor::Tensor;
@@ -66,6 +67,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, shape);
 }
 
+}  // namespace string_normalize
 }  // namespace
 
 constinit const ir::OpDef string_normalize_op{
@@ -80,8 +82,8 @@ constinit const ir::OpDef string_normalize_op{
               {"sensitive", tensor::AttrKind::integer},
               {"stopwords", tensor::AttrKind::tensor, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_normalize::infer,
+    .run_objects = string_normalize::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_pack {
 
 using tensor::Tensor;
 using tensor::Type;
@@ -47,6 +48,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, begins.shape());
 }
 
+}  // namespace string_pack
 }  // namespace
 
 constinit const ir::OpDef string_pack_op{
@@ -57,8 +59,8 @@ constinit const ir::OpDef string_pack_op{
                {"symbols", ir::Accept::integer}},
     .outputs = {"y"},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_pack::infer,
+    .run_objects = string_pack::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -4,6 +4,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_parse {
 
 using tensor::Tensor;
 
@@ -34,6 +35,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(y));
 }
 
+}  // namespace string_parse
 }  // namespace
 
 constinit const ir::OpDef string_parse_op{
@@ -45,8 +47,8 @@ constinit const ir::OpDef string_parse_op{
     .outputs = {"y"},
     .attrs = {{"to", tensor::AttrKind::dtype}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_parse::infer,
+    .run_objects = string_parse::run_objects,
 };
 
 }  // namespace scanloom::ops

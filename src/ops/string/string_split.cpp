@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_split {
 
 using tensor::Shape;
 using tensor::Tensor;
@@ -122,6 +123,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, shape);
 }
 
+}  // namespace string_split
 }  // namespace
 
 constinit const ir::OpDef string_split_op{
@@ -133,8 +135,8 @@ constinit const ir::OpDef string_split_op{
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"parts", "counts"},
     .attrs = {{"delimiter", tensor::AttrKind::text}, {"most", tensor::AttrKind::integer}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_split::infer,
+    .run_objects = string_split::run_objects,
 };
 
 }  // namespace scanloom::ops

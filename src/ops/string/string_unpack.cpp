@@ -5,6 +5,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace string_unpack {
 
 using tensor::Tensor;
 using tensor::Type;
@@ -44,6 +45,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(2, std::move(symbols));
 }
 
+}  // namespace string_unpack
 }  // namespace
 
 constinit const ir::OpDef string_unpack_op{
@@ -51,8 +53,8 @@ constinit const ir::OpDef string_unpack_op{
     .doc = "The bytes of all strings, one after the other, and where each begins and ends.",
     .inputs = {{"x", ir::Accept::text}},
     .outputs = {"begins", "ends", "symbols"},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = string_unpack::infer,
+    .run_objects = string_unpack::run_objects,
 };
 
 }  // namespace scanloom::ops

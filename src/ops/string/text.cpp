@@ -16,7 +16,7 @@ using tensor::Tensor;
 namespace {
 
 /// Sizes of a further block of texts.
-constexpr std::int64_t kMinBlock = 64, kMaxBlock = std::int64_t{1} << 20;
+constexpr std::int64_t kMinTextBlock = 64, kMaxTextBlock = std::int64_t{1} << 20;
 
 /// Returns zeroed memory for elements and texts of so many bytes together.
 Expected<Tensor> room_for(std::int64_t bytes) {
@@ -41,7 +41,8 @@ Expected<void> TextMaker::reserve(std::int64_t strings, std::int64_t bytes) {
 }
 
 Expected<void> TextMaker::begin_block(std::int64_t bytes) {
-  const std::int64_t capacity = std::max(bytes, std::clamp(texts_ / 8, kMinBlock, kMaxBlock));
+  const std::int64_t capacity =
+      std::max(bytes, std::clamp(texts_ / 8, kMinTextBlock, kMaxTextBlock));
   SCANLOOM_CHECK_OK(call_.memory.check_at_least(taken_ + capacity));
   SCANLOOM_TRY(Tensor block, room_for(capacity));
   next_ = static_cast<char*>(block.mutable_data());

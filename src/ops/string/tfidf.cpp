@@ -7,6 +7,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace tfidf {
 
 using tensor::Shape;
 using tensor::Tensor;
@@ -171,6 +172,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(y));
 }
 
+}  // namespace tfidf
 }  // namespace
 
 constinit const ir::OpDef tfidf_op{
@@ -191,8 +193,8 @@ constinit const ir::OpDef tfidf_op{
               {"most", tensor::AttrKind::integer},
               {"skips", tensor::AttrKind::integer},
               {"mode", tensor::AttrKind::text}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = tfidf::infer,
+    .run_objects = tfidf::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -9,6 +9,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace tokenize {
 
 using tensor::Tensor;
 
@@ -133,6 +134,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return made.give(0, shape);
 }
 
+}  // namespace tokenize
 }  // namespace
 
 constinit const ir::OpDef tokenize_op{
@@ -149,8 +151,8 @@ constinit const ir::OpDef tokenize_op{
               {"least", tensor::AttrKind::integer},
               {"pad", tensor::AttrKind::text},
               {"marks", tensor::AttrKind::integer}},
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = tokenize::infer,
+    .run_objects = tokenize::run_objects,
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace affine_grid {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -85,6 +86,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace affine_grid
 }  // namespace
 
 constinit const ir::OpDef affine_grid_op{
@@ -96,8 +98,8 @@ constinit const ir::OpDef affine_grid_op{
     .inputs = {{"theta", ir::Accept::real}, {"size", ir::Accept::index}},
     .outputs = {"y"},
     .attrs = {{"align_corners", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = affine_grid::infer,
+    .reference = affine_grid::reference,
 };
 
 }  // namespace scanloom::ops

@@ -15,6 +15,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace grid_sample {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -364,6 +365,7 @@ Expected<int> steps(const ir::StepSite& s) {
   return s.axis(1) + 1;
 }
 
+}  // namespace grid_sample
 }  // namespace
 
 constinit const ir::OpDef grid_sample_op{
@@ -379,9 +381,9 @@ constinit const ir::OpDef grid_sample_op{
               {"padding", tensor::AttrKind::text},
               {"align_corners", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
-    .steps = {.axis = steps, .any_operand = true},
+    .infer = grid_sample::infer,
+    .reference = grid_sample::reference,
+    .steps = {.axis = grid_sample::steps, .any_operand = true},
 };
 
 }  // namespace scanloom::ops

@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace image_decode {
 
 using tensor::Tensor;
 
@@ -87,6 +88,7 @@ Expected<void> run_objects(const tensor::ObjectCall& call) {
   return call.give(0, std::move(colours));
 }
 
+}  // namespace image_decode
 }  // namespace
 
 constinit const ir::OpDef image_decode_op{
@@ -99,8 +101,8 @@ constinit const ir::OpDef image_decode_op{
     .outputs = {"pixels"},
     .attrs = {{"pixel_format", tensor::AttrKind::text}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .run_objects = run_objects,
+    .infer = image_decode::infer,
+    .run_objects = image_decode::run_objects,
 };
 
 }  // namespace scanloom::ops

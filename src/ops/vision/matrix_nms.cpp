@@ -8,6 +8,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace matrix_nms {
 
 using tensor::Operand;
 using tensor::Status;
@@ -87,6 +88,7 @@ Status reference(const tensor::Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
+}  // namespace matrix_nms
 }  // namespace
 
 constinit const ir::OpDef matrix_nms_op{
@@ -107,8 +109,8 @@ constinit const ir::OpDef matrix_nms_op{
               {"score_threshold", tensor::AttrKind::real},
               {"sigma", tensor::AttrKind::real, true}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = matrix_nms::infer,
+    .reference = matrix_nms::reference,
     .recompute = ir::Recompute::expensive,
 };
 

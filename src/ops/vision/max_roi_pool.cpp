@@ -11,6 +11,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace max_roi_pool {
 
 using tensor::Operand;
 
@@ -85,6 +86,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return call.out(0).dtype == DType::f64 ? pool<double>(call) : pool<float>(call);
 }
 
+}  // namespace max_roi_pool
 }  // namespace
 
 constinit const ir::OpDef max_roi_pool_op{
@@ -99,8 +101,8 @@ constinit const ir::OpDef max_roi_pool_op{
               {"width", tensor::AttrKind::integer},
               {"spatial_scale", tensor::AttrKind::real}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = max_roi_pool::infer,
+    .reference = max_roi_pool::reference,
     .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 

@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace non_max_suppression {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -188,19 +189,21 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace non_max_suppression
 }  // namespace
 
 Expected<void> selected_boxes(const tensor::ObjectCall& call) {
-  std::array<const tensor::Tensor*, kInputs> operands{};
-  for (std::size_t i = 0; i < kInputs; ++i)
+  std::array<const tensor::Tensor*, non_max_suppression::kInputs> operands{};
+  for (std::size_t i = 0; i < non_max_suppression::kInputs; ++i)
     if (call.has(i)) operands[i] = &call.tensor(i);
-  const auto all = Candidates::of(operands, call.attrs[kCenterPointBox].integer() != 0);
+  const auto all = non_max_suppression::Candidates::of(
+      operands, call.attrs[non_max_suppression::kCenterPointBox].integer() != 0);
   SCANLOOM_CHECK_OK(call.memory.check(BoxScratch::bytes(all.count)));
-  Memory memory = memory_for(all);
+  non_max_suppression::Memory memory = non_max_suppression::memory_for(all);
   SCANLOOM_TRY(tensor::Tensor per_box, tensor::Tensor::zeros(DType::i64, {all.count}));
   auto* const counts = static_cast<std::int64_t*>(per_box.mutable_data());
   std::vector<std::int64_t> rows;
-  select_boxes(all, scratch_in(memory, all),
+  select_boxes(all, non_max_suppression::scratch_in(memory, all),
                [&](std::int64_t batch, std::int64_t of_class, std::int64_t box) {
                  for (const std::int64_t value : {batch, of_class, box}) rows.push_back(value);
                  ++counts[box];
@@ -226,8 +229,8 @@ constinit const ir::OpDef non_max_suppression_op{
                {"score_threshold", ir::Accept::real, ir::Arity::optional}},
     .outputs = {"selected", "per_box"},
     .attrs = {{"center_point_box", tensor::AttrKind::integer}},
-    .infer = infer,
-    .reference = reference,
+    .infer = non_max_suppression::infer,
+    .reference = non_max_suppression::reference,
 };
 
 }  // namespace scanloom::ops

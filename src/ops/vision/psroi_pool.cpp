@@ -12,6 +12,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace psroi_pool {
 
 using tensor::Dim;
 using tensor::Operand;
@@ -271,6 +272,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return call.out(0).dtype == DType::f64 ? pool<double>(call) : pool<float>(call);
 }
 
+}  // namespace psroi_pool
 }  // namespace
 
 constinit const ir::OpDef psroi_pool_op{
@@ -300,8 +302,8 @@ constinit const ir::OpDef psroi_pool_op{
               {"bins_x", tensor::AttrKind::integer},
               {"offset_scale", tensor::AttrKind::real}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = psroi_pool::infer,
+    .reference = psroi_pool::reference,
     .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 

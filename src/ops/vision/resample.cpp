@@ -15,6 +15,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace resample {
 
 using tensor::Operand;
 using tensor::Shape;
@@ -192,6 +193,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return tensor::Status::ok;
 }
 
+}  // namespace resample
 }  // namespace
 
 constinit const ir::OpDef resample_op{
@@ -216,8 +218,8 @@ constinit const ir::OpDef resample_op{
               {"exclude_outside", tensor::AttrKind::integer},
               {"extrapolation", tensor::AttrKind::real}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = resample::infer,
+    .reference = resample::reference,
     .steps = {.axis = steps_along_axis},
 };
 

@@ -14,6 +14,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace roi_align {
 
 using tensor::Operand;
 using tensor::Type;
@@ -165,6 +166,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return call.out(0).dtype == DType::f64 ? align<double>(call) : align<float>(call);
 }
 
+}  // namespace roi_align
 }  // namespace
 
 constinit const ir::OpDef roi_align_op{
@@ -187,8 +189,8 @@ constinit const ir::OpDef roi_align_op{
               {"spatial_scale", tensor::AttrKind::real},
               {"half_pixel", tensor::AttrKind::integer}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = roi_align::infer,
+    .reference = roi_align::reference,
     .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 

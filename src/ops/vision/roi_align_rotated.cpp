@@ -10,6 +10,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace roi_align_rotated {
 
 using tensor::Operand;
 using tensor::Type;
@@ -128,6 +129,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   return call.out(0).dtype == DType::f64 ? align<double>(call) : align<float>(call);
 }
 
+}  // namespace roi_align_rotated
 }  // namespace
 
 constinit const ir::OpDef roi_align_rotated_op{
@@ -147,8 +149,8 @@ constinit const ir::OpDef roi_align_rotated_op{
               {"sampling_ratio", tensor::AttrKind::integer},
               {"spatial_scale", tensor::AttrKind::real}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = roi_align_rotated::infer,
+    .reference = roi_align_rotated::reference,
     .steps = {.axis = steps_of_regions, .any_operand = true},
 };
 

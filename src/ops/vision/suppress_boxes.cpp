@@ -12,6 +12,7 @@
 
 namespace scanloom::ops {
 namespace {
+namespace suppress_boxes {
 
 using tensor::Operand;
 using tensor::Status;
@@ -157,6 +158,7 @@ Status reference(const tensor::Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
+}  // namespace suppress_boxes
 }  // namespace
 
 constinit const ir::OpDef suppress_boxes_op{
@@ -184,8 +186,8 @@ constinit const ir::OpDef suppress_boxes_op{
               {"inclusive", tensor::AttrKind::integer},
               {"eta", tensor::AttrKind::real}},
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = suppress_boxes::infer,
+    .reference = suppress_boxes::reference,
     .recompute = ir::Recompute::expensive,
 };
 
