@@ -13,7 +13,8 @@ if(SCANLOOM_SANITIZE STREQUAL "thread")
 endif()
 file(GLOB vector_sources ${vector_folder}/*.cpp)
 set_source_files_properties(${vector_sources} PROPERTIES COMPILE_OPTIONS ${vector_level}
-                                                         SKIP_PRECOMPILE_HEADERS ON)
+                                                         SKIP_PRECOMPILE_HEADERS ON
+                                                         SKIP_UNITY_BUILD_INCLUSION ON)
 if(NOT SCANLOOM_SANITIZE)
   return()
 endif()

@@ -4,6 +4,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace affine_scan {
 
 using tensor::Call;
 using tensor::Status;
@@ -37,13 +38,14 @@ Prepared prepare(const PrepareCtx& ctx) {
               AffineScanState{tables.f32_affine, tables.f64_affine, ctx.attrs[0].integer() != 0})};
 }
 
+}  // namespace affine_scan
 }  // namespace
 
 extern constinit const KernelDef affine_scan_kernel{
     .name = "affine_scan",
     .doc = "Eight steps at a time in vectors, for neighbours in memory.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = affine_scan::prepare,
+    .run = affine_scan::run,
 };
 
 }  // namespace scanloom::kernels

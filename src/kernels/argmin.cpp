@@ -3,15 +3,17 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace argmin {
 
 Prepared prepare(const PrepareCtx& ctx) { return prepare_arg_search(ctx, false); }
 
+}  // namespace argmin
 }  // namespace
 
 extern constinit const KernelDef argmin_kernel{
     .name = "argmin",
     .doc = "Indices of the least elements, of several lines or parts of a line interleaved.",
-    .prepare = prepare,
+    .prepare = argmin::prepare,
     .run = run_arg_search,
 };
 

@@ -3,6 +3,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace cholesky {
 
 tensor::Status run(const tensor::Call& call) noexcept {
   return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
@@ -10,13 +11,14 @@ tensor::Status run(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace cholesky
 }  // namespace
 
 extern constinit const KernelDef cholesky_kernel{
     .name = "cholesky",
     .doc = "In blocks, whose products take vectors.",
     .prepare = prepare_matrices,
-    .run = run,
+    .run = cholesky::run,
 };
 
 }  // namespace scanloom::kernels

@@ -10,6 +10,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace concat {
 
 using tensor::Call;
 using tensor::Operand;
@@ -84,13 +85,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::move(plan), .run = concat_in_shares};
 }
 
+}  // namespace concat
 }  // namespace
 
 extern constinit const KernelDef concat_kernel{
     .name = "concat",
     .doc = "Copies of the inputs, runs of neighbours at once.",
-    .prepare = prepare,
-    .run = concat_parts,
+    .prepare = concat::prepare,
+    .run = concat::concat_parts,
 };
 
 }  // namespace scanloom::kernels

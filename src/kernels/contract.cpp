@@ -16,6 +16,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace contract {
 
 using tensor::Call;
 using tensor::Status;
@@ -175,13 +176,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return Prepared::no("only f32, f64, i32 and u32");
 }
 
+}  // namespace contract
 }  // namespace
 
 std::optional<PackedProduct> packed_product(const PrepareCtx& ctx) {
   const bool floats = ctx.inputs[0].dtype == DType::f32 && ctx.inputs[1].dtype == DType::f32 &&
                       ctx.outputs[0].dtype == DType::f32;
   if (!floats || ctx.packs == nullptr) return std::nullopt;
-  const ProductFns<float>& fns = product_fns<float>(ctx.isa);
+  const ProductFns<float>& fns = contract::product_fns<float>(ctx.isa);
   const std::string_view spec = ctx.attrs[0].present() ? ctx.attrs[0].text() : std::string_view();
   const auto contraction =
       tensor::contraction_of(spec, ctx.inputs[0], ctx.inputs[1], ctx.outputs[0]);
@@ -191,7 +193,7 @@ std::optional<PackedProduct> packed_product(const PrepareCtx& ctx) {
   auto plan = plan_of<float>(*contraction, swap, fns);
   const bool plain = !plan.empty && plan.outer.empty() && plan.depth.empty();
   if (!plain || !(swap ? a_constant : b_constant) || !worth_packing_once(plan)) return std::nullopt;
-  pack_constant(ctx, plan);
+  contract::pack_constant(ctx, plan);
   return PackedProduct{plan.a_input, plan.m,     plan.n,        plan.k,     plan.a_row,
                        plan.a_step,  plan.c_row, plan.c_column, plan.packed};
 }
@@ -200,8 +202,8 @@ extern constinit const KernelDef contract_kernel{
     .name = "contract",
     .doc =
         "Products of matrices in register tiles, summed in order; constant operands packed once.",
-    .prepare = prepare,
-    .run = run<float>,
+    .prepare = contract::prepare,
+    .run = contract::run<float>,
 };
 
 }  // namespace scanloom::kernels

@@ -21,6 +21,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace contract_bytes {
 
 using enum tensor::integer_matmul::Input;
 using tensor::Call;
@@ -483,9 +484,7 @@ void place_batches(const PrepareCtx& ctx, bool packs_once, ByteSchedule& plan) {
   }
 }
 
-}  // namespace
-
-Prepared prepare_byte_product(const PrepareCtx& ctx) {
+Prepared prepare(const PrepareCtx& ctx) {
   const Operand &a = ctx.inputs[kA], &y = ctx.outputs[0];
   if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1)
     return Prepared::no("a result whose columns are not adjacent");
@@ -505,5 +504,10 @@ Prepared prepare_byte_product(const PrepareCtx& ctx) {
   const std::int64_t bytes = lay_out(*plan, nullptr, scratch);
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run};
 }
+
+}  // namespace contract_bytes
+}  // namespace
+
+Prepared prepare_byte_product(const PrepareCtx& ctx) { return contract_bytes::prepare(ctx); }
 
 }  // namespace scanloom::kernels

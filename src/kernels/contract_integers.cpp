@@ -14,6 +14,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace contract_integers {
 
 using tensor::Call;
 using tensor::Status;
@@ -244,9 +245,7 @@ std::int64_t scratch_bytes(IntegerPlan& plan) {
   return (elements + 15) / 16 * 16 * std::int64_t{sizeof(std::int32_t)};
 }
 
-}  // namespace
-
-Prepared prepare_integer_product(const PrepareCtx& ctx) {
+Prepared prepare(const PrepareCtx& ctx) {
   const SimdTables& tables = simd_tables(ctx.isa);
   const std::string_view spec = ctx.attrs[0].present() ? ctx.attrs[0].text() : std::string_view();
   const auto contraction =
@@ -270,5 +269,10 @@ Prepared prepare_integer_product(const PrepareCtx& ctx) {
   const std::int64_t scratch = plan->slots * plan->slot_bytes;
   return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
 }
+
+}  // namespace contract_integers
+}  // namespace
+
+Prepared prepare_integer_product(const PrepareCtx& ctx) { return contract_integers::prepare(ctx); }
 
 }  // namespace scanloom::kernels

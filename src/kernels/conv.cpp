@@ -21,6 +21,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace conv {
 
 using tensor::Call;
 using tensor::ConvGeometry;
@@ -377,14 +378,15 @@ Prepared prepare(const PrepareCtx& ctx) {
   return typed(ctx, *geometry);
 }
 
+}  // namespace conv
 }  // namespace
 
 extern constinit const KernelDef conv_kernel{
     .name = "conv",
     .doc =
         "Convolutions of f32 or f64 as products of weights and unfolded windows, summed in order.",
-    .prepare = prepare,
-    .run = run<float>,
+    .prepare = conv::prepare,
+    .run = conv::run<float>,
 };
 
 }  // namespace scanloom::kernels

@@ -15,8 +15,8 @@ using tensor::ConvGeometry;
 using tensor::Operand;
 
 constexpr std::size_t kMaxPhases = 256;
-constexpr std::int64_t kMinFilters = 12;         ///< of a task
-constexpr std::int64_t kResultsTogether = 4096;  ///< of several groups in a task
+constexpr std::int64_t kMinFilters = 12;      ///< of a task
+constexpr std::int64_t kGroupResults = 4096;  ///< of several groups in a task
 /// Minima from which packing panels pays: a packed window meets all filters, and each group of
 /// panels reads the weights again.
 constexpr std::int64_t kMinPanelFilters = 32, kMinPanelPositions = 512;
@@ -207,8 +207,7 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
   if (plan.panels == nullptr && plan.blocks == nullptr && plan.bands == 1 && plan.parts == 1) {
     // Small groups go together, so that there is more to do than to begin tasks.
     const std::int64_t most = std::max<std::int64_t>(shares ? g.group / kPlaneTasks : g.group, 1);
-    plan.groups =
-        std::clamp<std::int64_t>(kResultsTogether / (plan.positions * g.filters), 1, most);
+    plan.groups = std::clamp<std::int64_t>(kGroupResults / (plan.positions * g.filters), 1, most);
   }
   plan.slots = shares ? std::min(plan.tasks(), kPlaneTasks) : 1;
 }

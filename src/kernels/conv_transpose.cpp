@@ -18,6 +18,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace conv_transpose {
 
 using tensor::Call;
 using tensor::ConvTransposeGeometry;
@@ -244,13 +245,14 @@ Prepared prepare(const PrepareCtx& ctx) {
                                             : prepare_transpose<double>(ctx, geometry);
 }
 
+}  // namespace conv_transpose
 }  // namespace
 
 extern constinit const KernelDef conv_transpose_kernel{
     .name = "conv_transpose",
     .doc = "Transposed convolutions of f32 or f64, a phase of the strides at a time.",
-    .prepare = prepare,
-    .run = run_transpose<float>,
+    .prepare = conv_transpose::prepare,
+    .run = conv_transpose::run_transpose<float>,
 };
 
 }  // namespace scanloom::kernels

@@ -12,7 +12,7 @@ using tensor::kMaxSpatial;
 using Index = std::array<std::int64_t, kMaxSpatial>;
 
 constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
-constexpr std::int64_t kMaxSlots = 8;
+constexpr std::int64_t kMaxUnfoldSlots = 8;
 
 Index index_at(const ConvGeometry& geometry, std::int64_t position) {
   Index index{};
@@ -123,7 +123,7 @@ UnfoldedRanges unfolded_ranges(std::int64_t positions, std::int64_t column_bytes
     ranges.size =
         std::min(positions, std::max<std::int64_t>(kUnfoldedBytes / column_bytes / 64 * 64, 64));
   ranges.count = ranges.size == 0 ? 0 : (positions + ranges.size - 1) / ranges.size;
-  ranges.slots = std::clamp<std::int64_t>(times * ranges.count, 1, kMaxSlots);
+  ranges.slots = std::clamp<std::int64_t>(times * ranges.count, 1, kMaxUnfoldSlots);
   return ranges;
 }
 

@@ -10,6 +10,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace copy {
 
 using tensor::Call;
 using tensor::Operand;
@@ -65,6 +66,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   return plan_for(dims_of(to), strides.data(), to.strides);
 }
 
+}  // namespace copy
 }  // namespace
 
 extern constinit const KernelDef copy_kernel{
@@ -72,8 +74,8 @@ extern constinit const KernelDef copy_kernel{
     .doc =
         "Copies elements between any two layouts: runs of neighbours at once, transposes in "
         "blocks.",
-    .prepare = prepare,
-    .run = run_plan,
+    .prepare = copy::prepare,
+    .run = copy::run_plan,
 };
 
 }  // namespace scanloom::kernels

@@ -7,6 +7,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace dequantize {
 
 using tensor::Call;
 using tensor::Status;
@@ -63,13 +64,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return Prepared::no("only from integers of at most 32 bits");
 }
 
+}  // namespace dequantize
 }  // namespace
 
 extern constinit const KernelDef dequantize_kernel{
     .name = "dequantize",
     .doc = "dequantize_linear from integers to f32.",
-    .prepare = prepare,
-    .run = run<std::uint8_t>,
+    .prepare = dequantize::prepare,
+    .run = dequantize::run<std::uint8_t>,
 };
 
 }  // namespace scanloom::kernels

@@ -8,6 +8,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace dequantize_blocks {
 
 using tensor::Call;
 using tensor::Operand;
@@ -53,13 +54,14 @@ Prepared prepare_blocks(const PrepareCtx& ctx) {
   return {.state = std::move(plan)};
 }
 
+}  // namespace dequantize_blocks
 }  // namespace
 
 extern constinit const KernelDef dequantize_blocks_kernel{
     .name = "dequantize_blocks",
     .doc = "Numbers of 2, 4 or 8 bits to f32, a block at a time.",
-    .prepare = prepare_blocks,
-    .run = run_blocks,
+    .prepare = dequantize_blocks::prepare_blocks,
+    .run = dequantize_blocks::run_blocks,
 };
 
 }  // namespace scanloom::kernels

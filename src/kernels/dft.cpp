@@ -13,6 +13,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace dft {
 
 using tensor::Call;
 using tensor::DftForm;
@@ -150,12 +151,13 @@ Prepared prepare_dft(const PrepareCtx& ctx) {
   return prepare_dft_of<double>(ctx, *form, tables.f64_fourier);
 }
 
+}  // namespace dft
 }  // namespace
 
 extern constinit const KernelDef dft_kernel{
     .name = "dft",
     .doc = "Passes in vectors, along a line or over several lines.",
-    .prepare = prepare_dft,
+    .prepare = dft::prepare_dft,
     .run = nullptr,
 };
 

@@ -14,6 +14,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace gathering {
 
 using tensor::Call;
 using tensor::Operand;
@@ -211,13 +212,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::move(plan), .run = run_of(by_rows, wide)};
 }
 
+}  // namespace gathering
 }  // namespace
 
 extern constinit const KernelDef gather_kernel{
     .name = "gather",
     .doc = "Slices along one axis, each copied as runs of neighbours.",
-    .prepare = prepare,
-    .run = run<std::int64_t>,
+    .prepare = gathering::prepare,
+    .run = gathering::run<std::int64_t>,
 };
 
 }  // namespace scanloom::kernels

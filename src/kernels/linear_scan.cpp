@@ -5,6 +5,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace linear_scan {
 
 using tensor::Call;
 using tensor::LinearBlocksFn;
@@ -32,13 +33,14 @@ Prepared prepare(const PrepareCtx& ctx) {
           .scratch_bytes = tensor::linear_scan_scratch(x.dims[x.rank - 1]) * kBytes};
 }
 
+}  // namespace linear_scan
 }  // namespace
 
 extern constinit const KernelDef linear_scan_kernel{
     .name = "linear_scan",
     .doc = "Blocks of steps in vectors; threads share a long line, or take lines.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = linear_scan::prepare,
+    .run = linear_scan::run,
     .leaves_out_unread = true,
 };
 

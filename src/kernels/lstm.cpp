@@ -15,6 +15,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace lstm {
 
 using Schedule = LstmSchedule;
 using Weights = LstmWeights;
@@ -368,6 +369,7 @@ Prepared prepare(const PrepareCtx& ctx) {
           .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
 }
 
+}  // namespace lstm
 }  // namespace
 
 extern constinit const KernelDef lstm_kernel{
@@ -375,8 +377,8 @@ extern constinit const KernelDef lstm_kernel{
     .doc =
         "The ONNX layer for f32: weights packed once, gates made from registers, rows of the batch "
         "in parallel.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = lstm::prepare,
+    .run = lstm::run,
 };
 
 }  // namespace scanloom::kernels

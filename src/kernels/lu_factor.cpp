@@ -3,6 +3,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace lu_factor {
 
 tensor::Status run(const tensor::Call& call) noexcept {
   return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
@@ -10,13 +11,14 @@ tensor::Status run(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace lu_factor
 }  // namespace
 
 extern constinit const KernelDef lu_factor_kernel{
     .name = "lu_factor",
     .doc = "In blocks, whose products take vectors.",
     .prepare = prepare_matrices,
-    .run = run,
+    .run = lu_factor::run,
 };
 
 }  // namespace scanloom::kernels

@@ -3,6 +3,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace lu_solve {
 
 tensor::Status run(const tensor::Call& call) noexcept {
   return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
@@ -10,13 +11,14 @@ tensor::Status run(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace lu_solve
 }  // namespace
 
 extern constinit const KernelDef lu_solve_kernel{
     .name = "lu_solve",
     .doc = "In blocks, whose products take vectors along the right sides.",
     .prepare = prepare_matrices,
-    .run = run,
+    .run = lu_solve::run,
 };
 
 }  // namespace scanloom::kernels

@@ -15,6 +15,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace pad {
 
 using tensor::Call;
 using tensor::Operand;
@@ -216,13 +217,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::move(plan), .run = fn};
 }
 
+}  // namespace pad
 }  // namespace
 
 extern constinit const KernelDef pad_kernel{
     .name = "pad",
     .doc = "Rows of one run and a few elements around it, in all modes.",
-    .prepare = prepare,
-    .run = run<std::uint8_t>,
+    .prepare = pad::prepare,
+    .run = pad::run<std::uint8_t>,
 };
 
 }  // namespace scanloom::kernels

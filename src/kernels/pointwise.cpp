@@ -13,6 +13,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace pointwise {
 
 using tensor::Call;
 using tensor::Status;
@@ -140,13 +141,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
 }
 
+}  // namespace pointwise
 }  // namespace
 
 extern constinit const KernelDef pointwise_kernel{
     .name = "pointwise",
     .doc = "Element programs, instruction by instruction over blocks, in vectors for f32 and f64.",
-    .prepare = prepare,
-    .run = run_blocks,
+    .prepare = pointwise::prepare,
+    .run = pointwise::run_blocks,
 };
 
 }  // namespace scanloom::kernels

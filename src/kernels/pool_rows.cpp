@@ -248,7 +248,7 @@ class Worker {
 };
 
 template <class T>
-Status run(const Call& call) noexcept {
+Status run_rows(const Call& call) noexcept {
   const PoolRowsSchedule<T>& plan = *static_cast<const PoolRowsSchedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.tasks();
   const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
@@ -344,7 +344,7 @@ Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
   if (plan->kept == 0 || plan->kept > kKeptBytes / row) return Prepared::no("windows of many rows");
   plan->slot_bytes = Kept<T>(*plan, nullptr).bytes();
   const std::int64_t scratch = plan->slots * plan->slot_bytes;
-  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run<T>};
+  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run_rows<T>};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 // A panel of B with this many rows stays in the L1 cache while strips of A pass over it.
 constexpr std::int64_t kBlockRows = 256;
 // Rows of C, and bytes of a row, per task.
-constexpr std::int64_t kTaskRows = 96;
+constexpr std::int64_t kProductRows = 96;
 constexpr std::int64_t kTaskColumnBytes = 2048;
 // A B larger than this leaves the L2 cache between two strips; blocks pay then.
 constexpr std::int64_t kCachedBytes = 256 * 1024;
@@ -90,7 +90,7 @@ template <class T>
 void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
                   tensor::StopToken* stop) {
   constexpr std::int64_t kMaxPanel = 128 / static_cast<std::int64_t>(sizeof(T));
-  alignas(64) T sums[kTaskRows * kMaxPanel];
+  alignas(64) T sums[kProductRows * kMaxPanel];
   for (std::int64_t j = 0; j < whole.columns; j += fns.panel) {
     if (stop_requested(stop)) return;
     Strip<T> panel = columns_of(fns, whole, j, std::min(fns.panel, whole.columns - j));
@@ -111,7 +111,8 @@ void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t 
 template <class T>
 void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::StopToken* stop) {
   const bool of_columns = s.c_row == 1 && s.c_column != 1 && m > 1 && s.k > 0;
-  if (of_columns && s.padded && !s.resume && m <= kTaskRows) return into_columns(fns, s, m, stop);
+  if (of_columns && s.padded && !s.resume && m <= kProductRows)
+    return into_columns(fns, s, m, stop);
   const bool blocks = m > fns.rows && s.k > kBlockRows &&
                       s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > kCachedBytes;
   if (blocks)
@@ -166,7 +167,7 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   Strip<T> whole = strip_of(fns, p);
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
   // A single strip reads B once, in order: splitting it would only add startup costs.
-  const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
+  const bool small = p.m <= fns.rows || (p.m <= kProductRows && p.b.n <= kTaskColumns);
   const bool threads =
       max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
   if (small && !threads) {
@@ -176,9 +177,9 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
     return task(fns, whole, p.m, p.stop);
   }
   // With few rows tasks are narrower, so that there are enough of them.
-  const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
+  const std::int64_t width = p.m > kProductRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;
-  const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;
+  const std::int64_t down = (p.m + kProductRows - 1) / kProductRows;
   const std::int64_t rows = (p.m + down - 1) / down;
   const auto work = [&](std::int64_t index) {
     if (stop_requested(p.stop)) return;

@@ -93,7 +93,7 @@ void finish_window(const Windows& windows, const Call& call, const std::int16_t*
 }
 
 template <class X, class Y>
-Status run(const Call& call) noexcept {
+Status run_windows(const Call& call) noexcept {
   const Windows& windows = *static_cast<const Windows*>(call.prepared);
   const ConvGeometry& g = windows.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
@@ -135,9 +135,9 @@ Prepared prepare_few_products(const PrepareCtx& ctx, const ConvGeometry& geometr
   for (std::int64_t position = 0; position < windows->positions; ++position)
     add_offsets(geometry, ctx.inputs[kX], position, *windows);
   add_weights(ctx, *windows);
-  return {
-      .state = std::move(windows),
-      .run = run_of_bytes(ctx, []<class X, class Y>() -> tensor::KernelFn { return run<X, Y>; })};
+  return {.state = std::move(windows),
+          .run = run_of_bytes(
+              ctx, []<class X, class Y>() -> tensor::KernelFn { return run_windows<X, Y>; })};
 }
 
 }  // namespace scanloom::kernels::qlinear_conv

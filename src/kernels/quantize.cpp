@@ -7,6 +7,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace quantize {
 
 using tensor::Call;
 using tensor::Status;
@@ -52,13 +53,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return Prepared::no("only to integers of 8 or 16 bits");
 }
 
+}  // namespace quantize
 }  // namespace
 
 extern constinit const KernelDef quantize_kernel{
     .name = "quantize",
     .doc = "quantize_linear from f32 to integers of 8 or 16 bits.",
-    .prepare = prepare,
-    .run = run<std::uint8_t>,
+    .prepare = quantize::prepare,
+    .run = quantize::run<std::uint8_t>,
 };
 
 }  // namespace scanloom::kernels

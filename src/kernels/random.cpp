@@ -5,6 +5,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace random {
 
 using tensor::Call;
 using tensor::Status;
@@ -39,13 +40,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::make_shared<RandomState>(state), .run = has_key ? run_by_key : nullptr};
 }
 
+}  // namespace random
 }  // namespace
 
 extern constinit const KernelDef random_kernel{
     .name = "random",
     .doc = "Blocks of random bits, several per vector, for elements that are adjacent in memory.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = random::prepare,
+    .run = random::run,
 };
 
 }  // namespace scanloom::kernels

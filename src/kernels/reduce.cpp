@@ -22,6 +22,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace reduce {
 
 using tensor::Call;
 using tensor::Operand;
@@ -486,13 +487,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::make_shared<const ReduceSchedule>(plan)};
 }
 
+}  // namespace reduce
 }  // namespace
 
 extern constinit const KernelDef reduce_kernel{
     .name = "reduce",
     .doc = "Reductions in order, several results interleaved.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = reduce::prepare,
+    .run = reduce::run,
 };
 
 }  // namespace scanloom::kernels

@@ -16,6 +16,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace resample {
 
 using tensor::Attr;
 using tensor::Call;
@@ -324,13 +325,14 @@ Prepared prepare_resample(const PrepareCtx& ctx) {
           .run = is_double ? run_sums<double> : run_sums<float>};
 }
 
+}  // namespace resample
 }  // namespace
 
 extern constinit const KernelDef resample_kernel{
     .name = "resample",
     .doc = "Sums of weighted rows, or of elements permuted in registers, with tables of positions.",
-    .prepare = prepare_resample,
-    .run = run_sums<float>,
+    .prepare = resample::prepare_resample,
+    .run = resample::run_sums<float>,
 };
 
 }  // namespace scanloom::kernels

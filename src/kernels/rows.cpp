@@ -10,6 +10,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace rows {
 
 using tensor::Call;
 using tensor::Status;
@@ -190,13 +191,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return {.state = std::move(plan), .scratch_bytes = scratch};
 }
 
+}  // namespace rows
 }  // namespace
 
 extern constinit const KernelDef rows_kernel{
     .name = "rows",
     .doc = "Element programs with reductions over the last axes, block by block of rows.",
-    .prepare = prepare,
-    .run = run,
+    .prepare = rows::prepare,
+    .run = rows::run,
 };
 
 }  // namespace scanloom::kernels

@@ -17,6 +17,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace tree_ensemble {
 
 using tensor::Call;
 using tensor::Operand;
@@ -286,13 +287,14 @@ Prepared prepare(const PrepareCtx& ctx) {
   return ctx.inputs[0].dtype == DType::f32 ? prepare_trees<float>(ctx) : prepare_trees<double>(ctx);
 }
 
+}  // namespace tree_ensemble
 }  // namespace
 
 extern constinit const KernelDef tree_ensemble_kernel{
     .name = "tree_ensemble",
     .doc = "Decision trees, packed: several walks interleaved, or all conditions for many rows.",
-    .prepare = prepare,
-    .run = run_trees<float>,
+    .prepare = tree_ensemble::prepare,
+    .run = tree_ensemble::run_trees<float>,
 };
 
 }  // namespace scanloom::kernels

@@ -21,7 +21,7 @@ using tensor::TreeTables;
 constexpr std::int64_t kRows = kMarkRows;
 /// With fewer rows, a group is mostly empty.
 constexpr std::int64_t kMinRows = kMarkRows / 2;
-constexpr std::int64_t kMaxSlots = 16;
+constexpr std::int64_t kMaxTreeSlots = 16;
 /// Trees times rows that are worth another thread.
 constexpr std::int64_t kThreadTrees = 8192;
 
@@ -168,7 +168,7 @@ std::optional<Prepared> prepare_marked_trees(const PrepareCtx& ctx,
   if (schedule.forest == nullptr || !schedule.forest->pays(fns.vector_bytes)) return std::nullopt;
   const std::int64_t work = rows * std::ssize(schedule.forest->trees);
   schedule.slots =
-      std::clamp(work / kThreadTrees, std::int64_t{1}, std::min(kMaxSlots, schedule.groups));
+      std::clamp(work / kThreadTrees, std::int64_t{1}, std::min(kMaxTreeSlots, schedule.groups));
   const std::int64_t elements = schedule.slots * schedule.slot_elements();
   return Prepared{.state = std::make_shared<const MarkSchedule<Real>>(std::move(schedule)),
                   .scratch_bytes = elements * std::int64_t{sizeof(Real)},

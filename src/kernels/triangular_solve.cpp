@@ -3,6 +3,7 @@
 
 namespace scanloom::kernels {
 namespace {
+namespace triangular_solve {
 
 tensor::Status run(const tensor::Call& call) noexcept {
   return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
@@ -13,13 +14,14 @@ tensor::Status run(const tensor::Call& call) noexcept {
   });
 }
 
+}  // namespace triangular_solve
 }  // namespace
 
 extern constinit const KernelDef triangular_solve_kernel{
     .name = "triangular_solve",
     .doc = "In blocks, whose products take vectors along the right sides.",
     .prepare = prepare_matrices,
-    .run = run,
+    .run = triangular_solve::run,
 };
 
 }  // namespace scanloom::kernels

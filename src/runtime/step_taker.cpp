@@ -6,10 +6,10 @@ namespace scanloom::runtime {
 namespace {
 
 /// Vectors of states are loaded at any address, fastest at one that no cache line crosses.
-constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kBufferAlignment = 64;
 
 constexpr std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
 }  // namespace
@@ -22,11 +22,11 @@ WholeLoopSteps::WholeLoopSteps(const WholeLoop& whole, const plan::Speculation& 
       in_(speculation.states.size()),
       out_(speculation.states.size()) {
   if (!buffers_.empty()) return;
-  std::int64_t bytes = kAlignment;
+  std::int64_t bytes = kBufferAlignment;
   for (const auto& state : speculation.states) bytes += 2 * aligned(state.bytes);
   own_.resize(static_cast<std::size_t>(bytes));
   const auto first = reinterpret_cast<std::uintptr_t>(own_.data());
-  std::byte* at = own_.data() + (kAlignment - first % kAlignment) % kAlignment;
+  std::byte* at = own_.data() + (kBufferAlignment - first % kBufferAlignment) % kBufferAlignment;
   for (const auto& state : speculation.states)
     for (int i = 0; i < 2; ++i) buffers_.push_back(at), at += aligned(state.bytes);
 }
