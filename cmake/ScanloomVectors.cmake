@@ -19,12 +19,9 @@ if(NOT SCANLOOM_SANITIZE)
   return()
 endif()
 
-# Checks of undefined behaviour take most of the compile time, checks of pointers' arithmetic half of
-# it; the other sanitizer finds addresses outside an object. The rest is checked in the form for
-# SSE4, which every machine runs, and addresses in every form.
+# Checks of undefined behaviour take most of the compile time. They are made in the form for SSE4,
+# which every machine runs, and those of addresses in every form.
 file(GLOB wide_sources ${vector_folder}/*avx2.cpp ${vector_folder}/*avx512.cpp ${vector_folder}/*vnni.cpp)
-set_source_files_properties(${vector_sources} PROPERTIES
-                            COMPILE_OPTIONS "${vector_level};-fno-sanitize=pointer-overflow")
 set_source_files_properties(${wide_sources} PROPERTIES
                             COMPILE_OPTIONS "${vector_level};-fno-sanitize=undefined")
 
