@@ -53,7 +53,7 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
   }
   const std::int64_t of_chunk = steps / std::max(plan.threads, 1);
   if (!pays_to_speculate(speculation, steps) || !record.may_pay(of_chunk) ||
-      of_chunk < kMinAgreed * facts.needed || plan.threads < 2 || record.skips_run())
+      of_chunk < kMinAgreed * facts.needed || plan.threads < 2)
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
   plan.sizes.tail = facts.needed;
@@ -62,6 +62,23 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
                 static_cast<std::int64_t>(kMinNanosecondsStolen / speculation.nanoseconds),
                 std::int64_t{kFirstPiece}});
   return plan;
+}
+
+std::int64_t limit_bytes(SpeculationPlan& plan, const plan::Speculation& speculation,
+                         std::int64_t steps, std::int64_t own_bytes) {
+  // Chunks that are split have more checkpoints together than they had before.
+  constexpr std::int64_t kSplit = 2;
+  // Memory of checkpoints doubles when it is full.
+  constexpr std::int64_t kGrowth = 2;
+  // The states that a thread compares, and those of parts that are taken again.
+  constexpr std::int64_t kStatesOfThread = 8;
+  const std::int64_t parts = plan.sizes.parts;
+  const std::int64_t of_chunk = steps / parts + plan.sizes.tail + 1;
+  const std::int64_t checkpoints = 1 + most_checkpoints(of_chunk, plan.sizes.first_piece);
+  const auto bytes_each = speculation.state_bytes + static_cast<std::int64_t>(sizeof(std::int64_t));
+  plan.sizes.max_bytes = kSplit * parts * checkpoints * bytes_each;
+  return kGrowth * plan.sizes.max_bytes +
+         (parts + 1) * (own_bytes + kStatesOfThread * speculation.state_bytes);
 }
 
 Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::int64_t first,
@@ -309,7 +326,7 @@ void Speculation::speculate(SpeculativeChunk& chunk, StepTaker& taker,
     if (last == at) break;
     if (!pieces.take(at, last, state)) return chunks_.end(chunk);
     at = last;
-    chunks_.add_checkpoint(chunk, at, state);
+    if (!chunks_.add_checkpoint(chunk, at, state)) return chunks_.end(chunk);
   }
   if (is_linking_ && !chunk.is_stopped()) link(chunk, pieces, at, state);
   chunks_.end(chunk);

@@ -31,6 +31,7 @@ struct SpeculationPlan {
   int threads = 1;  ///< 1: the steps are taken in order, unless forced
   bool is_forced = false;
   ChunkSizes sizes;
+  std::int64_t bytes = 0;  ///< of all threads, see limit_bytes()
 
   [[nodiscard]] bool speculates() const { return threads > 1 || is_forced; }
 };
@@ -38,6 +39,10 @@ struct SpeculationPlan {
 SpeculationPlan plan_speculation(const plan::Speculation& speculation,
                                  plan::SpeculationRecord& record, plan::SpeculationMode mode,
                                  std::int64_t steps, int max_threads);
+/// Limits the bytes of the plan's checkpoints, and returns what its threads need with them if each
+/// has `own_bytes` besides.
+std::int64_t limit_bytes(SpeculationPlan& plan, const plan::Speculation& speculation,
+                         std::int64_t steps, std::int64_t own_bytes);
 
 /// One loop that is speculated.
 class Speculation {
