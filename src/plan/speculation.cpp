@@ -1,6 +1,7 @@
 #include "plan/speculation.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace scanloom::plan {
@@ -12,6 +13,9 @@ constexpr double kMinGain = 1.05;
 constexpr int kMaxPause = 64;
 /// The number of steps needed is forgotten slowly, since data differ.
 constexpr std::int64_t kMemory = 16;
+/// The lead changes by this fraction of what a run shows. Where threads end further apart than this
+/// fraction of a chunk, another program has had a core. It is no more than that fraction of one.
+constexpr std::int64_t kShareOfLate = 4, kShareOfDelay = 16, kShareOfLead = 32;
 /// Maximum bytes of a state in a pair: a few flags, the state of an automaton.
 constexpr std::int64_t kMaxBytesInPair = 64;
 
@@ -48,6 +52,13 @@ void SpeculationRecord::note_failed(std::int64_t steps) {
   ++facts_.failed_since;
   facts_.agreed_since = 0;
   facts_.in_vain = std::max(facts_.in_vain, steps);
+}
+
+void SpeculationRecord::note_lead(std::int64_t late, std::int64_t of_chunk) {
+  const std::scoped_lock lock(mutex_);
+  if (std::abs(late) > of_chunk / kShareOfDelay) return;
+  const std::int64_t most = of_chunk / kShareOfLead;
+  facts_.lead = std::clamp(facts_.lead + late / kShareOfLate, -most, most);
 }
 
 void SpeculationRecord::note_gain(double gain) {

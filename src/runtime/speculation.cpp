@@ -57,6 +57,7 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
   plan.sizes.tail = facts.needed;
+  plan.sizes.lead = facts.lead;
   plan.sizes.min_stolen =
       std::max({kMinAgreed * facts.needed,
                 static_cast<std::int64_t>(kMinNanosecondsStolen / speculation.nanoseconds),
@@ -145,6 +146,11 @@ Expected<bool> Speculation::run_main() {
   SCANLOOM_TRY(bool ran, take_front_in_order(*chunk));
   const std::chrono::duration<double> in_order = Clock::now() - begin;
   const std::int64_t steps_in_order = step_ - first_;
+  const std::int64_t of_others = chunks_.outcome_of(*chunk).split;  // they waited for this thread
+  if (of_others > 0)
+    parts_.record.note_lead(-of_others, steps_in_order);
+  else if (is_trusted_)
+    pace_ = in_order.count() / static_cast<double>(steps_in_order);
   while (ran) {
     chunks_.commit_front();
     chunk = chunks_.front();
@@ -235,15 +241,27 @@ Expected<void> Speculation::accept(SpeculativeChunk& chunk) {
     parts_.record.note_redone();
   } else {
     const std::int64_t taken = step_ - chunk.first();
-    parts_.record.note_agreed(taken > 0 ? taken : chunks_.linked_steps(chunk));
+    parts_.record.note_agreed(taken > 0 ? taken : chunks_.outcome_of(chunk).linked);
     is_trusted_ = true;
     chunks_.allow_stealing();
   }
+  const Clock::time_point agreed = Clock::now();
   SCANLOOM_CHECK_OK(wait_for_end(chunk));
+  note_lead(chunk, agreed);
   State theirs(state_.size());
   const std::int64_t reached = chunks_.last_checkpoint(chunk, step_, theirs);
   if (reached > step_) parts_.main.begin(step_ = reached, theirs);
   return {};
+}
+
+void Speculation::note_lead(const SpeculativeChunk& chunk, Clock::time_point agreed) {
+  const double pace = std::exchange(pace_, 0);
+  if (pace <= 0 || chunk.is_redone()) return;
+  const SpeculativeChunks::Outcome outcome = chunks_.outcome_of(chunk);
+  const std::chrono::duration<double> late = outcome.ended_at - agreed;
+  // Steps that others took would have made it end later.
+  const std::int64_t steps = static_cast<std::int64_t>(late.count() / pace) + outcome.split;
+  parts_.record.note_lead(steps, chunk.first() - first_);
 }
 
 bool Speculation::redo(SpeculativeChunk& chunk, const State& theirs) {

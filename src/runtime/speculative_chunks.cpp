@@ -19,6 +19,8 @@ constexpr auto kMoment = std::chrono::microseconds(200);
 /// A piece is this fraction of the steps before it in its chunk, so that the steps taken again
 /// exceed those needed by no more than that; but pieces are not too long to split a chunk well.
 constexpr std::int64_t kShareOfPast = 4, kPiecesOfChunk = 32;
+/// The lead is at most this fraction of a chunk.
+constexpr std::int64_t kShareOfLead = 8;
 
 SpeculativeChunk* after(std::list<SpeculativeChunk>& chunks, const SpeculativeChunk& chunk) {
   const auto is_it = [&](const SpeculativeChunk& each) { return &each == &chunk; };
@@ -48,11 +50,15 @@ SpeculativeChunks::SpeculativeChunks(std::int64_t first, std::int64_t last, std:
       guess_(std::move(guess)) {
   const std::int64_t parts = std::clamp<std::int64_t>(sizes.parts, 1, last - first);
   const std::int64_t tail = sizes.tail < (last - first) / parts ? sizes.tail : 0;
+  // It was learned in longer chunks if it is a large part of these.
+  const std::int64_t limit = (last - first) / parts / kShareOfLead;
+  const std::int64_t lead = std::clamp(sizes.lead, -limit, limit);
   std::int64_t at = first;
   for (std::int64_t i = 0; i < parts; ++i) {
     // Each thread but the last takes `tail` steps of the chunk after its own again.
     const std::int64_t left = last - at - (i < parts - 1 ? tail : 0);
-    const std::int64_t steps = std::max<std::int64_t>(left / (parts - i), 1);
+    const std::int64_t before = i == 0 ? (parts - 1) * lead : 0;
+    const std::int64_t steps = std::max<std::int64_t>((left + before) / (parts - i), 1);
     chunks_.emplace_back(at, at + steps, guess_(at));
     held_ += bytes_each_;
     at += steps;
@@ -123,9 +129,9 @@ std::int64_t SpeculativeChunks::last_of(const SpeculativeChunk& chunk) {
   return chunk.last_;
 }
 
-std::int64_t SpeculativeChunks::linked_steps(const SpeculativeChunk& chunk) {
+SpeculativeChunks::Outcome SpeculativeChunks::outcome_of(const SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
-  return chunk.linked_;
+  return {chunk.linked_, chunk.split_, chunk.ended_at_};
 }
 
 SpeculativeChunks::Checkpoints SpeculativeChunks::checkpoints_if_ended(
@@ -203,6 +209,7 @@ SpeculativeChunk* SpeculativeChunks::steal_locked() {
   const std::int64_t middle = most->until_ + left(*most) / 2;
   try {
     const auto made = chunks_.emplace(std::next(most), middle, most->last_, guess_(middle));
+    most->split_ += most->last_ - middle;
     most->last_ = middle;
     made->taken_ = true;
     held_ += bytes_each_;
@@ -258,6 +265,7 @@ bool SpeculativeChunks::add_checkpoint(SpeculativeChunk& chunk, std::int64_t ste
 void SpeculativeChunks::end(SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
   chunk.ended_ = true;
+  chunk.ended_at_ = std::chrono::steady_clock::now();
   ++changes_;
   changed_.notify_all();
 }

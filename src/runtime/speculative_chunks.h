@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@ struct ChunkSizes {
   int parts = 1;                 ///< chunks at first
   std::int64_t first_piece = 1;  ///< of a chunk's first piece; later ones are longer
   std::int64_t tail = 0;         ///< how much longer the last chunk is than the others
+  std::int64_t lead = 0;         ///< how much longer the first chunk is than those of other threads
   std::int64_t min_stolen = 1;   ///< minimum of a chunk split off another one
   /// Bytes that guesses and checkpoints may take.
   std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
@@ -54,10 +56,12 @@ class SpeculativeChunk {
 
   const std::int64_t first_;
   const bool is_redone_;
-  std::int64_t last_;   // lowered when a part is split off
-  std::int64_t until_;  // the end of the piece that is being computed
-  bool taken_ = false;  // a thread has or had it
-  bool ended_ = false;  // no thread computes it any more
+  std::int64_t last_;       // lowered when a part is split off
+  std::int64_t until_;      // the end of the piece that is being computed
+  std::int64_t split_ = 0;  // steps that were split off
+  bool taken_ = false;      // a thread has or had it
+  bool ended_ = false;      // no thread computes it any more
+  std::chrono::steady_clock::time_point ended_at_;
   std::atomic<bool> stopped_ = false;
   SpeculatedState guess_;  // that its rows begin with; empty: another thread is writing them again
   std::int64_t linked_ = 0;          // how many steps that thread has taken again
@@ -100,8 +104,13 @@ class SpeculativeChunks {
   std::int64_t last_checkpoint(const SpeculativeChunk& chunk, std::int64_t otherwise,
                                std::span<std::byte> state);
   [[nodiscard]] std::int64_t last_of(const SpeculativeChunk& chunk);
-  /// Returns how many first steps of the chunk the thread of the one before it has taken again.
-  [[nodiscard]] std::int64_t linked_steps(const SpeculativeChunk& chunk);
+  /// The fate of a chunk.
+  struct Outcome {
+    std::int64_t linked = 0;  ///< first steps that the thread of the chunk before has taken again
+    std::int64_t split = 0;   ///< last steps that were split off
+    std::chrono::steady_clock::time_point ended_at;  ///< when its thread left it
+  };
+  [[nodiscard]] Outcome outcome_of(const SpeculativeChunk& chunk);
   /// The checkpoints of a chunk, which nobody changes once it has ended.
   struct Checkpoints {
     std::span<const std::int64_t> steps;

@@ -300,6 +300,44 @@ TEST_F(SpeculationTest, LeavesFaultsToTheStepsInOrder) {
   }
 }
 
+// All threads end at the same time, although the others have to wake, and steps are taken again.
+TEST_F(SpeculationTest, LearnsToCutChunksThatEndTogether) {
+  constexpr std::int64_t kSteps = 1'000'000, kAgain = 17'500;
+  for (const std::int64_t wakes : {9'000, -7'000, 0})
+    for (const int threads : {2, 3}) {
+      std::int64_t late = 0, first = 0;
+      for (int runs = 0; runs < 60; ++runs) {
+        const ChunkSizes sizes{.parts = threads, .tail = kAgain, .lead = record.facts().lead};
+        SpeculativeChunks chunks(0, kSteps, 8, sizes,
+                                 [](std::int64_t) { return SpeculatedState(8); });
+        first = chunks.last_of(*chunks.front());
+        chunks.commit_front();
+        const std::int64_t second = chunks.last_of(*chunks.front()) - first;
+        // The second of three threads takes steps of the third's chunk again.
+        const std::int64_t others = wakes + second + (threads > 2 ? kAgain : 0);
+        late = others - (first + kAgain);
+        record.note_lead(late, first);
+      }
+      EXPECT_LE(std::abs(late), 16) << wakes << ", " << threads << " threads";
+      EXPECT_NEAR(static_cast<double>(first),
+                  static_cast<double>(kSteps + (threads - 1) * (kAgain + wakes)) / threads - kAgain,
+                  20);
+    }
+}
+
+TEST_F(SpeculationTest, LearnsNothingFromThreadsThatOtherProgramsDelay) {
+  record.note_lead(1000, 100'000);
+  EXPECT_EQ(record.facts().lead, 250);
+  for (const std::int64_t late : {-20'000, 20'000}) record.note_lead(late, 100'000);
+  EXPECT_EQ(record.facts().lead, 250);
+  for (int runs = 0; runs < 100; ++runs) record.note_lead(-6'000, 100'000);
+  EXPECT_EQ(record.facts().lead, -100'000 / 32);
+  // Learned in long chunks, used in short ones.
+  SpeculativeChunks chunks(0, 2000, 8, {.parts = 2, .lead = record.facts().lead},
+                           [](std::int64_t) { return SpeculatedState(8); });
+  EXPECT_EQ(chunks.last_of(*chunks.front()), (2000 - 1000 / 8) / 2);
+}
+
 TEST_F(SpeculationTest, TakesStepsInOrderWhereCheckpointsHaveNoRoom) {
   for (const std::int64_t states : {0, 3, 10, 100}) {
     max_bytes = states * 16;
