@@ -13,9 +13,10 @@ constexpr double kMinGain = 1.05;
 constexpr int kMaxPause = 64;
 /// The number of steps needed is forgotten slowly, since data differ.
 constexpr std::int64_t kMemory = 16;
-/// The lead changes by this fraction of what a run shows. Where threads end further apart than this
-/// fraction of a chunk, another program has had a core. It is no more than that fraction of one.
-constexpr std::int64_t kShareOfLate = 4, kShareOfDelay = 16, kShareOfLead = 32;
+/// The lead changes by this fraction of what a run shows, and of a chunk at most. It is no more
+/// than `kShareOfLead` of one. Where threads end further apart than `kShareOfDelay`, another
+/// program has had a core; this is more than what a wrong lead and the time to wake can amount to.
+constexpr std::int64_t kShareOfLate = 4, kShareOfChunk = 128, kShareOfLead = 32, kShareOfDelay = 8;
 /// Maximum bytes of a state in a pair: a few flags, the state of an automaton.
 constexpr std::int64_t kMaxBytesInPair = 64;
 
@@ -57,8 +58,9 @@ void SpeculationRecord::note_failed(std::int64_t steps) {
 void SpeculationRecord::note_lead(std::int64_t late, std::int64_t of_chunk) {
   const std::scoped_lock lock(mutex_);
   if (std::abs(late) > of_chunk / kShareOfDelay) return;
-  const std::int64_t most = of_chunk / kShareOfLead;
-  facts_.lead = std::clamp(facts_.lead + late / kShareOfLate, -most, most);
+  const std::int64_t most = of_chunk / kShareOfLead, at_once = of_chunk / kShareOfChunk;
+  const std::int64_t change = std::clamp(late / kShareOfLate, -at_once, at_once);
+  facts_.lead = std::clamp(facts_.lead + change, -most, most);
 }
 
 void SpeculationRecord::note_gain(double gain) {
