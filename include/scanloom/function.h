@@ -65,8 +65,8 @@ class SCANLOOM_API Function {
       std::function<Expected<std::optional<SequenceFeeds>>()> source,
       const ManyOptions& options) const;
   /// The inputs as run_many() names them: like inputs(), but no two have the same name. Valid as
-  /// long as a copy of the function exists.
-  [[nodiscard]] std::span<const ValueInfo> sequence_inputs() const;
+  /// long as a copy of the function exists. Error: out_of_memory.
+  [[nodiscard]] Expected<std::span<const ValueInfo>> sequence_inputs() const;
 
   /// Writes the function and the current values of its shared variables: text and elements, no
   /// machine code. load() returns `note`. Error: the file cannot be written; it is then unchanged.

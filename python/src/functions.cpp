@@ -252,9 +252,10 @@ void bind_functions(nb::module_& module) {
            })
       .def("sequence_inputs",
            [](const Function& function) {
+             const Expected<std::span<const ValueInfo>> inputs = function.sequence_inputs();
+             if (!inputs) raise(inputs.error());
              nb::list names;
-             for (const ValueInfo& input : function.sequence_inputs())
-               names.append(text(input.name));
+             for (const ValueInfo& input : *inputs) names.append(text(input.name));
              return names;
            })
       .def("input_count", [](const Function& function) { return function.inputs().size(); })

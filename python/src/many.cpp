@@ -33,6 +33,12 @@ struct Held {
   std::optional<ArrayView> reset;
 };
 
+std::span<const ValueInfo> inputs_of_sequences(const Function& function) {
+  const Expected<std::span<const ValueInfo>> inputs = function.sequence_inputs();
+  if (!inputs) raise(inputs.error());
+  return *inputs;
+}
+
 /// Destroys Python values from any thread.
 std::shared_ptr<Held> make_held() {
   return {new Held, [](Held* held) {
@@ -60,7 +66,7 @@ class Many {
        int batch, std::int64_t window, const nb::dict& shared, RunSettings settings,
        nb::object progress)
       : Many(
-            function.sequence_inputs(),
+            inputs_of_sequences(function),
             [function](const SequenceSource& source, const ManyOptions& options) {
               return function.run_many(source, options);
             },

@@ -4,6 +4,7 @@
 #include <scanloom/many.h>
 
 #include "api/c_api.h"
+#include "plan/plan.h"
 
 struct scanloom_many {
   scanloom::ManyRuns runs;
@@ -45,13 +46,14 @@ Expected<std::optional<SequenceFeeds>> read(scanloom_source_fn source, void* use
 }
 
 std::string text_of(const ManyReport& report) {
-  std::string text = fmt::format("{} sequences with {} steps in {:.3g} s\n", report.sequences,
-                                 report.steps, report.seconds);
+  std::string text =
+      fmt::format("{} with {} in {:.3g} s\n", plan::counted(report.sequences, "sequence"),
+                  plan::counted(report.steps, "step"), report.seconds);
   if (!report.lanes)
     return text + fmt::format("one by one: {}{}\n", report.node.empty() ? "" : report.node + ": ",
                               report.reason);
-  text += fmt::format("in lanes: {} x {}, {:.1f} % filled, {} runs\n", report.threads, report.batch,
-                      100 * report.filled(), report.runs);
+  text += fmt::format("in lanes: {} x {}, {:.1f} % filled, {}\n", report.threads, report.batch,
+                      100 * report.filled(), plan::counted(report.runs, "run"));
   if (report.alone > 0)
     text += fmt::format("{} ran alone, the last because {}\n", report.alone, report.why_alone);
   return text;

@@ -294,8 +294,9 @@ Expected<ManyRuns> Function::run_many(SequenceSource source, const ManyOptions& 
   });
 }
 
-std::span<const ValueInfo> Function::sequence_inputs() const {
-  return impl_->sequences()->inputs();
+Expected<std::span<const ValueInfo>> Function::sequence_inputs() const {
+  return guard(
+      [&]() -> Expected<std::span<const ValueInfo>> { return impl_->sequences()->inputs(); });
 }
 
 Expected<void> Function::save(const std::string& path, std::string_view note) const {

@@ -227,6 +227,7 @@ Expected<void> LaneGroup::run_piece(std::int64_t steps, const RunOptions& option
   shared_.lane_steps += width_ * steps;
   shared_.filled_lane_steps += std::ssize(lanes_) * steps;
   shared_.steps += std::ssize(lanes_) * steps;
+  for (const Lane& lane : lanes_) lane.part->job->steps_in_lanes += steps;
   return store(values, steps);
 }
 

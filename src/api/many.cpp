@@ -75,6 +75,11 @@ bool fits(const ManyJob& job, const ManyJob& other, const Session::Impl& model,
   return true;
 }
 
+/// Whether an error about the sizes of a sequence leaves other sequences unharmed.
+bool is_of_sequence(Code code) {
+  return code == Code::invalid_argument || code == Code::invalid_model || code == Code::unsupported;
+}
+
 }  // namespace
 
 struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
@@ -106,7 +111,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::optional<SequenceResult>> next();
   Expected<void> read_window();
   Expected<std::unique_ptr<ManyJob>> read_one();
-  void settle(const ManyJob& job);
+  Expected<void> settle(ManyJob& job);
   Expected<void> run_window();
   Expected<void> run_lanes(WaitingParts& waiting, std::int64_t lanes);
   Expected<void> run_one(ManyJob& job);
@@ -226,25 +231,31 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
   job->error = job->sequence.problem;
   if (!job->error) arrange(*job, *model);
   if (!job->error) {
-    settle(*job);
+    SCANLOOM_CHECK_OK(settle(*job));
+    std::string why_alone = std::move(job->why_alone);
     prepare(*job, *model, *program, options.run);
-    if (target.for_sizes && !is_settled) job->why_alone = "its sizes do not fit together";
+    if (!why_alone.empty()) job->why_alone = std::move(why_alone);
     job->first_run = model->next_runs(std::max<std::size_t>(job->parts.size(), 1));
   }
   return job;
 }
 
 /// Chooses the program by the sizes of the first sequence. Those that it cannot be chosen by run on
-/// their own.
-void ManyRuns::Impl::settle(const ManyJob& job) {
-  if (is_settled || !target.for_sizes) return;
+/// their own, which tells their error. Errors: those that are not of the sequence.
+Expected<void> ManyRuns::Impl::settle(ManyJob& job) {
+  if (is_settled || !target.for_sizes) return {};
   if (!program->has_lanes() || !has_one_row(job, *program)) {
-    const auto found = target.for_sizes(job.arranged);
-    if (!found) return;
-    if (*found) program = *found;
+    auto found = target.for_sizes(job.arranged);
+    if (!found && is_of_sequence(found.error().code())) {
+      job.why_alone = "its sizes do not fit together: " + found.error().message();
+      return {};
+    }
+    if (!found) return std::move(found).error();
+    if (*found) program = *std::move(found);
     shared->program = program.get();
   }
   is_settled = true;
+  return {};
 }
 
 Expected<void> ManyRuns::Impl::run_window() {
@@ -326,7 +337,7 @@ Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
   if (!ran && ran.error().code() == Code::cancelled) return ran;
   if (!ran) job.error = std::move(ran).error();
   ++shared->sequences;
-  shared->steps += job.steps;
+  shared->steps += job.steps - job.steps_in_lanes;
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/boxes.h"
+#include "plan/plan.h"
 #include "tensor/view.h"
 
 namespace scanloom {
@@ -25,8 +26,9 @@ Expected<std::int64_t> steps_of(const ManyJob& job, const Session::Impl& model,
       first = i;
       steps = here;
     } else if (here != steps) {
-      return fail(Code::invalid_argument, "input '{}' has {} steps, input '{}' has {}",
-                  model.inputs[*first].name, steps, model.inputs[i].name, here);
+      return fail(Code::invalid_argument, "input '{}' has {}, input '{}' has {}",
+                  model.inputs[*first].name, plan::counted(steps, "step"), model.inputs[i].name,
+                  here);
     }
   }
   return steps;
@@ -73,8 +75,8 @@ Expected<void> cut(ManyJob& job, const ManyProgram& program) {
                   dtype_onnx_name(job.sequence.reset.dtype));
     SCANLOOM_TRY(const Tensor flags, tensor::tensor_of(job.sequence.reset, "the resets"));
     if (flags.elements() != job.steps)
-      return fail(Code::invalid_argument, "the sequence has {} steps, but {} resets", job.steps,
-                  flags.elements());
+      return fail(Code::invalid_argument, "the sequence has {}, but {}",
+                  plan::counted(job.steps, "step"), plan::counted(flags.elements(), "reset"));
     const std::span<const bool> resets = flags.as<bool>();
     for (std::int64_t step = 1; step < job.steps; ++step) {
       if (!resets[static_cast<std::size_t>(step)]) continue;

@@ -16,7 +16,7 @@ struct ManyTarget {
   std::shared_ptr<const ManyProgram> program;
   RunSequence run;
   /// Returns a program for sequences with the sizes of this one, to be used instead of `program`;
-  /// nullptr: there is none. Error: the sizes do not fit. Null: never asked.
+  /// nullptr: there is none. Errors: the sizes do not fit; out_of_memory. Null: never asked.
   std::function<Expected<std::shared_ptr<const ManyProgram>>(const Arranged&)> for_sizes = {};
 
   /// Errors: invalid_argument (options, an unknown output).

@@ -1,6 +1,7 @@
 #include "plan/speculation.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace scanloom::plan {
@@ -12,6 +13,10 @@ constexpr double kMinGain = 1.05;
 constexpr int kMaxPause = 64;
 /// The number of steps needed is forgotten slowly, since data differ.
 constexpr std::int64_t kMemory = 16;
+/// The lead changes by this fraction of what a run shows, and of a chunk at most. It is no more
+/// than `kShareOfLead` of one. Where threads end further apart than `kShareOfDelay`, another
+/// program has had a core; this is more than what a wrong lead and the time to wake can amount to.
+constexpr std::int64_t kShareOfLate = 4, kShareOfChunk = 128, kShareOfLead = 32, kShareOfDelay = 8;
 /// Maximum bytes of a state in a pair: a few flags, the state of an automaton.
 constexpr std::int64_t kMaxBytesInPair = 64;
 
@@ -48,6 +53,14 @@ void SpeculationRecord::note_failed(std::int64_t steps) {
   ++facts_.failed_since;
   facts_.agreed_since = 0;
   facts_.in_vain = std::max(facts_.in_vain, steps);
+}
+
+void SpeculationRecord::note_lead(std::int64_t late, std::int64_t of_chunk) {
+  const std::scoped_lock lock(mutex_);
+  if (std::abs(late) > of_chunk / kShareOfDelay) return;
+  const std::int64_t most = of_chunk / kShareOfLead, at_once = of_chunk / kShareOfChunk;
+  const std::int64_t change = std::clamp(late / kShareOfLate, -at_once, at_once);
+  facts_.lead = std::clamp(facts_.lead + change, -most, most);
 }
 
 void SpeculationRecord::note_gain(double gain) {

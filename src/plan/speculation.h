@@ -30,6 +30,9 @@ class SpeculationRecord {
     std::int64_t agreed_since = 0;  ///< chunks that agreed since one did not
     std::int64_t redone = 0;        ///< parts of chunks that began with the right state of a pair
     double gain = 0;                ///< times faster than in order, in recent runs; 0: not known
+    /// Steps that the main thread can take before the others begin, since they have to wake;
+    /// negative where they are faster.
+    std::int64_t lead = 0;
   };
   /// After so many failures without an agreement, a loop is left alone.
   static constexpr int kMaxFailures = 2;
@@ -45,6 +48,9 @@ class SpeculationRecord {
   void note_redone();
   /// Records a chunk of `steps` steps that never had the right state.
   void note_failed(std::int64_t steps);
+  /// Records that the others ended so many steps after the main thread, which had allowed for
+  /// `lead`, in a run with chunks of `of_chunk` steps. Negative: they had to wait for it.
+  void note_lead(std::int64_t late, std::int64_t of_chunk);
   /// Records how many times faster a run was than in order, as the pace of its main thread shows.
   void note_gain(double gain);
   /// Whether the next run should take the steps in order because earlier ones gained nothing: the

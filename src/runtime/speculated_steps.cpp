@@ -21,11 +21,22 @@ SpeculationPlan SpeculatedSteps::plan_for(std::uint32_t index) {
                           main_.kernels.max_threads());
 }
 
+bool SpeculatedSteps::admits(std::uint32_t index, SpeculationPlan& plan, std::int64_t own_bytes) {
+  const plan::BoundLoop& loop = main_.binding->loops[index];
+  const LoopState& state = main_.loops[index];
+  plan.bytes = limit_bytes(plan, *loop.speculation, state.trip - state.step, own_bytes);
+  RunMemory& memory = main_.memory;
+  const bool fits = plan.bytes <= memory.left() || (memory.raise() && plan.bytes <= memory.left());
+  // Only a run that would be speculated counts as one that is skipped.
+  return fits && (plan.is_forced || !loop.speculated->skips_run());
+}
+
 Expected<bool> SpeculatedSteps::take(std::uint32_t index, const SpeculationPlan& plan,
                                      StepTaker& steps, MakeTaker make_taker, Watch& watch) {
   const plan::BoundLoop& loop = main_.binding->loops[index];
   LoopState& state = main_.loops[index];
   const std::int64_t first = state.step;
+  const Storage held(nullptr, plan.bytes, main_.memory.budget());
   const auto poll = [&](std::int64_t step) {
     state.step = step;
     return main_.progress.poll(index, watch);
@@ -48,8 +59,9 @@ Expected<bool> SpeculatedSteps::take(std::uint32_t index, const SpeculationPlan&
 Expected<bool> SpeculatedSteps::take_whole(std::uint32_t index, const WholeLoop& whole,
                                            Watch& watch) {
   const plan::BoundLoop& loop = main_.binding->loops[index];
-  const SpeculationPlan plan = plan_for(index);
+  SpeculationPlan plan = plan_for(index);
   if (!plan.speculates() || main_.loops[index].block_end < main_.loops[index].trip) return false;
+  if (!admits(index, plan, 2 * loop.speculation->state_bytes)) return false;
   std::vector<std::byte*> buffers;
   for (const plan::BoundCarried& port : loop.carried)
     for (const plan::SlotId buffer : {port.buffer_a, port.buffer_b})
@@ -70,10 +82,10 @@ Expected<bool> SpeculatedSteps::take_whole(std::uint32_t index, const WholeLoop&
 
 Expected<bool> SpeculatedSteps::take_body(std::uint32_t index, const plan::BodyCode& body,
                                           Watch& watch) {
-  const SpeculationPlan plan = plan_for(index);
+  SpeculationPlan plan = plan_for(index);
   if (!plan.speculates()) return false;
   const StepsOrigin origin(main_, index, body, watch);
-  if ((plan.sizes.parts + 1) * origin.bytes_of_worker() > main_.memory.left()) return false;
+  if (!admits(index, plan, origin.bytes_of_worker())) return false;
   BodySteps steps(origin, main_, watch);
   const auto make_taker = [&] { return std::make_unique<BodySteps>(origin); };
   SCANLOOM_TRY(const bool ran, take(index, plan, steps, make_taker, watch));

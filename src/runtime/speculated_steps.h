@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "base/expected.h"
 #include "plan/plan.h"
@@ -30,6 +32,9 @@ class SpeculatedSteps {
 
  private:
   [[nodiscard]] SpeculationPlan plan_for(std::uint32_t loop);
+  /// Whether a plan that speculates is carried out in this run: if there is memory for it, with
+  /// `own_bytes` for each thread, and earlier runs have gained something.
+  [[nodiscard]] bool admits(std::uint32_t loop, SpeculationPlan& plan, std::int64_t own_bytes);
   using MakeTaker = std::function<std::unique_ptr<StepTaker>()>;
   /// Takes the remaining steps; returns whether they succeeded.
   Expected<bool> take(std::uint32_t loop, const SpeculationPlan& plan, StepTaker& steps,

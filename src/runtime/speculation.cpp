@@ -53,15 +53,33 @@ SpeculationPlan plan_speculation(const plan::Speculation& speculation,
   }
   const std::int64_t of_chunk = steps / std::max(plan.threads, 1);
   if (!pays_to_speculate(speculation, steps) || !record.may_pay(of_chunk) ||
-      of_chunk < kMinAgreed * facts.needed || plan.threads < 2 || record.skips_run())
+      of_chunk < kMinAgreed * facts.needed || plan.threads < 2)
     return plan.threads = 1, plan;
   plan.sizes.first_piece = kFirstPiece;
   plan.sizes.tail = facts.needed;
+  plan.sizes.lead = facts.lead;
   plan.sizes.min_stolen =
       std::max({kMinAgreed * facts.needed,
                 static_cast<std::int64_t>(kMinNanosecondsStolen / speculation.nanoseconds),
                 std::int64_t{kFirstPiece}});
   return plan;
+}
+
+std::int64_t limit_bytes(SpeculationPlan& plan, const plan::Speculation& speculation,
+                         std::int64_t steps, std::int64_t own_bytes) {
+  // Chunks that are split have more checkpoints together than they had before.
+  constexpr std::int64_t kSplit = 2;
+  // Memory of checkpoints doubles when it is full.
+  constexpr std::int64_t kGrowth = 2;
+  // The states that a thread compares, and those of parts that are taken again.
+  constexpr std::int64_t kStatesOfThread = 8;
+  const std::int64_t parts = plan.sizes.parts;
+  const std::int64_t of_chunk = steps / parts + plan.sizes.tail + 1;
+  const std::int64_t checkpoints = 1 + most_checkpoints(of_chunk, plan.sizes.first_piece);
+  const auto bytes_each = speculation.state_bytes + static_cast<std::int64_t>(sizeof(std::int64_t));
+  plan.sizes.max_bytes = kSplit * parts * checkpoints * bytes_each;
+  return kGrowth * plan.sizes.max_bytes +
+         (parts + 1) * (own_bytes + kStatesOfThread * speculation.state_bytes);
 }
 
 Speculation::Speculation(const Parts& parts, const SpeculationPlan& plan, std::int64_t first,
@@ -128,6 +146,11 @@ Expected<bool> Speculation::run_main() {
   SCANLOOM_TRY(bool ran, take_front_in_order(*chunk));
   const std::chrono::duration<double> in_order = Clock::now() - begin;
   const std::int64_t steps_in_order = step_ - first_;
+  const std::int64_t of_others = chunks_.outcome_of(*chunk).split;  // they waited for this thread
+  if (of_others > 0)
+    parts_.record.note_lead(-of_others, steps_in_order);
+  else if (is_trusted_)
+    pace_ = in_order.count() / static_cast<double>(steps_in_order);
   while (ran) {
     chunks_.commit_front();
     chunk = chunks_.front();
@@ -218,15 +241,27 @@ Expected<void> Speculation::accept(SpeculativeChunk& chunk) {
     parts_.record.note_redone();
   } else {
     const std::int64_t taken = step_ - chunk.first();
-    parts_.record.note_agreed(taken > 0 ? taken : chunks_.linked_steps(chunk));
+    parts_.record.note_agreed(taken > 0 ? taken : chunks_.outcome_of(chunk).linked);
     is_trusted_ = true;
     chunks_.allow_stealing();
   }
+  const Clock::time_point agreed = Clock::now();
   SCANLOOM_CHECK_OK(wait_for_end(chunk));
+  note_lead(chunk, agreed);
   State theirs(state_.size());
   const std::int64_t reached = chunks_.last_checkpoint(chunk, step_, theirs);
   if (reached > step_) parts_.main.begin(step_ = reached, theirs);
   return {};
+}
+
+void Speculation::note_lead(const SpeculativeChunk& chunk, Clock::time_point agreed) {
+  const double pace = std::exchange(pace_, 0);
+  if (pace <= 0 || chunk.is_redone()) return;
+  const SpeculativeChunks::Outcome outcome = chunks_.outcome_of(chunk);
+  const std::chrono::duration<double> late = outcome.ended_at - agreed;
+  // Steps that others took would have made it end later.
+  const std::int64_t steps = static_cast<std::int64_t>(late.count() / pace) + outcome.split;
+  parts_.record.note_lead(steps, chunk.first() - first_);
 }
 
 bool Speculation::redo(SpeculativeChunk& chunk, const State& theirs) {
@@ -309,7 +344,7 @@ void Speculation::speculate(SpeculativeChunk& chunk, StepTaker& taker,
     if (last == at) break;
     if (!pieces.take(at, last, state)) return chunks_.end(chunk);
     at = last;
-    chunks_.add_checkpoint(chunk, at, state);
+    if (!chunks_.add_checkpoint(chunk, at, state)) return chunks_.end(chunk);
   }
   if (is_linking_ && !chunk.is_stopped()) link(chunk, pieces, at, state);
   chunks_.end(chunk);

@@ -31,6 +31,7 @@ struct SpeculationPlan {
   int threads = 1;  ///< 1: the steps are taken in order, unless forced
   bool is_forced = false;
   ChunkSizes sizes;
+  std::int64_t bytes = 0;  ///< of all threads, see limit_bytes()
 
   [[nodiscard]] bool speculates() const { return threads > 1 || is_forced; }
 };
@@ -38,6 +39,10 @@ struct SpeculationPlan {
 SpeculationPlan plan_speculation(const plan::Speculation& speculation,
                                  plan::SpeculationRecord& record, plan::SpeculationMode mode,
                                  std::int64_t steps, int max_threads);
+/// Limits the bytes of the plan's checkpoints, and returns what its threads need with them if each
+/// has `own_bytes` besides.
+std::int64_t limit_bytes(SpeculationPlan& plan, const plan::Speculation& speculation,
+                         std::int64_t steps, std::int64_t own_bytes);
 
 /// One loop that is speculated.
 class Speculation {
@@ -77,6 +82,9 @@ class Speculation {
   Expected<Verdict> compare(SpeculativeChunk& chunk);
   /// Goes on after the steps of the front, which are right from here on.
   Expected<void> accept(SpeculativeChunk& chunk);
+  /// Records by how much the thread of a chunk ended after the main thread, which got to its first
+  /// right state at `agreed`.
+  void note_lead(const SpeculativeChunk& chunk, Clock::time_point agreed);
   /// Waits until the thread that has a chunk with right states has ended; works for it meanwhile.
   Expected<void> wait_for_end(SpeculativeChunk& chunk);
   /// Computes parts of chunks that other threads have not got to.
@@ -110,6 +118,8 @@ class Speculation {
   const bool is_linking_;             // threads take the first steps of the next chunk again
   bool is_trusted_;                   // guesses have led to the right state
   bool has_failed_ = false;           // a chunk never agreed
+  double pace_ =
+      0;  // seconds of a step in order, until the first chunk after the front is accepted
 };
 
 }  // namespace scanloom::runtime

@@ -19,6 +19,8 @@ constexpr auto kMoment = std::chrono::microseconds(200);
 /// A piece is this fraction of the steps before it in its chunk, so that the steps taken again
 /// exceed those needed by no more than that; but pieces are not too long to split a chunk well.
 constexpr std::int64_t kShareOfPast = 4, kPiecesOfChunk = 32;
+/// The lead is at most this fraction of a chunk.
+constexpr std::int64_t kShareOfLead = 8;
 
 SpeculativeChunk* after(std::list<SpeculativeChunk>& chunks, const SpeculativeChunk& chunk) {
   const auto is_it = [&](const SpeculativeChunk& each) { return &each == &chunk; };
@@ -26,19 +28,39 @@ SpeculativeChunk* after(std::list<SpeculativeChunk>& chunks, const SpeculativeCh
   return next == chunks.end() ? nullptr : &*next;
 }
 
+/// Returns the steps of the next piece of a chunk of `steps` steps, `past` of which are taken.
+std::int64_t next_piece(std::int64_t steps, std::int64_t past, std::int64_t first_piece) {
+  return std::max(
+      {std::min(past / kShareOfPast, steps / kPiecesOfChunk), first_piece, std::int64_t{1}});
+}
+
 }  // namespace
+
+std::int64_t most_checkpoints(std::int64_t steps, std::int64_t first_piece) {
+  std::int64_t count = 0;
+  for (std::int64_t past = 0; past < steps; ++count) past += next_piece(steps, past, first_piece);
+  return count;
+}
 
 SpeculativeChunks::SpeculativeChunks(std::int64_t first, std::int64_t last, std::size_t state_bytes,
                                      const ChunkSizes& sizes, Guess guess)
-    : state_bytes_(state_bytes), sizes_(sizes), guess_(std::move(guess)) {
+    : state_bytes_(state_bytes),
+      bytes_each_(static_cast<std::int64_t>(state_bytes + sizeof(std::int64_t))),
+      sizes_(sizes),
+      guess_(std::move(guess)) {
   const std::int64_t parts = std::clamp<std::int64_t>(sizes.parts, 1, last - first);
   const std::int64_t tail = sizes.tail < (last - first) / parts ? sizes.tail : 0;
+  // It was learned in longer chunks if it is a large part of these.
+  const std::int64_t limit = (last - first) / parts / kShareOfLead;
+  const std::int64_t lead = std::clamp(sizes.lead, -limit, limit);
   std::int64_t at = first;
   for (std::int64_t i = 0; i < parts; ++i) {
     // Each thread but the last takes `tail` steps of the chunk after its own again.
     const std::int64_t left = last - at - (i < parts - 1 ? tail : 0);
-    const std::int64_t steps = std::max<std::int64_t>(left / (parts - i), 1);
+    const std::int64_t before = i == 0 ? (parts - 1) * lead : 0;
+    const std::int64_t steps = std::max<std::int64_t>((left + before) / (parts - i), 1);
     chunks_.emplace_back(at, at + steps, guess_(at));
+    held_ += bytes_each_;
     at += steps;
   }
 }
@@ -55,6 +77,7 @@ bool SpeculativeChunks::take_front() {
 
 void SpeculativeChunks::commit_front() {
   const Lock lock(mutex_);
+  held_ -= (1 + std::ssize(chunks_.front().steps_)) * bytes_each_;
   chunks_.pop_front();
 }
 
@@ -106,9 +129,9 @@ std::int64_t SpeculativeChunks::last_of(const SpeculativeChunk& chunk) {
   return chunk.last_;
 }
 
-std::int64_t SpeculativeChunks::linked_steps(const SpeculativeChunk& chunk) {
+SpeculativeChunks::Outcome SpeculativeChunks::outcome_of(const SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
-  return chunk.linked_;
+  return {chunk.linked_, chunk.split_, chunk.ended_at_};
 }
 
 SpeculativeChunks::Checkpoints SpeculativeChunks::checkpoints_if_ended(
@@ -127,6 +150,7 @@ void SpeculativeChunks::redo(SpeculativeChunk& chunk, std::span<RedonePart> part
   for (std::size_t i = parts.size(); i-- > 0;) {
     chunks_.emplace(std::next(chunks_.begin()), parts[i].first, last, std::move(parts[i].guess),
                     /*is_redone=*/true);
+    held_ += bytes_each_;
     last = parts[i].first;
   }
   chunk.last_ = last;
@@ -175,7 +199,7 @@ SpeculativeChunk* SpeculativeChunks::take_last() {
 }
 
 SpeculativeChunk* SpeculativeChunks::steal_locked() {
-  if (is_closed_ || !may_steal_) return nullptr;
+  if (is_closed_ || !may_steal_ || held_ + bytes_each_ > sizes_.max_bytes) return nullptr;
   const auto left = [](const SpeculativeChunk& chunk) {
     const bool is_running = chunk.taken_ && !chunk.ended_ && !chunk.is_stopped();
     return is_running ? chunk.last_ - chunk.until_ : 0;
@@ -185,8 +209,10 @@ SpeculativeChunk* SpeculativeChunks::steal_locked() {
   const std::int64_t middle = most->until_ + left(*most) / 2;
   try {
     const auto made = chunks_.emplace(std::next(most), middle, most->last_, guess_(middle));
+    most->split_ += most->last_ - middle;
     most->last_ = middle;
     made->taken_ = true;
+    held_ += bytes_each_;
     return &*made;
   } catch (const std::bad_alloc&) {  // must not leave a thread of the pool
     return nullptr;
@@ -211,9 +237,7 @@ SpeculativeChunk* SpeculativeChunks::take_or_wait() {
 }
 
 std::int64_t SpeculativeChunks::piece_of(const SpeculativeChunk& chunk, std::int64_t step) const {
-  const std::int64_t longest = (chunk.last_ - chunk.first_) / kPiecesOfChunk;
-  const std::int64_t past = (step - chunk.first_) / kShareOfPast;
-  return std::max({std::min(past, longest), sizes_.first_piece, std::int64_t{1}});
+  return next_piece(chunk.last_ - chunk.first_, step - chunk.first_, sizes_.first_piece);
 }
 
 std::int64_t SpeculativeChunks::begin_piece(SpeculativeChunk& chunk, std::int64_t step,
@@ -225,19 +249,23 @@ std::int64_t SpeculativeChunks::begin_piece(SpeculativeChunk& chunk, std::int64_
   return chunk.until_;
 }
 
-void SpeculativeChunks::add_checkpoint(SpeculativeChunk& chunk, std::int64_t step,
+bool SpeculativeChunks::add_checkpoint(SpeculativeChunk& chunk, std::int64_t step,
                                        std::span<const std::byte> state) {
   const Lock lock(mutex_);
+  if (held_ + bytes_each_ > sizes_.max_bytes) return false;
   // The state first: if memory runs out, each step still has one.
   chunk.states_.insert(chunk.states_.end(), state.begin(), state.end());
   chunk.steps_.push_back(step);
+  held_ += bytes_each_;
   ++changes_;
   changed_.notify_all();
+  return true;
 }
 
 void SpeculativeChunks::end(SpeculativeChunk& chunk) {
   const Lock lock(mutex_);
   chunk.ended_ = true;
+  chunk.ended_at_ = std::chrono::steady_clock::now();
   ++changes_;
   changed_.notify_all();
 }

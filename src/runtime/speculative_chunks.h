@@ -4,10 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <span>
@@ -21,8 +23,13 @@ struct ChunkSizes {
   int parts = 1;                 ///< chunks at first
   std::int64_t first_piece = 1;  ///< of a chunk's first piece; later ones are longer
   std::int64_t tail = 0;         ///< how much longer the last chunk is than the others
+  std::int64_t lead = 0;         ///< how much longer the first chunk is than those of other threads
   std::int64_t min_stolen = 1;   ///< minimum of a chunk split off another one
+  /// Bytes that guesses and checkpoints may take.
+  std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
 };
+/// Returns how many checkpoints a chunk of that many steps has at most.
+std::int64_t most_checkpoints(std::int64_t steps, std::int64_t first_piece);
 
 /// The states of all carried values, one after the other.
 using SpeculatedState = std::vector<std::byte>;
@@ -49,10 +56,12 @@ class SpeculativeChunk {
 
   const std::int64_t first_;
   const bool is_redone_;
-  std::int64_t last_;   // lowered when a part is split off
-  std::int64_t until_;  // the end of the piece that is being computed
-  bool taken_ = false;  // a thread has or had it
-  bool ended_ = false;  // no thread computes it any more
+  std::int64_t last_;       // lowered when a part is split off
+  std::int64_t until_;      // the end of the piece that is being computed
+  std::int64_t split_ = 0;  // steps that were split off
+  bool taken_ = false;      // a thread has or had it
+  bool ended_ = false;      // no thread computes it any more
+  std::chrono::steady_clock::time_point ended_at_;
   std::atomic<bool> stopped_ = false;
   SpeculatedState guess_;  // that its rows begin with; empty: another thread is writing them again
   std::int64_t linked_ = 0;          // how many steps that thread has taken again
@@ -95,8 +104,13 @@ class SpeculativeChunks {
   std::int64_t last_checkpoint(const SpeculativeChunk& chunk, std::int64_t otherwise,
                                std::span<std::byte> state);
   [[nodiscard]] std::int64_t last_of(const SpeculativeChunk& chunk);
-  /// Returns how many first steps of the chunk the thread of the one before it has taken again.
-  [[nodiscard]] std::int64_t linked_steps(const SpeculativeChunk& chunk);
+  /// The fate of a chunk.
+  struct Outcome {
+    std::int64_t linked = 0;  ///< first steps that the thread of the chunk before has taken again
+    std::int64_t split = 0;   ///< last steps that were split off
+    std::chrono::steady_clock::time_point ended_at;  ///< when its thread left it
+  };
+  [[nodiscard]] Outcome outcome_of(const SpeculativeChunk& chunk);
   /// The checkpoints of a chunk, which nobody changes once it has ended.
   struct Checkpoints {
     std::span<const std::int64_t> steps;
@@ -122,7 +136,7 @@ class SpeculativeChunks {
   /// Takes the last chunk that no thread has; nullptr: none.
   SpeculativeChunk* take_last();
   /// Splits the chunk of which most is left and takes its second part; nullptr: none is long
-  /// enough, or there is no memory for one more.
+  /// enough, or there is no memory for one more, or `max_bytes` are held.
   SpeculativeChunk* steal();
   /// Takes or steals a chunk, if necessary waits until that is possible; nullptr: it will not be.
   SpeculativeChunk* take_or_wait();
@@ -131,8 +145,8 @@ class SpeculativeChunks {
   /// Returns where the piece that begins at `step` ends, after at most `wanted` steps, if that is
   /// not 0; or `step`, if there are no more.
   std::int64_t begin_piece(SpeculativeChunk& chunk, std::int64_t step, std::int64_t wanted = 0);
-  /// Adds a checkpoint: the state before `step`.
-  void add_checkpoint(SpeculativeChunk& chunk, std::int64_t step, std::span<const std::byte> state);
+  /// Adds a checkpoint, the state before `step`; returns false if that would exceed `max_bytes`.
+  bool add_checkpoint(SpeculativeChunk& chunk, std::int64_t step, std::span<const std::byte> state);
   /// Ends a chunk at its last checkpoint.
   void end(SpeculativeChunk& chunk);
 
@@ -158,6 +172,7 @@ class SpeculativeChunks {
   void wait_a_moment(Lock& lock);
 
   const std::size_t state_bytes_;
+  const std::int64_t bytes_each_;  // of a guess or checkpoint
   const ChunkSizes sizes_;
   const Guess guess_;
   std::mutex mutex_;                        // guards the members below
@@ -165,6 +180,7 @@ class SpeculativeChunks {
   std::condition_variable work_;            // for the others
   std::atomic<std::uint32_t> changes_ = 0;  // read without the mutex
   std::list<SpeculativeChunk> chunks_;      // at stable addresses
+  std::int64_t held_ = 0;                   // bytes of guesses and checkpoints
   bool may_steal_ = false, may_leave_ = false, may_redo_ = false, is_closed_ = false;
 };
 

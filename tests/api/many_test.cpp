@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "api/impl.h"
+#include "api/many_target.h"
 #include "tests/api/models.h"
 
 namespace scanloom::test {
@@ -27,6 +29,28 @@ std::string batched_sums() {
   model.graph.inputs = {value_info("start", kFloat, {"N"}), value_info("xs", kFloat, {"T", "N"})};
   model.graph.outputs = {value_info("last", kFloat, {"N"}), value_info("sums", kFloat, {"T", "N"})};
   model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last", "sums"})
+                           .name("sums")
+                           .integer("num_scan_inputs", 1)
+                           .graph("body", body.bytes())};
+  return model.bytes();
+}
+
+/// "last": start and the elements of {1, 2} that the indices xs i64[T, N] name; start f32[N].
+std::string looked_up() {
+  using namespace onnx::test;
+  GraphBytes body;
+  body.inputs = {value_info("before", kFloat, {"N"}), value_info("x", kInt64, {"N"})};
+  body.outputs = {value_info("after", kFloat, {"N"})};
+  body.nodes = {NodeBytes("Gather", {"table", "x"}, {"found"}),
+                NodeBytes("Add", {"before", "found"}, {"after"})};
+  ModelBytes model;
+  model.graph.name = "looked_up";
+  model.graph.inputs = {value_info("start", kFloat, {"N"}), value_info("xs", kInt64, {"T", "N"})};
+  model.graph.outputs = {value_info("last", kFloat, {"N"})};
+  const float table[] = {1, 2};
+  model.graph.initialisers = {
+      raw_tensor("table", kFloat, {2}, std::string(reinterpret_cast<const char*>(table), 8))};
+  model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last"})
                            .name("sums")
                            .integer("num_scan_inputs", 1)
                            .graph("body", body.bytes())};
@@ -90,8 +114,9 @@ TEST(Many, AModelWithoutABatchGetsLanes) {
 TEST(Many, FunctionsRunSequencesByTheNamesOfTheirInputs) {
   const Expr x = input("", DType::f32, {-1}), scale = input("", DType::f32, {});
   const Function fn = Function::compile({x, scale}, {x * scale}).value_or_throw();
-  ASSERT_EQ(fn.sequence_inputs().size(), 2U);
-  const std::string first = fn.sequence_inputs()[0].name, second = fn.sequence_inputs()[1].name;
+  const std::span<const ValueInfo> inputs = fn.sequence_inputs().value_or_throw();
+  ASSERT_EQ(inputs.size(), 2U);
+  const std::string first = inputs[0].name, second = inputs[1].name;
   EXPECT_NE(first, second);
   const float factor = 2;
   int next = 0;
@@ -163,6 +188,62 @@ TEST(Many, AnErrorOfTheSourceEndsAll) {
     const auto next = runs.next();
     ASSERT_FALSE(next);
     EXPECT_EQ(next.error().code(), Code::not_found);
+  }
+}
+
+TEST(Many, StepsOfRunsThatFailedCountOnce) {
+  const Session session = load(looked_up());
+  std::vector<std::int64_t> wrong(12), right(20);
+  wrong.back() = 7;
+  std::size_t next = 0;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (next == 2) return std::optional<SequenceFeeds>();
+    std::vector<std::int64_t>& indices = next++ == 0 ? wrong : right;
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(indices.data(), {std::ssize(indices), 1})},
+                  {"start", view(kStart, {1})}};
+    return std::optional(std::move(made));
+  };
+  ManyOptions options;
+  options.batch = 2;
+  ManyReport report;
+  const auto results = all(session.run_many(source, options).value_or_throw(), &report);
+  ASSERT_TRUE(results[0].error);
+  EXPECT_THAT(floats(results[1].results.at("last")), ElementsAre(30));
+  EXPECT_TRUE(report.lanes) << report.node << ": " << report.reason;
+  EXPECT_GT(report.lane_steps, 0);  // before the run that failed
+  EXPECT_EQ(report.alone, report.threads > 1 ? 1 : 2);
+  EXPECT_EQ(report.steps, 32);
+}
+
+/// A target like that of a session, whose programs for given sizes `for_sizes` makes.
+ManyTarget target_of(const std::string& model, decltype(ManyTarget::for_sizes) for_sizes) {
+  ManyTarget target;
+  target.model = Session::Impl::make({.owner = {}, .bytes = model, .folder = {}, .path = {}}, {})
+                     .value_or_throw();
+  target.program = target.model->many_program({false, false}).value_or_throw();
+  target.run = [impl = target.model](std::span<const Feed> feeds, const RunOptions& run,
+                                     std::span<const std::string> wanted, std::uint64_t number) {
+    return impl->run(feeds, run, wanted, false, number);
+  };
+  target.for_sizes = std::move(for_sizes);
+  return target;
+}
+
+TEST(Many, OnlyErrorsAboutItsSizesLeaveASequenceAlone) {
+  for (const Code code : {Code::invalid_argument, Code::invalid_model, Code::out_of_memory,
+                          Code::limit_reached, Code::internal}) {
+    const ManyTarget target =
+        target_of(running_sums(), [code](const Arranged&) { return Error(code, "no program"); });
+    ManyRuns runs = target.start(of_lengths({3}, 2), {}).value_or_throw();
+    const auto next = runs.next();
+    if (code == Code::invalid_argument || code == Code::invalid_model) {
+      ASSERT_TRUE(next && *next) << code_name(code);
+      EXPECT_EQ(runs.report().why_alone, "its sizes do not fit together: no program");
+      continue;
+    }
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code(), code);
   }
 }
 

@@ -302,6 +302,23 @@ TEST_F(SpeculatedLoops, StopAtTheLimitsOfARun) {
     }
 }
 
+TEST_F(SpeculatedLoops, TakeStepsInOrderWithoutMemoryForCheckpoints) {
+  for (const bool has_memory : {false, true}) {
+    const auto plan = plan_for(kAverage, SpeculationMode::always);
+    const auto binding = plan::bind(plan, std::vector<tensor::Shape>{{}, {3000}}).value_or_throw();
+    const std::int64_t known =
+        binding->arena_bytes + binding->scratch_bytes + binding->result_bytes;
+    const auto got = run(*plan, 2, {.max_memory = known + (has_memory ? 1 << 20 : 100)});
+    ASSERT_TRUE(got) << got.error().message();
+    EXPECT_EQ(got->data_bytes, 0);
+    const std::string text = plan::describe_speculation(*binding, binding->loops[0], 3000);
+    if (has_memory)
+      EXPECT_THAT(text, HasSubstr("2 chunks agreed"));
+    else
+      EXPECT_EQ(text, "");  // not tried
+  }
+}
+
 TEST_F(SpeculatedLoops, MayRunAtOnce) {
   xs.resize(300'000);
   const auto plan = plan_for(kAverage, SpeculationMode::always);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -105,7 +106,8 @@ class SpeculationTest : public ::testing::Test {
     FakeSteps main(loop);
     PollInterval interval;
     interval.start(Clock::now());
-    const SpeculationPlan plan = plan_speculation(speculation, record, mode, steps, threads);
+    SpeculationPlan plan = plan_speculation(speculation, record, mode, steps, threads);
+    if (max_bytes) plan.sizes.max_bytes = *max_bytes;
     speculates = plan.speculates();
     Speculation all({.speculation = speculation,
                      .record = record,
@@ -140,7 +142,8 @@ class SpeculationTest : public ::testing::Test {
   SpeculationRecord record;
   std::function<Expected<void>(std::int64_t)> poll = [](std::int64_t) { return Expected<void>(); };
   double last = 0;
-  std::int64_t taken_in_order = 0;  // by the main thread, from a state that it trusts
+  std::optional<std::int64_t> max_bytes;  // of checkpoints
+  std::int64_t taken_in_order = 0;        // by the main thread, from a state that it trusts
   bool speculates = false;
 };
 
@@ -295,6 +298,63 @@ TEST_F(SpeculationTest, LeavesFaultsToTheStepsInOrder) {
     for (std::int64_t i = 0; i < step; ++i)
       ASSERT_EQ(std::isnan(loop.rows[static_cast<std::size_t>(i)]), false);
   }
+}
+
+// All threads end at the same time, although the others have to wake, and steps are taken again.
+TEST_F(SpeculationTest, LearnsToCutChunksThatEndTogether) {
+  constexpr std::int64_t kSteps = 1'000'000, kAgain = 17'500;
+  for (const std::int64_t wakes : {9'000, -7'000, 0})
+    for (const int threads : {2, 3}) {
+      std::int64_t late = 0, first = 0;
+      for (int runs = 0; runs < 60; ++runs) {
+        const ChunkSizes sizes{.parts = threads, .tail = kAgain, .lead = record.facts().lead};
+        SpeculativeChunks chunks(0, kSteps, 8, sizes,
+                                 [](std::int64_t) { return SpeculatedState(8); });
+        first = chunks.last_of(*chunks.front());
+        chunks.commit_front();
+        const std::int64_t second = chunks.last_of(*chunks.front()) - first;
+        // The second of three threads takes steps of the third's chunk again.
+        const std::int64_t others = wakes + second + (threads > 2 ? kAgain : 0);
+        late = others - (first + kAgain);
+        record.note_lead(late, first);
+      }
+      EXPECT_LE(std::abs(late), 16) << wakes << ", " << threads << " threads";
+      EXPECT_NEAR(static_cast<double>(first),
+                  static_cast<double>(kSteps + (threads - 1) * (kAgain + wakes)) / threads - kAgain,
+                  20);
+    }
+}
+
+TEST_F(SpeculationTest, LearnsNothingFromThreadsThatOtherProgramsDelay) {
+  record.note_lead(1000, 100'000);
+  EXPECT_EQ(record.facts().lead, 250);
+  for (const std::int64_t late : {-20'000, 20'000}) record.note_lead(late, 100'000);
+  EXPECT_EQ(record.facts().lead, 250);
+  for (int runs = 0; runs < 100; ++runs) record.note_lead(-6'000, 100'000);
+  EXPECT_EQ(record.facts().lead, -100'000 / 32);
+  // Learned in long chunks, used in short ones.
+  SpeculativeChunks chunks(0, 2000, 8, {.parts = 2, .lead = record.facts().lead},
+                           [](std::int64_t) { return SpeculatedState(8); });
+  EXPECT_EQ(chunks.last_of(*chunks.front()), (2000 - 1000 / 8) / 2);
+}
+
+TEST_F(SpeculationTest, TakesStepsInOrderWhereCheckpointsHaveNoRoom) {
+  for (const std::int64_t states : {0, 3, 10, 100}) {
+    max_bytes = states * 16;
+    for (const Next next : {contract, sum, toggle}) {
+      ASSERT_TRUE(run(next, 5000, SpeculationMode::always).value_or_throw());
+      expect_in_order("few checkpoints");
+    }
+  }
+}
+
+TEST_F(SpeculationTest, CountsTheBytesOfAllThreads) {
+  speculation.state_bytes = 1000;
+  SpeculationPlan plan = plan_speculation(speculation, record, SpeculationMode::always, 100'000, 4);
+  const std::int64_t bytes = limit_bytes(plan, speculation, 100'000, 0);
+  EXPECT_GE(plan.sizes.max_bytes, plan.sizes.parts * (1 + most_checkpoints(25'000, 1)) * 1008);
+  EXPECT_GE(bytes, 2 * plan.sizes.max_bytes);
+  EXPECT_EQ(limit_bytes(plan, speculation, 100'000, 500) - bytes, 500 * (plan.sizes.parts + 1));
 }
 
 TEST_F(SpeculationTest, LeavesShortLoopsAndOneThreadAlone) {

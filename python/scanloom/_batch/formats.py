@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
+from .._counted import counted
 from .._errors import InvalidArgument
 from .csv_blocks import CsvFormat
 from .shards import Group
@@ -108,7 +109,7 @@ def _column(file: Any, name: str) -> pa.Array:
         if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
             raise ValueError(f"'{name}.lengths' must be a vector of integers from 0 on")
         if lengths.sum() != len(values):
-            raise ValueError(f"'{name}.lengths' adds up to {lengths.sum()}, but '{name}' has {len(values)} rows")
+            raise ValueError(f"'{name}.lengths' adds up to {lengths.sum()}, but '{name}' has {counted(len(values), 'row')}")
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return pa.LargeListArray.from_arrays(offsets, rows)
     return rows

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, Union
 
+from .._counted import counted
 from .._errors import FileNotWritten, InvalidArgument
 from .._ort.many import MAX_BATCH
 from .._ort.option_values import integer, texts
@@ -38,11 +39,15 @@ class Report(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
-        text = f"{self.rows} rows in {self.shards} shards, in '{self.outputs}', {self.seconds:.1f} s"
+        text = (
+            f"{counted(self.rows, 'row')} in {counted(self.shards, 'shard')}, in '{self.outputs}',"
+            f" {self.seconds:.1f} s"
+        )
         if self.resumed:
-            text += f"; {self.resumed} shards were complete before"
+            were = "was" if self.resumed == 1 else "were"
+            text += f"; {counted(self.resumed, 'shard')} {were} complete before"
         if self.quarantined:
-            text += f"; {self.quarantined} rows failed: see '{os.path.join(self.outputs, QUARANTINE)}'"
+            text += f"; {counted(self.quarantined, 'row')} failed: see '{os.path.join(self.outputs, QUARANTINE)}'"
         return text
 
 

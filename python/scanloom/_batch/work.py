@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Union
 
 import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
+from .._counted import counted
 from .._errors import Error, InvalidArgument
 from .durable import write_durably
 from .feeding import check_column
@@ -188,4 +189,4 @@ def _batches(work: Work, shard: Shard) -> Iterator[tuple[int, pa.RecordBatch]]:
         yield first, batch
         first += batch.num_rows
     if first != shard.group.rows:
-        raise InvalidArgument(f"'{shard.file.name}' gives {first} rows, but lists {shard.group.rows}")
+        raise InvalidArgument(f"'{shard.file.name}' gives {counted(first, 'row')}, but lists {shard.group.rows}")

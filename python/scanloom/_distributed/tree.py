@@ -82,9 +82,16 @@ class Tree:
 
     def _values(self, leaf: int) -> Values:
         try:
-            return [np.array(value) for value in self._leaf(leaf)]
+            values = [np.array(value) for value in self._leaf(leaf)]
         except Exception as error:
-            return Fault(f"micro-batch {leaf} on rank {self._group.rank}: {type(error).__name__}: {error}")
+            return Fault(f"{self._place(leaf)}: {type(error).__name__}: {error}")
+        for i, value in enumerate(values):
+            if value.dtype.kind not in "fciu":
+                return Fault(f"{self._place(leaf)}: array {i} is {value.dtype}, which has no sum")
+        return values
+
+    def _place(self, leaf: int) -> str:
+        return f"micro-batch {leaf} on rank {self._group.rank}"
 
 
 def _added(left: Values, right: Values) -> Values:
@@ -95,8 +102,6 @@ def _added(left: Values, right: Values) -> Values:
     for i, (a, b) in enumerate(zip(left, right)):
         if a.shape != b.shape or a.dtype != b.dtype:
             return Fault(f"array {i} is {a.dtype}{list(a.shape)} in one micro-batch and {b.dtype}{list(b.shape)} in another")
-        if a.dtype.kind not in "fciu":
-            return Fault(f"array {i} is {a.dtype}, which has no sum")
         np.add(a, b, out=a)
     return left
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Union
 import numpy as np
 
 from .. import _native
+from .._counted import counted
 from .._errors import Error, InvalidArgument
 from .._progress import bar, duration, listener_of, redraw
 from .feeding import Feeds, feeds_of, names_of
@@ -51,13 +52,14 @@ class ManyReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.sequences} sequences with {self.steps} steps in {self.seconds:.3g} s: "
+            f"{counted(self.sequences, 'sequence')} with {counted(self.steps, 'step')} "
+            f"in {self.seconds:.3g} s: "
             f"{self.sequences_per_second:.3g} sequences/s, {self.steps_per_second:.3g} steps/s"
         ]
         if self.way == "lanes":
             lines.append(
                 f"in lanes: {self.threads} x {self.batch}, {100 * self.filled:.1f} % filled, "
-                f"{self.runs} runs"
+                f"{counted(self.runs, 'run')}"
             )
             if self.alone:
                 lines.append(f"{self.alone} ran alone, the last because {self.why_alone}")
@@ -234,7 +236,7 @@ class _Source:
             if isinstance(reset, Sized) and isinstance(sequences, Sized):
                 if len(reset) != len(sequences):
                     raise InvalidArgument(
-                        f"there are {len(reset)} resets for {len(sequences)} sequences"
+                        f"{counted(len(reset), 'reset')} for {counted(len(sequences), 'sequence')}"
                     )
         self._reset_input = (
             None if self._reset_name is None else reader.input_named(self._reset_name)
@@ -321,7 +323,10 @@ class _Bar:
 
     def _line(self, sequences: int, steps: int, seconds: float) -> str:
         rate = sequences / max(seconds, 1e-9)
-        text = f"{sequences} sequences, {rate:,.0f}/s, {steps / max(seconds, 1e-9):,.0f} steps/s"
+        text = (
+            f"{counted(sequences, 'sequence')}, {rate:,.0f}/s,"
+            f" {steps / max(seconds, 1e-9):,.0f} steps/s"
+        )
         if not self._total:
             return text
         left = f", {duration((self._total - sequences) / rate)} left" if rate > 0 else ""

@@ -7,7 +7,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, TextIO, Union
 
-from .step import counted
+from .._counted import counted
 
 if TYPE_CHECKING:
     from .. import _native

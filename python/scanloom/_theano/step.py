@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Union
 
 from .. import _native
+from .._counted import counted
 from .._errors import InvalidArgument, InvalidType
 from .shared import OrderedUpdates, SharedVariable, pairs_of
 from .unpack import refuse_misread
@@ -96,11 +97,6 @@ class Parts(NamedTuple):
             if not is_given:
                 return f"{name}=... is probably missing: it {what}"
         return "an entry of sequences, outputs_info or non_sequences is missing, or a tap is"
-
-
-def counted(number: int, what: str) -> str:
-    """Returns for example "1 slice" or "2 slices"."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:

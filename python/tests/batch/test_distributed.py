@@ -95,6 +95,13 @@ def test_a_rank_that_ends_does_not_hang_the_others():
         distributed.run_local(3, leaving)
 
 
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_arrays_without_a_sum_are_refused(leaves):
+    for array, dtype in ((np.ones(2, bool), "bool"), (np.array(["a"], object), "object")):
+        with pytest.raises(scanloom.Error, match=f"micro-batch 0 .*array 1 is {dtype}, which has no sum"):
+            distributed.tree_sum(lambda _: [np.float32(1), array], leaves)
+
+
 class FakeMpi:
     """A communicator like those of mpi4py, of one rank. All have the same handle, as if each was made after
     the one before was freed."""
