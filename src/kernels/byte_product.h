@@ -101,6 +101,10 @@ using QuantizeFn = void (*)(const float* x, std::int64_t count, float scale, flo
 template <class T>
 using DequantizeFn = void (*)(const T* x, std::int64_t count, std::int32_t zero, float scale,
                               float* y);
+/// Dequantizes elements by a scale and a zero point each, or without zero points if `zeros` is null.
+template <class T>
+using DequantizeColumnsFn = void (*)(const T* x, std::int64_t count, const T* zeros,
+                                     const float* scales, float* y);
 
 /// The scales and zero points of two bytes and of their sum, which is a byte again.
 struct QuantizedSumScales {
@@ -139,6 +143,8 @@ struct ByteTables {
   QuantizeFn<std::int16_t> quantize_i16 = nullptr;
   DequantizeFn<std::uint8_t> dequantize_u8 = nullptr;
   DequantizeFn<std::int8_t> dequantize_i8 = nullptr;
+  DequantizeColumnsFn<std::uint8_t> dequantize_columns_u8 = nullptr;
+  DequantizeColumnsFn<std::int8_t> dequantize_columns_i8 = nullptr;
   /// As steps of element programs: of x, one scale and one zero point. Null for other
   /// types than integers of 8 and 16 bits.
   ElementFn (*quantize_column)(DType to) = nullptr;

@@ -45,6 +45,9 @@ using tensor::Status;
 constexpr std::int64_t kDepthwiseTasks = 8;      ///< that threads share, if there is enough work
 constexpr std::int64_t kResultsTogether = 4096;  ///< of several channels in a task
 constexpr std::int64_t kMinTaskRows = 14;        ///< of a task
+/// Wider kernels over a line are faster as tiles of padded planes, which have more sums that do not
+/// wait for each other.
+constexpr std::int64_t kMaxLineKernel = 4;
 /// Narrower results leave most of a vector idle, unless rows of padded planes are joined.
 constexpr std::int64_t kMinColumns = 6;
 
@@ -128,14 +131,32 @@ void choose_tasks(DepthwiseSchedule<T>& plan) {
   plan.slots = shares ? std::min(plan.batch * plan.chunks * plan.bands, kDepthwiseTasks) : 1;
 }
 
-const char* why_no_depthwise(const ConvGeometry& g, const Operand& x) {
+/// Whether the windows lie along the first spatial axis alone, because there is no other one, or it
+/// has a single position without padding.
+bool is_line(const ConvGeometry& g) {
+  return g.spatial == 1 ||
+         (g.spatial == 2 && g.in[1] == 1 && g.out[1] == 1 && g.kernel[1] == 1 && g.pad[1] == 0);
+}
+
+/// A line as a plane of one row.
+ConvGeometry with_one_row(ConvGeometry g) {
+  g.spatial = 2;
+  for (auto* sizes : {&g.in, &g.kernel, &g.out, &g.stride, &g.dilation, &g.pad})
+    (*sizes)[1] = (*sizes)[0];
+  g.in[0] = g.kernel[0] = g.out[0] = g.stride[0] = g.dilation[0] = 1;
+  g.pad[0] = 0;
+  return g;
+}
+
+/// `column`: elements from one column of x to the next.
+const char* why_no_depthwise(const ConvGeometry& g, std::int64_t column) {
   if (g.channels != 1 || g.filters != 1 || g.spatial != 2) return "groups of several channels";
   if (g.batch == 0 || g.group == 0 || g.out[0] < 1) return "nothing to sum";
   if (g.out[1] < kMinColumns) return "few columns";
   if (g.stride[1] > 2 || (g.stride[1] == 2 && g.dilation[1] != 1) ||
       g.kernel[1] > kMaxDepthwiseWidth)
     return "windows that are far apart";
-  if (g.in[1] > 1 && x.strides[3] != 1) return "rows that are not contiguous";
+  if (g.in[1] > 1 && column != 1) return "rows that are not contiguous";
   return nullptr;
 }
 
@@ -146,6 +167,7 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& g) {
   plan->run = depthwise_fn<T>(ctx.isa);
   if (plan->run == nullptr) return Prepared::no("loads that cannot be masked");
   if (auto why = plan->epilogue.prepare(ctx)) return Prepared::no(*std::move(why));
+  // The only row of a line is at its beginning.
   plan->sizes = {.x_channel = x.strides[1],
                  .x_row = x.strides[2],
                  .in_rows = g.in[0],
@@ -174,9 +196,13 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& g) {
 }  // namespace
 
 Prepared prepare_conv_depthwise(const PrepareCtx& ctx, const ConvGeometry& geometry) {
-  if (const char* why = why_no_depthwise(geometry, ctx.inputs[0])) return Prepared::no(why);
-  return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, geometry)
-                                            : prepare_typed<double>(ctx, geometry);
+  const bool line = is_line(geometry);
+  const ConvGeometry plane = line ? with_one_row(geometry) : geometry;
+  const std::int64_t column = ctx.inputs[0].strides[line ? 2 : 3];
+  if (const char* why = why_no_depthwise(plane, column)) return Prepared::no(why);
+  if (line && plane.kernel[1] > kMaxLineKernel) return Prepared::no("a wide kernel over a line");
+  return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, plane)
+                                            : prepare_typed<double>(ctx, plane);
 }
 
 }  // namespace scanloom::kernels

@@ -1,5 +1,5 @@
-// A convolution whose groups have one channel each, over two axes, without planes: windows are read
-// from x, whose borders masks of the loads supply. Used by kernel conv.
+// A convolution whose groups have one channel each, over one or two axes, without planes: windows
+// are read from x, whose borders masks of the loads supply. Used by kernel conv.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct DepthwiseTables {
 /// The table that `isa` permits.
 const DepthwiseTables& depthwise_tables(Isa isa);
 
-/// Declines groups of several channels or filters, other numbers of axes than two, windows that are
-/// far apart and instruction sets without masked loads. Preconditions: those of
+/// Declines groups of several channels or filters, more than two axes, windows that are far apart,
+/// wide kernels over one axis, and instruction sets without masked loads. Preconditions: those of
 /// prepare_conv_planes.
 Prepared prepare_conv_depthwise(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry);
 

@@ -132,6 +132,7 @@ void run_task(const QLinearConvSchedule& plan, const Call& call, const std::int3
     std::int32_t* const sums = slot + plan.window_elements();
     multiply_quads(plan, reinterpret_cast<const std::uint8_t*>(own), group, first, count,
                    reinterpret_cast<std::uint8_t*>(slot), sums);
+    if (plan.is_shifted) add_shifts(plan, group, count, sums);
     return finish_range(plan, call, group, sums, count, y + first);
   }
   std::int32_t* const sums = slot + plan.pairs * QLinearConvSchedule::pair_row(plan.ranges.size);
@@ -313,8 +314,8 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
   if (sums_byte_lines(ctx, *plan)) return prepare_byte_lines(ctx, *std::move(plan));
   if (sums_lines(*plan)) return prepare_lines(ctx, *std::move(plan));
-  if (multiplies_bytes(ctx.isa) && plan->along_positions && !plan->taps.empty() &&
-      weights_fit(ctx, *plan)) {
+  if (multiplies_bytes(ctx.isa) && plan->along_positions && !plan->taps.empty()) {
+    plan->is_shifted = !weights_fit(ctx, *plan);
     plan->quad_fns = &quad_products(ctx.isa);
     place_quads(ctx.inputs[kX], *plan);
   }

@@ -5,6 +5,7 @@
 // channels, a quad is of four of them: the image is put in quads once, and its windows are copied
 // as quads, or used in place if they are single positions.
 #include <algorithm>
+#include <limits>
 
 #include "base/thread_pool.h"
 #include "kernels/pack_cache.h"
@@ -19,6 +20,19 @@ std::int64_t row_bytes(const QLinearConvSchedule& plan) { return plan.quads() * 
 
 std::int64_t all_filters(const QLinearConvSchedule& plan) {
   return plan.geometry.group * plan.geometry.filters;
+}
+
+// What makes a filter's weights, of which no two differ by more than 255, signed bytes if it is
+// subtracted.
+template <class WeightAt>
+std::int32_t shift_of(std::int64_t k, const WeightAt& weight_at) {
+  int least = 0, most = 0;
+  for (std::int64_t i = 0; i < k; ++i) {
+    least = std::min(least, weight_at(i));
+    most = std::max(most, weight_at(i));
+  }
+  using Limits = std::numeric_limits<std::int8_t>;
+  return std::max(0, most - Limits::max()) + std::min(0, least - Limits::min());
 }
 
 // The windows of a range as [quads][columns][kQuad]. A quad beyond the last tap repeats it: its
@@ -159,27 +173,40 @@ std::int64_t find_runs(const QLinearConvSchedule& plan, std::int64_t first, std:
 
 std::shared_ptr<const void> pack_quads(
     const QLinearConvSchedule& plan, const std::function<int(std::int64_t, std::int64_t)>& weight) {
-  const std::int64_t filters = all_filters(plan), row = row_bytes(plan);
-  auto memory = packed_memory<std::byte>(filters * (row + std::int64_t{sizeof(std::uint32_t)}));
+  const std::int64_t filters = plan.geometry.filters, row = row_bytes(plan),
+                     all = all_filters(plan);
+  const std::int64_t rows_bytes = plan.geometry.group * plan.quad_rows() * row;
+  auto memory = packed_memory<std::byte>(rows_bytes + 2 * all * std::int64_t{sizeof(std::int32_t)});
   auto* const rows = reinterpret_cast<std::int8_t*>(memory.get());
-  auto* const sums = reinterpret_cast<std::uint32_t*>(memory.get() + filters * row);
+  auto* const sums = reinterpret_cast<std::uint32_t*>(memory.get() + rows_bytes);
+  auto* const shifts = reinterpret_cast<std::int32_t*>(sums + all);
   const std::int64_t taps = plan.geometry.kernel_positions();
-  for (std::int64_t f = 0; f < filters; ++f)
+  const auto place_of = [&](std::int64_t i) {
+    const std::int64_t channel = i / taps;
+    return plan.of_channels ? (channel / kQuad * taps + i % taps) * kQuad + channel % kQuad : i;
+  };
+  for (std::int64_t f = 0; f < all; ++f) {
+    std::int8_t* const to = rows + (f / filters * plan.quad_rows() + f % filters) * row;
+    if (plan.is_shifted) shifts[f] = shift_of(plan.k, [&](std::int64_t i) { return weight(f, i); });
     for (std::int64_t i = 0; i < plan.k; ++i) {
       const int value = weight(f, i);
-      const std::int64_t channel = i / taps;
-      const std::int64_t at =
-          plan.of_channels ? (channel / kQuad * taps + i % taps) * kQuad + channel % kQuad : i;
-      rows[f * row + at] = static_cast<std::int8_t>(value);
+      to[place_of(i)] = static_cast<std::int8_t>(value - shifts[f]);
       sums[f] += static_cast<std::uint32_t>(value);
     }
+  }
+  if (plan.is_shifted)
+    for (std::int64_t group = 0; group < plan.geometry.group; ++group)
+      for (std::int64_t i = 0; i < plan.k; ++i)
+        rows[(group * plan.quad_rows() + filters) * row + place_of(i)] = 1;
   return memory;
 }
 
 QuadWeights quad_weights(const QLinearConvSchedule& plan) {
   const auto* const memory = static_cast<const std::byte*>(plan.weights.get());
-  return {reinterpret_cast<const std::int8_t*>(memory),
-          reinterpret_cast<const std::uint32_t*>(memory + all_filters(plan) * row_bytes(plan))};
+  const auto* const sums = reinterpret_cast<const std::uint32_t*>(
+      memory + plan.geometry.group * plan.quad_rows() * row_bytes(plan));
+  return {reinterpret_cast<const std::int8_t*>(memory), sums,
+          reinterpret_cast<const std::int32_t*>(sums + all_filters(plan))};
 }
 
 void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std::int64_t group,
@@ -189,7 +216,7 @@ void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std:
     unfold_quads_of_channels(plan, x, first, count, windows);
   else if (!plan.of_channels)
     unfold_quads(plan, x, first, count, windows);
-  const std::int64_t columns = plan.columns(count), filters = plan.geometry.filters;
+  const std::int64_t columns = plan.columns(count), filters = plan.quad_rows();
   const std::int8_t* const rows = quad_weights(plan).rows + group * filters * row_bytes(plan);
   QuadStrip strip{.quads = plan.quads(), .a_row = row_bytes(plan), .c_row = columns};
   strip.b_step = plan.in_place ? plan.x_channel * kQuad : plan.quad_row_bytes(count);
@@ -204,6 +231,22 @@ void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std:
       strip.c = sums + f * columns + column;
       plan.quad_fns->signed_rows[std::min<std::int64_t>(kMaxQuadRows, filters - f) - 1](strip);
     }
+  }
+}
+
+// Sums wrap.
+void add_shifts(const QLinearConvSchedule& plan, std::int64_t group, std::int64_t count,
+                std::int32_t* sums) {
+  const std::int64_t filters = plan.geometry.filters, columns = plan.columns(count);
+  const std::int32_t* const shifts = quad_weights(plan).shifts + group * filters;
+  const std::int32_t* const windows = sums + filters * columns;
+  for (std::int64_t f = 0; f < filters; ++f) {
+    const auto shift = static_cast<std::uint32_t>(shifts[f]);
+    std::int32_t* const row = sums + f * columns;
+    if (shift != 0)
+      for (std::int64_t i = 0; i < count; ++i)
+        row[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(row[i]) +
+                                           shift * static_cast<std::uint32_t>(windows[i]));
   }
 }
 

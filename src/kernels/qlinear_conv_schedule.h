@@ -31,6 +31,10 @@ struct QLinearConvSchedule {
   /// The image is stored as quads of channels, which are those of the windows; with `in_place` it
   /// is also the matrix of windows. Otherwise quads are of adjacent k.
   bool of_channels = false, in_place = false;
+  /// Quads whose weights, less their zero points, are no bytes: every filter has a shift that makes
+  /// them bytes, and a row of ones is multiplied like one more filter of each group, since
+  ///   sum of x w = sum of x (w - shift) + shift sum of x.
+  bool is_shifted = false;
   std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
   bool along_positions = true;  ///< vectors lie along positions, otherwise along filters
   UnfoldedRanges ranges;
@@ -54,6 +58,8 @@ struct QLinearConvSchedule {
   [[nodiscard]] std::int64_t quads() const {
     return of_channels ? quads_of(geometry.channels) * geometry.kernel_positions() : quads_of(k);
   }
+  /// Rows of weights of a group, as quads.
+  [[nodiscard]] std::int64_t quad_rows() const { return geometry.filters + (is_shifted ? 1 : 0); }
   /// Bytes from one row of unfolded quads to the next, with what unfolding may write beyond it.
   [[nodiscard]] std::int64_t quad_row_bytes(std::int64_t count) const {
     return columns(count) * kQuad + kQuadSlackBytes;
@@ -65,7 +71,7 @@ struct QLinearConvSchedule {
   /// 32-bit elements of a slot: pairs or quads, sums, and the 16-bit numbers unfolded before they
   /// are paired.
   [[nodiscard]] std::int64_t slot_elements() const {
-    if (quad_fns != nullptr) return window_elements() + geometry.filters * columns(ranges.size);
+    if (quad_fns != nullptr) return window_elements() + quad_rows() * columns(ranges.size);
     return pairs * pair_row(ranges.size) +
            ((taps.empty() ? pairs : 0) + geometry.filters) * ranges.size;
   }
@@ -94,7 +100,7 @@ inline int weight_at(const PrepareCtx& ctx, const QLinearConvSchedule& plan, std
          byte_at(w_zero, ctx.constants[kWZero], of_filter(w_zero, filter));
 }
 
-/// Whether the weights less their zero points are bytes.
+/// Whether the weights less their zero points are signed bytes.
 [[nodiscard]] bool weights_fit(const PrepareCtx& ctx, const QLinearConvSchedule& plan);
 
 /// Packs the weights once for all bindings of a plan. `form` tells ways of packing apart.
@@ -117,10 +123,12 @@ std::shared_ptr<const void> packed_once(const PrepareCtx& ctx, const QLinearConv
 
 /// The weights of a convolution of quads.
 struct QuadWeights {
-  const std::int8_t* rows = nullptr;    ///< [group * filters][quads]
-  const std::uint32_t* sums = nullptr;  ///< per filter
+  const std::int8_t* rows = nullptr;     ///< [group * plan.quad_rows()][quads]
+  const std::uint32_t* sums = nullptr;   ///< of the weights of each filter
+  const std::int32_t* shifts = nullptr;  ///< per filter
 };
-/// Packs the weights less their zero points, which must fit in bytes: weight(filter, i).
+/// Packs the weights less their zero points: weight(filter, i). Unless plan.is_shifted they must be
+/// signed bytes.
 std::shared_ptr<const void> pack_quads(
     const QLinearConvSchedule& plan, const std::function<int(std::int64_t, std::int64_t)>& weight);
 QuadWeights quad_weights(const QLinearConvSchedule& plan);
@@ -129,10 +137,13 @@ void place_quads(const Operand& x, QLinearConvSchedule& plan);
 /// Writes image i as unsigned bytes in quads of channels. Precondition: plan.of_channels.
 void write_quads(const QLinearConvSchedule& plan, const tensor::Call& call, std::int64_t i,
                  std::uint8_t* image);
-/// Sums of a range for all filters of a group: [filters][plan.columns(count)]. `x` is the group of
-/// the image as unsigned bytes inside its padding; `windows` has room for them as quads.
+/// Sums of a range for all rows of a group: [plan.quad_rows()][plan.columns(count)]. `x` is the
+/// group of the image as unsigned bytes inside its padding; `windows` has room for them as quads.
 void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std::int64_t group,
                     std::int64_t first, std::int64_t count, std::uint8_t* windows,
                     std::int32_t* sums);
+/// Adds to the sums what the shifts took away. Precondition: plan.is_shifted.
+void add_shifts(const QLinearConvSchedule& plan, std::int64_t group, std::int64_t count,
+                std::int32_t* sums);
 
 }  // namespace scanloom::kernels::qlinear_conv

@@ -34,6 +34,8 @@ using Finish = Reduction::Finish;
 
 /// Results computed together.
 constexpr std::int64_t kLanes = 16;
+// Short rows of adjacent elements, of which several vectors are folded together (row_folds.h).
+constexpr std::int64_t kMaxRows = 64;
 /// Elements of each result that are transposed at a time; the least number for which that pays.
 constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
 
@@ -66,8 +68,9 @@ struct ReduceSchedule {
 
   /// Whether each result is the sum of several parts.
   [[nodiscard]] bool is_interleaved() const { return reduced_count >= tensor::kMinInterleaved; }
+  std::int64_t block_lanes = kLanes;  ///< results of a block
   /// Results along `lane` are computed in so many blocks.
-  [[nodiscard]] std::int64_t blocks() const { return (lane.size + kLanes - 1) / kLanes; }
+  [[nodiscard]] std::int64_t blocks() const { return (lane.size + block_lanes - 1) / block_lanes; }
 };
 
 template <class T>
@@ -312,7 +315,7 @@ void single(const ReduceSchedule& plan, const T* x, T* y) {
 /// Rows of adjacent elements.
 template <class T>
 void adjacent_rows(const ReduceSchedule& plan, const T* x, T* y, std::int64_t rows) {
-  std::array<T, kLanes> folds{};
+  std::array<T, kMaxRows> folds{};
   plan.rows.rows(reinterpret_cast<const std::byte*>(x), plan.lane.x, plan.reduced.list[0].size,
                  rows, reinterpret_cast<std::byte*>(folds.data()));
   if (plan.finish == Finish::mean)  // a loop of its own, which becomes vectors
@@ -389,7 +392,7 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
 /// Computes a block of results at one index of the kept axes.
 void run_block(const ReduceSchedule& plan, const Call& call, std::int64_t task) {
   std::int64_t x_at = 0, y_at = 0, index = task / plan.blocks();
-  const std::int64_t first = task % plan.blocks() * kLanes;
+  const std::int64_t first = task % plan.blocks() * plan.block_lanes;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
     const LineAxis& axis = plan.kept.list[i];
     x_at += index % axis.size * axis.x;
@@ -399,7 +402,7 @@ void run_block(const ReduceSchedule& plan, const Call& call, std::int64_t task) 
   const std::byte* x = call.in(0).data<const std::byte>() + x_at * plan.bytes;
   std::byte* y = call.out(0).data<std::byte>() + y_at * plan.bytes;
   plan.block(plan, x + first * plan.lane.x * plan.bytes, y + first * plan.lane.y * plan.bytes,
-             std::min(kLanes, plan.lane.size - first));
+             std::min(plan.block_lanes, plan.lane.size - first));
 }
 
 Status run(const Call& call) noexcept {
@@ -478,6 +481,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (plan.reduced.count == 1 && plan.reduced.list[0].x == 1) {
     if (ctx.inputs[0].dtype == DType::f32) plan.rows = plan.simd->f32_folds(kind->fold);
     if (ctx.inputs[0].dtype == DType::f64) plan.rows = plan.simd->f64_folds(kind->fold);
+    if (plan.rows.rows != nullptr && !plan.is_interleaved()) plan.block_lanes = kMaxRows;
   }
   if (ctx.inputs[0].dtype == DType::f32 && (kind->fold == Fold::max || kind->fold == Fold::min))
     plan.greater_or_less =

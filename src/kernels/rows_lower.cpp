@@ -109,12 +109,15 @@ class RowSelector final : public StepEmitter {
     std::vector<Value> values;
     for (std::size_t i = 0; i < rows.elements.inputs.size(); ++i)
       values.push_back({Value::Kind::input, static_cast<int>(i), rows.elements.inputs[i]});
+    const QuantizedSteps quantized = find_quantized(values);
     for (std::size_t i = 0; i < rows.elements.instrs.size(); ++i) {
-      if (uses_.is_summed_square(i) || uses_.is_summed_byte(i) || uses_.is_shift(i)) {
+      if (!quantized.is_needed[i] || uses_.is_summed_square(i) || uses_.is_summed_byte(i) ||
+          uses_.is_shift(i)) {
         values.emplace_back();  // computed where it is read
         continue;
       }
-      const std::optional<Value> value = emit(i, values);
+      const std::optional<Value> value =
+          quantized.at[i] ? emit_quantized_at(*quantized.at[i], values) : emit(i, values);
       if (!value) return "an instruction is not defined for its element types";
       values.push_back(*value);
     }
@@ -137,6 +140,23 @@ class RowSelector final : public StepEmitter {
   std::vector<std::pair<Value, Value>> spreads, row_spreads;
 
  private:
+  /// What quantizes or dequantizes by parameters that are the same for all elements.
+  [[nodiscard]] QuantizedSteps find_quantized(const std::vector<Value>& inputs) const {
+    const auto is_single = [&](std::int32_t reg) {
+      return reg < static_cast<std::int32_t>(inputs.size()) &&
+             level_of(inputs[static_cast<std::size_t>(reg)]) == Level::single;
+    };
+    return find_quantized_steps(
+        ctx_.rows->elements,
+        {.is_single = is_single, .is_constant = [](std::int32_t) { return false; }});
+  }
+
+  std::optional<Value> emit_quantized_at(const QuantizedStep& step,
+                                         const std::vector<Value>& values) {
+    level_ = std::max(Level::row, level_of(values[static_cast<std::size_t>(step.x)]));
+    return emit_quantized(step, values);
+  }
+
   /// Whether the instruction is exp(x - m) with the maximum m of x, as in softmax: its argument is
   /// not positive, though it may be NaN.
   [[nodiscard]] bool is_exp_of_difference(std::size_t i) const {

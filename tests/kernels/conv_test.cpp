@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -268,8 +269,37 @@ std::vector<ConvCase> cases_of_single_channels() {
   return all;
 }
 
+// The same over one axis, or the first of two.
+std::vector<ConvCase> cases_of_single_lines() {
+  std::vector<ConvCase> all;
+  for (const std::int64_t size : {7, 40, 119})
+    for (const std::int64_t kernel : {1, 3, 7, 20, 33})
+      for (const std::int64_t stride : {1, 2, 3})
+        for (const std::int64_t dilation : {1, 2})
+          for (const Ints& pads : {Ints{0, 0}, Ints{3, 3}, Ints{19, 0}}) {
+            if ((kernel - 1) * dilation >= size + pads[0] + pads[1]) continue;
+            all.push_back({.x = {2, 5, size},
+                           .w = {5, 1, kernel},
+                           .group = 5,
+                           .stride = {stride},
+                           .dilation = {dilation},
+                           .pads = pads,
+                           .bias = kernel % 2 == 1});
+            all.push_back({.x = {2, 5, size, 1},
+                           .w = {5, 1, kernel, 1},
+                           .group = 5,
+                           .stride = {stride, 1},
+                           .dilation = {dilation, 1},
+                           .pads = {pads[0], 0, pads[1], 0},
+                           .bias = kernel % 2 == 1});
+          }
+  return all;
+}
+
 TEST(Conv, SingleChannels) {
-  for (const ConvCase& c : cases_of_single_channels()) {
+  std::vector<ConvCase> cases = cases_of_single_channels();
+  std::ranges::move(cases_of_single_lines(), std::back_inserter(cases));
+  for (const ConvCase& c : cases) {
     for (const Isa isa : available_isas()) {
       expect_conv(c, isa, true, 1, Layout::contiguous);
       expect_conv<double>(c, isa, true, 1, Layout::contiguous);

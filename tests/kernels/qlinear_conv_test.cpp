@@ -15,7 +15,7 @@ struct QlinearConvCase {
 };
 
 // One or two spatial axes, with the same stride and padding along each.
-template <class X, class Y>
+template <class X, class Y, class W = std::int8_t>
 void expect_qlinear_conv(const QlinearConvCase& c, Layout layout) {
   const int axes = c.x.rank() - 2;
   const std::int64_t width = c.x[axes + 1], height = axes == 2 ? c.x[2] : 1;
@@ -27,8 +27,8 @@ void expect_qlinear_conv(const QlinearConvCase& c, Layout layout) {
   if (axes == 2) result.push_back(out_h);
   result.push_back(out_w);
   const std::int64_t count = c.per_filter ? c.w[0] : 1;
-  Buffer x(dtype_of<X>, c.x, layout), w(DType::i8, c.w), y(dtype_of<Y>, result);
-  Buffer xs(DType::f32, {}), xz(dtype_of<X>, {}), ws(DType::f32, {count}), wz(DType::i8, {count});
+  Buffer x(dtype_of<X>, c.x, layout), w(dtype_of<W>, c.w), y(dtype_of<Y>, result);
+  Buffer xs(DType::f32, {}), xz(dtype_of<X>, {}), ws(DType::f32, {count}), wz(dtype_of<W>, {count});
   Buffer ys(DType::f32, {}), yz(dtype_of<Y>, {}), b(DType::i32, {c.w[0]});
   x.fill_random(1);
   w.fill_random(2);
@@ -36,7 +36,8 @@ void expect_qlinear_conv(const QlinearConvCase& c, Layout layout) {
   xs.fill<float>({0.02f});
   xz.fill<X>({11});
   ws.fill<float>({0.03f, 0.5f, 0.007f});
-  wz.fill<std::int8_t>({-3, 4, 0});
+  // Weights less these are bytes, less than -128 or more than 127.
+  wz.fill<W>({static_cast<W>(-3), 4, 0, 127, static_cast<W>(-128)});
   ys.fill<float>({0.9f});
   yz.fill<Y>({20});
   std::vector<Y> expected;
@@ -54,9 +55,9 @@ void expect_qlinear_conv(const QlinearConvCase& c, Layout layout) {
                 if (row < 0 || row >= height || col < 0 || col >= width) continue;
                 const std::int64_t at =
                     ((n * c.x[1] + f / filters * channels + ch) * height + row) * width + col;
-                sum += (std::int64_t{x.at<X>(at)} - 11) *
-                       (std::int64_t{w.at<std::int8_t>(((f * channels + ch) * kh + i) * kw + j)} -
-                        wz.at<std::int8_t>(p));
+                sum +=
+                    (std::int64_t{x.at<X>(at)} - 11) *
+                    (std::int64_t{w.at<W>(((f * channels + ch) * kh + i) * kw + j)} - wz.at<W>(p));
               }
           const float scaled = static_cast<float>(sum) * (0.02f * ws.at<float>(p) / 0.9f);
           const double value = std::nearbyint(static_cast<double>(scaled)) + 20;
@@ -123,6 +124,8 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       expect_qlinear_conv<std::int8_t, std::int8_t>(c, layout);
       expect_qlinear_conv<std::uint8_t, std::int8_t>(c, layout);
       expect_qlinear_conv<std::int8_t, std::uint8_t>(c, layout);
+      expect_qlinear_conv<std::uint8_t, std::uint8_t, std::uint8_t>(c, layout);
+      expect_qlinear_conv<std::int8_t, std::int8_t, std::uint8_t>(c, layout);
     }
 }
 

@@ -96,6 +96,39 @@ TEST(Quantize, QuotientsCloseToTies) {
   }
 }
 
+template <class T>
+void expect_dequantized_columns(std::int64_t rows, std::int64_t columns, bool has_zero, Isa isa) {
+  Buffer x(dtype_of<T>, {rows, columns}), zero(dtype_of<T>, {columns});
+  Buffer scale(DType::f32, {columns}), y(DType::f32, {rows, columns});
+  x.fill_random(1);
+  zero.fill_random(2);
+  scale.fill_random(3);
+  std::vector<float> expected;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const int centred = int{x.at<T>(i)} - (has_zero ? int{zero.at<T>(i % columns)} : 0);
+    expected.push_back(static_cast<float>(centred) * scale.at<float>(i % columns));
+  }
+  const Use use{.id = KernelId::dequantize,
+                .inputs = {&x, &scale, has_zero ? &zero : nullptr},
+                .outputs = {&y},
+                .attrs = {Attr(1)}};
+  for (const int threads : {1, 3}) {
+    ASSERT_EQ(run(use, isa, threads), "");
+    EXPECT_EQ(difference(y, expected), "") << columns << " columns, " << isa_name(isa);
+  }
+}
+
+// Parameters along the last axis, in lines that threads share, too.
+TEST(Dequantize, ColumnsWithScalesOfTheirOwn) {
+  for (const Isa isa : available_isas())
+    for (const std::int64_t columns : {1, 2, 15, 16, 17, 100, 70'000})
+      for (const bool has_zero : {false, true}) {
+        expect_dequantized_columns<std::uint8_t>(3, columns, has_zero, isa);
+        expect_dequantized_columns<std::int8_t>(3, columns, has_zero, isa);
+        expect_dequantized_columns<std::int16_t>(3, columns, has_zero, isa);
+      }
+}
+
 TEST(Dequantize, DifferencesOf32BitsAreExact) {
   Buffer x(DType::i32, {3}), scale(DType::f32, {}), zero(DType::i32, {}), y(DType::f32, {3});
   x.fill<std::int32_t>({std::numeric_limits<std::int32_t>::max(), 0, -5});

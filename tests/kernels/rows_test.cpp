@@ -288,6 +288,33 @@ TEST(Rows, greatest_and_least_bytes) {
     }
 }
 
+// Bytes that are dequantized and quantized again by parameters that are the same for all.
+TEST(Rows, bytes_with_scales) {
+  for (const DType dtype : {DType::u8, DType::i8}) {
+    RowWriter w({dtype, DType::f32, dtype});
+    const auto to = [&](DType type, std::int32_t from) {
+      return w.op(ScalarOp::cast, from, -1, -1, type);
+    };
+    const auto centred = w.op(ScalarOp::sub, to(DType::i32, 0), to(DType::i32, 2), -1, DType::i32);
+    const auto real = w.op(ScalarOp::mul, to(DType::f32, centred), 1);
+    const auto sum = w.fold(RowFold::sum, real);
+    const auto below = w.op(ScalarOp::sub, real, sum);
+    const auto level = w.op(ScalarOp::round_even, w.op(ScalarOp::div, below, 1));
+    RowProgram rows = w.done({sum, to(dtype, w.op(ScalarOp::add, level, to(DType::f32, 2)))});
+    for (const std::int64_t size : kRowSizes) {
+      rows.dims = {5, size};
+      rows.first_reduced = 1;
+      Buffer x(dtype, rows.dims), scale(DType::f32, {1, 1}), zero(dtype, {1, 1});
+      x.fill_random(1);
+      scale.fill<float>({0.3f});
+      zero.fill<std::uint8_t>({3});
+      for (const Isa isa : available_isas())
+        EXPECT_EQ(check_rows(rows, {&x, &scale, &zero}, isa, 1), "")
+            << size << " elements, " << isa_name(isa);
+    }
+  }
+}
+
 // Operands with one element per row, in comparisons and choices too.
 TEST(Rows, operands_per_row) {
   RowWriter w({DType::f32, DType::f32});

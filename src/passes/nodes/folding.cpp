@@ -20,6 +20,10 @@ using tensor::Tensor;
 
 // Results up to this many bytes, or elements, are always allowed.
 constexpr std::int64_t kFreeBytes = 1024, kFreeElements = 4096;
+// How many elements of element-wise results a module may have that are larger than their operands,
+// such as filters that are computed from a row and a column of numbers. Computing them in every run
+// takes longer than reading them.
+constexpr std::int64_t kExpandedElements = std::int64_t{1} << 18;
 // Limits for operators other than those that take constant time per element.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
@@ -146,7 +150,10 @@ class Folder {
     std::int64_t most =
         linear ? std::max(elements, kMaxElements) : std::min(kMaxElements, kMaxWork / largest);
     // Unpacking keeps the number of elements of the weights.
-    if (results_ == Results::larger) most = std::min(most, std::max(2 * elements, kFreeElements));
+    const std::int64_t unpacked = std::max(2 * elements, kFreeElements);
+    const bool computes = node.op->access == ir::Access::pointwise;
+    if (results_ == Results::larger)
+      most = std::min(most, computes ? std::max(unpacked, expanded_left_) : unpacked);
     const bool is_filled_weight = fills_weight(node);
     std::int64_t& left = is_filled_weight ? filled_left_ : left_;
     if (is_filled_weight) most = filled_left_;
@@ -158,7 +165,10 @@ class Folder {
     most = std::min(most, left);
     auto values = run_node(*node.op, inputs, node.attrs, node.outputs.size(), most, may_make);
     if (!values) return std::nullopt;
-    for (const Tensor& value : *values) left -= value.elements();
+    for (const Tensor& value : *values) {
+      left -= value.elements();
+      if (value.elements() > unpacked) expanded_left_ -= value.elements();
+    }
     return *std::move(values);
   }
 
@@ -183,6 +193,7 @@ class Folder {
   Results results_;
   std::int64_t left_ = 0;  ///< elements that may still be computed
   std::int64_t filled_left_ = kFilledElements;
+  std::int64_t expanded_left_ = kExpandedElements;
   std::vector<bool> weights_;  ///< by value
   std::vector<std::shared_ptr<const ir::Known>> known_;
 };
