@@ -171,10 +171,11 @@ void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64
   const ConvGeometry& g = plan.geometry;
   const std::int64_t width = kBlockVectors * plan.blocks->lanes;
   const std::int64_t all = std::max<std::int64_t>(g.filters / width, 1);
-  // Where the channels come last, the epilogue takes the filters of a position at a time.
+  // Where the channels come last, an epilogue takes the filters of a position at a time.
   constexpr std::int64_t kMinFiltersLast = 128;
+  const bool few_at_once = plan.y_step != 1 && plan.epilogue.present();
   const std::int64_t blocks =
-      plan.y_step == 1 ? all : std::max<std::int64_t>(g.filters / kMinFiltersLast, 1);
+      few_at_once ? std::max<std::int64_t>(g.filters / kMinFiltersLast, 1) : all;
   const auto split_filters = [&](std::int64_t parts) {
     plan.filters = (all + parts - 1) / parts * width;
     plan.parts = std::max<std::int64_t>(g.filters / plan.filters, 1);
