@@ -177,7 +177,7 @@ template <class T, class Finished>
 void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
                           const ConvFinish<T>& finish, T* memory, Finished&& finished) {
   // Weights of so many bytes stay in the L2 cache from one piece to the next.
-  constexpr std::int64_t kCachedWeights = 1024 * 1024, kResults = 32 * 1024;
+  constexpr std::int64_t kCachedWeights = 1024 * 1024, kResults = 14 * 1024;
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
   const auto multiply = [&](const FilterBlock& block, const T* bias, ConvBlock<T> piece,
                             std::int64_t first) {
