@@ -331,10 +331,13 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const ConvSched
 
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
-  Prepared depthwise = prepare_conv_depthwise(ctx, geometry);
-  if (!depthwise.refusal) return depthwise;
+  const bool channels_last = tensor::is_channels_last(ctx.outputs[0]);
+  if (!channels_last) {
+    Prepared depthwise = prepare_conv_depthwise(ctx, geometry);
+    if (!depthwise.refusal) return depthwise;
+  }
   Prepared blocks = prepare_conv_planes(ctx, geometry, PlanesUse::blocks);
-  if (!blocks.refusal) return blocks;
+  if (!blocks.refusal || channels_last) return blocks;
   auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
   if (plan->along_positions) {
     Prepared planes =
@@ -362,7 +365,8 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
        ctx.inputs.first(std::min<std::size_t>(ctx.inputs.size(), kConvOperands)))
     if (input.present() && input.dtype != dtype) return "operands of different element types";
   if (!weights_are_rows(ctx.inputs[1])) return "weights that are not contiguous";
-  if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
+  const Operand& y = ctx.outputs[0];
+  if (!spatial_is_contiguous(y) && !is_channels_last(y)) return "a result that is not contiguous";
   return std::nullopt;
 }
 

@@ -36,6 +36,10 @@ struct ConvBand {
   /// Walks all positions for some filters before the next filters, rather than the reverse: what is
   /// walked more often should be what stays in the cache.
   bool filters_outside = false;
+  /// Elements from a position of a line to the next, in the planes and in y: other than 1 only for
+  /// blocks of filters (conv_blocks_run.h).
+  std::int64_t step = 1, y_step = 1;
+  bool fetches = false;  ///< see ConvBlock
 };
 
 /// The widest tile: eight vectors of 16 elements.

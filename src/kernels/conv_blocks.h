@@ -11,6 +11,17 @@
 
 namespace scanloom::kernels {
 
+/// The computation on complete sums while these are in registers, in this order: a product and a
+/// sum with an element per filter, the sum with a residual, and the greater of the result and 0.
+/// Null or false: left out.
+template <class T>
+struct ConvFinish {
+  const T* scale = nullptr;     ///< of all filters
+  const T* shift = nullptr;     ///< of all filters
+  const T* residual = nullptr;  ///< laid out as the sums
+  bool clamps = false;
+};
+
 /// Products of one block of filters with the windows of some lines. Every sum takes its taps in
 /// order of multiply-adds (base/dot.h) from 0, or from what `sums` holds; the bias is added last.
 template <class T>
@@ -22,9 +33,13 @@ struct ConvBlock {
   std::int64_t vectors = 0;    ///< of filters, at most ConvBlockFns::vectors
   const ConvLine* lines = nullptr;
   std::int64_t line_count = 0, width = 0;
-  T* sums = nullptr;  ///< of the positions of all lines, each with the elements of all filters
+  std::int64_t step = 1;  ///< elements of the planes from a position of a line to the next
+  T* sums = nullptr;      ///< of the positions of all lines, each with the elements of all filters
+  std::int64_t sums_step = 0;  ///< elements from the sums of a position to the next
   bool resume = false;
   const T* bias = nullptr;  ///< of all filters, or null
+  ConvFinish<T> finish;     ///< after the bias
+  bool fetches = false;     ///< the positions that the next tile reads are fetched
   const T* y = nullptr;     ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;
 };

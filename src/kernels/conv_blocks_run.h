@@ -71,15 +71,15 @@ std::int64_t block_taps(const ConvBlockFns<T>& fns, std::int64_t k) {
   return (k + blocks - 1) / blocks;
 }
 
-/// Calls f(piece, first) for pieces of the band of at most kBlockPositions positions: whole lines,
-/// or parts of one. `piece` has lines, width and planes of s; `first` is its first position.
+/// Calls f(piece, first) for pieces of the band of at most so many positions: whole lines, or parts
+/// of one. `piece` has lines, width and planes of s; `first` is its first position.
 template <class T, class F>
-void for_each_piece(const ConvBand<T>& s, F&& f) {
+void for_each_piece(const ConvBand<T>& s, std::int64_t most, F&& f) {
   ConvBlock<T> piece;
-  piece.taps = s.taps;
-  piece.lines = s.lines;
-  if (s.width <= kBlockPositions) {
-    const std::int64_t lines = kBlockPositions / s.width;
+  piece.step = s.step;
+  piece.fetches = s.fetches;
+  if (s.width <= most) {
+    const std::int64_t lines = most / s.width;
     for (std::int64_t line = 0; line < s.line_count; line += lines) {
       piece.planes = s.planes;
       piece.lines = s.lines + line;
@@ -89,11 +89,11 @@ void for_each_piece(const ConvBand<T>& s, F&& f) {
     }
     return;
   }
-  const std::int64_t pieces = (s.width + kBlockPositions - 1) / kBlockPositions;
+  const std::int64_t pieces = (s.width + most - 1) / most;
   for (std::int64_t line = 0; line < s.line_count; ++line)
     for (std::int64_t i = 0; i < pieces; ++i) {
       const std::int64_t first = i * s.width / pieces;
-      piece.planes = s.planes + first;
+      piece.planes = s.planes + first * s.step;
       piece.lines = s.lines + line;
       piece.line_count = 1;
       piece.width = (i + 1) * s.width / pieces - first;
@@ -101,42 +101,106 @@ void for_each_piece(const ConvBand<T>& s, F&& f) {
     }
 }
 
+/// Copies the biases of a block, after which come zeros. Returns them, or null if there are none.
+template <class T>
+const T* copy_biases(const ConvBand<T>& s, const FilterBlock& block, std::int64_t lanes, T* to) {
+  if (s.bias == nullptr) return nullptr;
+  for (std::int64_t f = 0; f < block.vectors * lanes; ++f)
+    to[f] = f < block.filters ? s.bias[(block.first + f) * s.bias_step] : T{0};
+  return to;
+}
+
+/// Returns `finish` for a block of filters whose results begin `offset` after those of `finish`.
+template <class T>
+ConvFinish<T> finish_of(ConvFinish<T> finish, const FilterBlock& block, std::int64_t offset) {
+  if (finish.scale != nullptr) finish.scale += block.first;
+  if (finish.shift != nullptr) finish.shift += block.first;
+  if (finish.residual != nullptr) finish.residual += offset;
+  return finish;
+}
+
+/// Computes the sums of a piece, a block of taps after another. `piece` has its sums and `y`.
+template <class T>
+void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
+                   const FilterBlock& block, const T* bias, const ConvFinish<T>& finish,
+                   ConvBlock<T> piece) {
+  const std::int64_t taps = block_taps(fns, s.k), width = block.vectors * fns.lanes;
+  const T* const y = piece.y;
+  piece.vectors = block.vectors;
+  for (std::int64_t tap = 0; tap < s.k; tap += taps) {
+    const bool last = tap + taps >= s.k;
+    piece.taps = s.taps + tap;
+    piece.k = std::min(taps, s.k - tap);
+    piece.weights = packed + block.first * s.k + tap * width;
+    piece.resume = tap > 0;
+    piece.bias = last ? bias : nullptr;
+    piece.finish = last ? finish : ConvFinish<T>();
+    piece.y = last ? y : nullptr;
+    fns.multiply(piece);
+  }
+}
+
 /// Computes a band whose lines are adjacent in y with weights that pack_filter_blocks packed, and
-/// memory for block_sums. Calls finished(block, first, count) for parts that are complete.
+/// memory for block_sums. `finish` has no residual. Calls finished(block, first, count) for parts
+/// that are complete.
 template <class T, class Finished>
 void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const ConvBand<T>& s,
-                     const T* packed, T* memory, Finished&& finished) {
-  const std::int64_t taps = block_taps(fns, s.k);
+                     const T* packed, const ConvFinish<T>& finish, T* memory, Finished&& finished) {
   for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
-    T* const bias = memory + kBlockPositions * fns.vectors * fns.lanes;
-    if (s.bias != nullptr)
-      for (std::int64_t f = 0; f < width; ++f)
-        bias[f] = f < block.filters ? s.bias[(block.first + f) * s.bias_step] : T{0};
-    for_each_piece(s, [&](ConvBlock<T> piece, std::int64_t first) {
-      piece.vectors = block.vectors;
+    const T* const bias =
+        copy_biases(s, block, fns.lanes, memory + kBlockPositions * fns.vectors * fns.lanes);
+    for_each_piece(s, kBlockPositions, [&](ConvBlock<T> piece, std::int64_t first) {
+      T* const y = s.y + block.first * s.y_filter + first;
       piece.sums = memory;
-      for (std::int64_t tap = 0; tap < s.k; tap += taps) {
-        const bool last = tap + taps >= s.k;
-        piece.taps = s.taps + tap;
-        piece.k = std::min(taps, s.k - tap);
-        piece.weights = packed + block.first * s.k + tap * width;
-        piece.resume = tap > 0;
-        piece.bias = last && s.bias != nullptr ? bias : nullptr;
-        piece.y = last ? s.y + block.first * s.y_filter + first : nullptr;
-        piece.y_filter = s.y_filter;
-        fns.multiply(piece);
-      }
+      piece.sums_step = width;
+      piece.y = y;
+      piece.y_filter = s.y_filter;
+      multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0), piece);
       constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
       const std::int64_t count = piece.line_count * piece.width;
       transpose({.from = reinterpret_cast<const std::byte*>(memory),
-                 .to = reinterpret_cast<std::byte*>(s.y + block.first * s.y_filter + first),
+                 .to = reinterpret_cast<std::byte*>(y),
                  .rows = count,
                  .columns = block.filters,
                  .from_step = width * kSize,
                  .to_step = s.y_filter * kSize});
       finished(block, first, count);
     });
+  });
+}
+
+/// As multiply_blocks, where the filters of a position are adjacent in y, which holds the sums, and
+/// fill whole vectors. The residual of `finish` begins where the band does. Calls finished(first,
+/// count) for positions whose filters are all complete.
+template <class T, class Finished>
+void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
+                          const ConvFinish<T>& finish, T* memory, Finished&& finished) {
+  // Weights of so many bytes stay in the L2 cache from one piece to the next.
+  constexpr std::int64_t kCachedWeights = 1024 * 1024, kResults = 14 * 1024;
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  const auto multiply = [&](const FilterBlock& block, const T* bias, ConvBlock<T> piece,
+                            std::int64_t first) {
+    const std::int64_t offset = first * s.y_step + block.first;
+    piece.sums = s.y + offset;
+    piece.sums_step = s.y_step;
+    multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset), piece);
+  };
+  if (s.filters * s.k * kSize > kCachedWeights) {
+    for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+      const T* const bias = copy_biases(s, block, fns.lanes, memory);
+      for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {
+        multiply(block, bias, piece, first);
+      });
+    });
+    return finished(0, s.line_count * s.width);
+  }
+  const std::int64_t most = std::clamp<std::int64_t>(kResults / s.filters, 56, kBlockPositions);
+  for_each_piece(s, most, [&](const ConvBlock<T>& piece, std::int64_t first) {
+    for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+      multiply(block, copy_biases(s, block, fns.lanes, memory), piece, first);
+    });
+    finished(first, piece.line_count * piece.width);
   });
 }
 

@@ -1,20 +1,38 @@
 #include "kernels/conv_epilogue.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 #include <vector>
+
+#include "kernels/pack_cache.h"
+#include "opmath/conv_geometry.h"
 
 namespace scanloom::kernels {
 
 using tensor::Call;
 using tensor::Operand;
 
-std::optional<Refusal> ConvEpilogue::prepare(const PrepareCtx& ctx) {
+namespace {
+
+constexpr std::int64_t kOneDim = 1, kAdjacent = 1;
+// Blocks read constants of filters by up to three vectors.
+constexpr std::int64_t kVectorBytes = 3 * 64;
+
+}  // namespace
+
+std::optional<Refusal> ConvEpilogue::prepare(const PrepareCtx& ctx, bool in_blocks) {
   if (ctx.program == nullptr) return std::nullopt;
   const Operand& y = ctx.outputs[0];
+  if (ctx.inputs.size() - kConvOperands + 1 > kMaxEpilogueOperands)
+    return "an epilogue of many operands";
+  filters_ = y.dims[1];
+  for (int axis = 2; axis < y.rank; ++axis) positions_ *= y.dims[axis];
+  if (in_blocks && find_finish(ctx)) return std::nullopt;
+  if (tensor::is_channels_last(y)) return prepare_last(ctx);
+  if (!y.contiguous) return "an epilogue of a result that is not contiguous";
   std::vector<Operand> inputs{y};
   inputs.insert(inputs.end(), ctx.inputs.begin() + kConvOperands, ctx.inputs.end());
-  if (inputs.size() > kMaxEpilogueOperands) return "an epilogue of many operands";
-  if (!y.contiguous) return "an epilogue of a result that is not contiguous";
   std::vector<const void*> constants(ctx.constants.begin() + kConvOperands - 1,
                                      ctx.constants.end());
   constants[0] = nullptr;  // the convolution's result
@@ -22,10 +40,156 @@ std::optional<Refusal> ConvEpilogue::prepare(const PrepareCtx& ctx) {
   asked.inputs = inputs;
   asked.constants = constants;
   if (auto why = lower(asked, plan_)) return why;
-  filters_ = y.dims[1];
-  for (int axis = 2; axis < y.rank; ++axis) positions_ *= y.dims[axis];
   present_ = true;
   return std::nullopt;
+}
+
+std::optional<ConvEpilogue::OperandLast> ConvEpilogue::describe(const Operand& input,
+                                                                const Operand& y,
+                                                                const void* constant) const {
+  if (input.elements() == 1) return OperandLast{.holds = Holds::one, .repeated = {}};
+  if (input.shape() == y.shape() && tensor::is_channels_last(input)) return OperandLast{};
+  const int channels = input.rank - (y.rank - 1);
+  if (constant == nullptr || !input.contiguous || channels < 0 || input.elements() != filters_ ||
+      input.dims[channels] != filters_)
+    return std::nullopt;
+  const auto row = static_cast<std::size_t>(filters_) * dtype_bytes(input.dtype);
+  const std::shared_ptr<std::byte> repeated =
+      packed_memory<std::byte>(chunk_ * static_cast<std::int64_t>(row) + kVectorBytes);
+  for (std::int64_t i = 0; i < chunk_; ++i)
+    std::memcpy(repeated.get() + static_cast<std::size_t>(i) * row, constant, row);
+  return OperandLast{.holds = Holds::channels, .repeated = repeated};
+}
+
+bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
+  using tensor::ScalarInstr;
+  using tensor::ScalarOp;
+  const tensor::ScalarProgram& program = *ctx.program;
+  const Operand& y = ctx.outputs[0];
+  const auto inputs = static_cast<std::int32_t>(program.inputs.size());
+  ConvEpilogue found;
+  found.filters_ = filters_;
+  found.chunk_ = 1;
+  // The order in which blocks compute.
+  enum class Stage : std::uint8_t { sums, scaled, shifted, added, clamped };
+  Stage stage = Stage::sums;
+  const auto reaches = [&](Stage next) { return stage < next ? (stage = next, true) : false; };
+  const auto with_operand = [&](ScalarOp op, std::int32_t reg) {
+    if (reg >= inputs) return false;
+    const std::size_t i = static_cast<std::size_t>(reg) - 1 + kConvOperands;
+    const Operand& input = ctx.inputs[i];
+    if (input.dtype != y.dtype) return false;
+    if (op == ScalarOp::add && input.shape() == y.shape() && tensor::is_channels_last(y) &&
+        tensor::is_channels_last(input)) {
+      found.residual_ = static_cast<int>(i);
+      return reaches(Stage::added);
+    }
+    const void* const constant = i < ctx.constants.size() ? ctx.constants[i] : nullptr;
+    const std::optional<OperandLast> described = found.describe(input, y, constant);
+    if (!described || described->holds != Holds::channels) return false;
+    (op == ScalarOp::mul ? found.scale_ : found.shift_) = described->repeated;
+    return reaches(op == ScalarOp::mul ? Stage::scaled : Stage::shifted);
+  };
+  const auto is_zero = [&](std::int32_t reg) {
+    if (reg < inputs) return false;
+    const ScalarInstr& instr = program.instrs[static_cast<std::size_t>(reg - inputs)];
+    return instr.op == ScalarOp::constant && instr.bits == 0;
+  };
+  std::int32_t current = 0, reg = inputs;
+  for (const ScalarInstr& instr : program.instrs) {
+    const std::int32_t made = reg++;
+    if (instr.op == ScalarOp::constant) continue;
+    if (instr.dtype != y.dtype || (instr.args[0] == current) == (instr.args[1] == current))
+      return false;
+    const std::int32_t other = instr.args[0] == current ? instr.args[1] : instr.args[0];
+    if (instr.op == ScalarOp::max) {
+      if (instr.args[0] != current || !is_zero(other) || !reaches(Stage::clamped)) return false;
+      found.clamps_ = true;
+    } else if ((instr.op != ScalarOp::add && instr.op != ScalarOp::mul) || other == 0 ||
+               !with_operand(instr.op, other)) {
+      return false;
+    }
+    current = made;
+  }
+  if (program.results.size() != 1 || program.results[0] != current) return false;
+  found.finishes_ = true;
+  *this = std::move(found);
+  return true;
+}
+
+std::optional<Refusal> ConvEpilogue::prepare_last(const PrepareCtx& ctx) {
+  constexpr std::int64_t kChunkElements = 2048;
+  const Operand& y = ctx.outputs[0];
+  chunk_ = std::max<std::int64_t>(kChunkElements / filters_, 1);
+  chunk_elements_ = chunk_ * filters_;
+  element_bytes_ = static_cast<std::int64_t>(dtype_bytes(y.dtype));
+  const auto row_of = [&](Operand operand, bool single) {
+    operand.dims = single ? &kOneDim : &chunk_elements_;
+    operand.strides = &kAdjacent;
+    operand.rank = 1;
+    operand.contiguous = true;
+    return operand;
+  };
+  std::vector<Operand> inputs{row_of(y, false)};
+  std::vector<const void*> numbers{nullptr};  // constants of one element
+  operands_last_.emplace_back();
+  for (std::size_t i = kConvOperands; i < ctx.inputs.size(); ++i) {
+    const Operand& input = ctx.inputs[i];
+    const void* const constant = i < ctx.constants.size() ? ctx.constants[i] : nullptr;
+    std::optional<OperandLast> described = describe(input, y, constant);
+    if (!described) return "an epilogue over operands of several layouts";
+    inputs.push_back(row_of(input, described->holds == Holds::one));
+    numbers.push_back(described->holds == Holds::one ? constant : nullptr);
+    operands_last_.push_back(*std::move(described));
+  }
+  const std::array<Operand, 1> outputs{inputs[0]};
+  PrepareCtx asked = ctx;
+  asked.inputs = inputs;
+  asked.outputs = outputs;
+  asked.constants = numbers;
+  if (auto why = lower(asked, plan_)) return why;
+  present_ = true;
+  return std::nullopt;
+}
+
+void ConvEpilogue::run_last(const Call& call, const ConvPartOfResult& part,
+                            std::byte* scratch) const {
+  std::array<Operand, kMaxEpilogueOperands> inputs;
+  std::array<std::byte*, kMaxEpilogueOperands> from{};
+  const auto bytes_of = [](const Operand& operand) {
+    return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+  };
+  for (std::size_t i = 0; i < operands_last_.size(); ++i) {
+    inputs[i] = call.inputs[i];
+    inputs[i].slot = &from[i];
+    inputs[i].offset = 0;
+  }
+  Operand output = call.out(0);
+  std::byte* to = nullptr;
+  output.slot = &to;
+  output.offset = 0;
+  Call chunk = call;
+  chunk.inputs = inputs.data();
+  chunk.outputs = &output;
+  // Positions go together if all of their filters are there.
+  const std::int64_t together = part.filters == filters_ ? chunk_ : 1;
+  const std::int64_t first = part.image * positions_ + part.first;
+  for (std::int64_t at = first; at < first + part.count; at += together) {
+    const std::int64_t count = std::min(together, first + part.count - at);
+    const std::int64_t element = at * filters_ + part.filter;
+    for (std::size_t i = 0; i < operands_last_.size(); ++i) {
+      const OperandLast& operand = operands_last_[i];
+      const std::int64_t offset = operand.holds == Holds::all        ? element
+                                  : operand.holds == Holds::channels ? part.filter
+                                                                     : 0;
+      std::byte* const base = operand.repeated != nullptr
+                                  ? const_cast<std::byte*>(operand.repeated.get())
+                                  : call.inputs[i].data<std::byte>();
+      from[i] = base + offset * bytes_of(inputs[i]);
+    }
+    to = call.out(0).data<std::byte>() + element * element_bytes_;
+    run_elements(plan_, chunk, scratch, 0, count * part.filters);
+  }
 }
 
 ConvEpilogue::Run::Run(const ConvEpilogue& epilogue, const Call& call)
@@ -41,6 +205,7 @@ ConvEpilogue::Run::Run(const ConvEpilogue& epilogue, const Call& call)
 
 void ConvEpilogue::Run::operator()(const ConvPartOfResult& part, std::byte* scratch) const {
   if (!epilogue_.present_ || part.count == 0) return;
+  if (epilogue_.chunk_ != 0) return epilogue_.run_last(call_, part, scratch);
   const std::int64_t row = part.image * epilogue_.filters_ + part.filter;
   const std::int64_t positions = epilogue_.positions_;
   if (part.count == positions) {

@@ -1,7 +1,8 @@
 // Tasks of a convolution over padded planes (padded_planes.h): a band of the first spatial axis of
 // the result, for a group or some of its filters. Constant weights of many filters are packed, in
 // blocks of filters that meet the planes (conv_blocks.h). Otherwise windows of many filters are
-// packed panel by panel (conv_panel.h). Both read x itself if nothing is padded.
+// packed panel by panel (conv_panel.h). Both read x itself if nothing is padded. Blocks also read
+// x, and store results, with the channels last (channels_last_planes.h).
 #include "kernels/conv_planes.h"
 
 #include <algorithm>
@@ -63,8 +64,11 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const Plane
                      : static_cast<std::int64_t>(plan.lines.size()) / plan.band_size * task.size;
   s.width = g.spatial == 1 ? task.size : g.out[static_cast<std::size_t>(g.spatial - 1)];
   s.y = call.out(0).data<T>() + task.image * plan.y_image + of_all * plan.y_filter +
-        task.first * (plan.positions / g.out[0]);
+        task.first * (plan.positions / g.out[0]) * plan.y_step;
   s.y_filter = plan.y_filter;
+  s.step = plan.step();
+  s.y_step = plan.y_step;
+  s.fetches = plan.in_place && plan.reads_last && plan.geometry.kernel_positions() == 1;
   if (call.has(2)) {
     s.bias_step = call.in(2).strides[0];
     s.bias = call.in(2).data<const T>() + of_all * s.bias_step;
@@ -73,9 +77,11 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const Plane
   return s;
 }
 
-/// Fills the planes of a task's first group.
+/// Fills the planes of a task's first group, for a band that begins at `first`.
 template <class T>
-void fill_planes(const PlanesSchedule<T>& plan, const PlaneFill<T>& fill, const T* x, T* planes) {
+void fill_planes(const PlanesSchedule<T>& plan, const PlaneFill<T>& fill, std::int64_t first,
+                 const T* x, T* planes) {
+  if (plan.reads_last) return plan.last_planes.fill(x, first, planes);
   for (std::int64_t channel = 0; channel < plan.geometry.channels; ++channel)
     fill.fill(x + channel * plan.x_channel,
               planes + channel * plan.grid.phases() * plan.grid.plane);
@@ -91,11 +97,18 @@ void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
 
 /// Multiplies the filters of a task's only group, in blocks.
 template <class T, class Finished>
-void multiply_block_task(const PlanesSchedule<T>& plan, const ConvBand<T>& s,
+void multiply_block_task(const PlanesSchedule<T>& plan, const Call& call, const ConvBand<T>& s,
                          const PlanesTask& task, T* memory, Finished&& finished) {
   const T* const packed = static_cast<const T*>(plan.packed.get()) +
                           task.group * plan.packed_group + task.filter * plan.k;
-  multiply_blocks(*plan.blocks, plan.transpose, s, packed, memory, finished);
+  const std::int64_t filter = task.group * plan.geometry.filters + task.filter;
+  const ConvFinish<T> finish =
+      plan.epilogue.template finish<T>(call, filter, s.y - call.out(0).data<T>());
+  if (plan.y_step == 1)
+    return multiply_blocks(*plan.blocks, plan.transpose, s, packed, finish, memory, finished);
+  multiply_blocks_last(
+      *plan.blocks, s, packed, finish, memory,
+      [&](std::int64_t first, std::int64_t count) { finished({0, s.filters, 0}, first, count); });
 }
 
 /// `filled` is the band whose planes the memory holds, or -1.
@@ -124,17 +137,19 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
                task.group * g.channels * plan.x_channel;
   if (plan.in_place) {
     s.planes = x + task.first * g.stride[0] * plan.x_axis[0];
-    if (plan.blocks != nullptr) return multiply_block_task(plan, s, task, panels, finished_part);
+    if (plan.blocks != nullptr)
+      return multiply_block_task(plan, call, s, task, panels, finished_part);
     return multiply_panels(*plan.panels, s, plan.panel_taps, plan.tap_step, panels, finished);
   }
   s.planes = planes;
   const PlaneFill<T> fill(plan.grid, plan.fns, task.first);
   const std::int64_t band = number / plan.parts;
-  if (filled != band) fill_planes(plan, fill, x, planes);
+  if (filled != band) fill_planes(plan, fill, task.first, x, planes);
   filled = plan.groups == 1 ? band : -1;
   for (std::int64_t group = 0; group < task.groups; ++group) {
     if (group > 0) refill_planes(plan, x + group * g.channels * plan.x_channel, planes);
-    if (plan.blocks != nullptr) return multiply_block_task(plan, s, task, panels, finished_part);
+    if (plan.blocks != nullptr)
+      return multiply_block_task(plan, call, s, task, panels, finished_part);
     if (plan.panels != nullptr)
       return multiply_panels(*plan.panels, s, plan.panel_taps, 0, panels, finished);
     plan.fns.band(s);
@@ -172,7 +187,57 @@ Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometr
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>};
 }
 
+/// x or a result of these sizes, with the channels last or first.
+struct Described {
+  Described(const tensor::Shape& shape, DType dtype, bool last) : dims(shape) {
+    strides = tensor::contiguous_strides(shape);
+    if (last) {
+      strides[1] = 1;
+      std::int64_t step = shape[1];
+      for (int axis = shape.rank() - 1; axis >= 2; --axis)
+        strides[axis] = step, step *= shape[axis];
+    }
+    operand.dims = dims.data();
+    operand.strides = strides.data();
+    operand.rank = dims.rank();
+    operand.dtype = dtype;
+    operand.contiguous = tensor::is_contiguous(dims.dims(), strides.dims());
+  }
+  Described(const Described&) = delete;
+  Described& operator=(const Described&) = delete;
+
+  tensor::Shape dims, strides;
+  tensor::Operand operand;
+};
+
+template <class T>
+bool fits_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                        const ConvGeometry& geometry, Isa isa) {
+  tensor::Shape result{geometry.batch, geometry.filters * geometry.group};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis)
+    result.push_back(geometry.out[axis]);
+  for (const bool x_last : {false, true}) {
+    const Described from(x.shape(), x.dtype, x_last), to(result, x.dtype, true);
+    if (!tensor::is_channels_last(to.operand)) return false;
+    PlanesSchedule<T> plan;
+    const std::array<tensor::Operand, kConvOperands> inputs{from.operand, w, tensor::Operand{}};
+    PrepareCtx asked{inputs, std::span(&to.operand, 1), {}, {}};
+    asked.isa = isa;
+    if (schedule_planes(plan, asked, geometry, PlanesUse::forecast)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                              std::span<const tensor::Attr> attrs, Isa isa) {
+  const auto geometry = tensor::conv_geometry(x.shape(), w.shape(), attrs);
+  if (!geometry) return false;
+  if (tensor::live_taps(*geometry).count != geometry->kernel) return false;
+  if (x.dtype == DType::f32) return fits_channels_last<float>(x, w, *geometry, isa);
+  return x.dtype == DType::f64 && fits_channels_last<double>(x, w, *geometry, isa);
+}
 
 Prepared prepare_conv_planes(const PrepareCtx& ctx, const ConvGeometry& geometry, PlanesUse use) {
   return ctx.outputs[0].dtype == DType::f32 ? prepare_planes_typed<float>(ctx, geometry, use)

@@ -11,9 +11,10 @@ namespace scanloom::kernels {
 
 /// Which of the ways to read planes may be taken.
 enum class PlanesUse : std::uint8_t {
-  blocks,  ///< blocks of filters (conv_blocks.h)
-  panels,  ///< panels of windows (conv_panel.h)
-  any,     ///< panels, or tiles that read the planes (conv_band.h)
+  blocks,    ///< blocks of filters (conv_blocks.h)
+  forecast,  ///< the same, without constants or an epilogue, to ask what it takes
+  panels,    ///< panels of windows (conv_panel.h)
+  any,       ///< panels, or tiles that read the planes (conv_band.h)
 };
 
 /// Declines if the planes would be larger than the unfolded windows, and where the way to read them
@@ -21,5 +22,10 @@ enum class PlanesUse : std::uint8_t {
 /// whose spatial axes are contiguous.
 Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry,
                              PlanesUse use);
+
+/// Whether a convolution with these weights, constant and contiguous, takes x and stores its result
+/// with the channels first or last alike, in blocks of filters.
+bool conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                              std::span<const tensor::Attr> attrs, Isa isa = active_isa());
 
 }  // namespace scanloom::kernels

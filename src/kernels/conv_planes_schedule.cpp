@@ -87,15 +87,26 @@ std::optional<std::int64_t> elements_per_position(const PlanesSchedule<T>& plan,
   return elements;
 }
 
+/// The same of planes with the channels last.
+template <class T>
+std::optional<std::int64_t> last_per_position(PlanesSchedule<T>& plan, std::int64_t limit) {
+  plan.last_planes.geometry = plan.geometry;
+  plan.last_planes.x_axis = plan.x_axis;
+  if (!plan.last_planes.lay_out(1, sizeof(T), limit)) return std::nullopt;
+  return plan.last_planes.pitch[0] * plan.last_planes.step[0];
+}
+
 /// Whether x holds all windows as planes would.
 template <class T>
 bool is_planes(const PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
+  constexpr std::int64_t kBytes = sizeof(T);
   const std::size_t last = plan.grid.last();
   for (std::size_t axis = 0; axis <= last; ++axis)
     if (g.pad[axis] != 0 ||
         (g.out[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] >= g.in[axis])
       return false;
+  if (plan.reads_last) return !share_cache_sets(g.stride[last] * plan.x_axis[last] * kBytes);
   return g.stride[last] == 1 && plan.x_axis[last] == 1;
 }
 
@@ -159,15 +170,26 @@ void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64
                         std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t width = kBlockVectors * plan.blocks->lanes;
-  const std::int64_t blocks = std::max<std::int64_t>(g.filters / width, 1);
+  const std::int64_t all = std::max<std::int64_t>(g.filters / width, 1);
+  // Where the channels come last, an epilogue takes the filters of a position at a time.
+  constexpr std::int64_t kMinFiltersLast = 128;
+  const bool few_at_once = plan.y_step != 1 && plan.epilogue.present();
+  const std::int64_t blocks =
+      few_at_once ? std::max<std::int64_t>(g.filters / kMinFiltersLast, 1) : all;
   const auto split_filters = [&](std::int64_t parts) {
-    plan.filters = (blocks + parts - 1) / parts * width;
+    plan.filters = (all + parts - 1) / parts * width;
     plan.parts = std::max<std::int64_t>(g.filters / plan.filters, 1);
     if (plan.parts == 1) plan.filters = g.filters;
   };
   const auto split_positions = [&](std::int64_t bands) {
     plan.band_size = std::min(plan.band_size, std::max((g.out[0] + bands - 1) / bands, fewest));
   };
+  // Every band reads all weights, which a part of the cache does not hold, so planes that the cache
+  // still holds are one band.
+  constexpr std::int64_t kCached = 1024 * 1024 / std::int64_t{sizeof(T)};
+  if (plan.reads_last && g.filters * plan.k > kCached &&
+      of_planes * (g.out[0] + reach_of(g, 0)) <= kCached)
+    plan.band_size = g.out[0];
   const std::int64_t bands = (g.out[0] + plan.band_size - 1) / plan.band_size;
   wanted = std::max<std::int64_t>(wanted / bands, 1);
   if (g.filters * plan.k > of_planes * (g.out[0] + reach_of(g, 0)))
@@ -283,8 +305,16 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
   plan.grid.lay_out();
   if (plan.in_place)
     lay_out_taps_in_place(plan);
+  else if (plan.reads_last)
+    plan.taps = plan.last_planes.taps();
   else
     lay_out_taps(plan);
+  // Elements from a line to the next along an axis.
+  const auto apart = [&](std::size_t axis) {
+    if (plan.in_place) return g.stride[axis] * plan.x_axis[axis];
+    return plan.reads_last ? plan.last_planes.step[axis] * plan.last_planes.pitch[axis]
+                           : plan.grid.pitch[axis];
+  };
   AxisSizes at{};
   const std::int64_t count = count_lines(plan);
   for (std::int64_t line = 0; line < count; ++line) {
@@ -293,8 +323,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
       const std::int64_t size = axis == 0 ? plan.band_size : g.out[axis];
       at[axis] = rest % size;
       rest /= size;
-      start +=
-          at[axis] * (plan.in_place ? g.stride[axis] * plan.x_axis[axis] : plan.grid.pitch[axis]);
+      start += at[axis] * apart(axis);
     }
     plan.lines.push_back({start, line * g.out[axes - 1]});
   }
@@ -303,11 +332,14 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
 /// Whether blocks of filters are faster than other ways: with few idle lanes, and enough taps to be
 /// worth storing sums twice and transposing them in between.
 template <class T>
-bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan) {
+bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesUse use) {
   constexpr std::int64_t kMinTaps = 96, kMinInLine = 4;
   const ConvBlockFns<T>& fns = conv_block_fns<T>(ctx.isa);
   const ConvGeometry& g = plan.geometry;
-  if (ctx.constants[1] == nullptr || ctx.packs == nullptr) return false;
+  if (use == PlanesUse::blocks && (ctx.constants[1] == nullptr || ctx.packs == nullptr))
+    return false;
+  if (plan.y_step != 1) return fns.broadcasts && g.filters % fns.lanes == 0;
+  if (plan.reads_last) return g.filters >= fns.lanes;
   if (plan.k < kMinTaps || g.out[plan.grid.last()] < kMinInLine) return false;
   // Short tiles meet an element of x again only where windows overlap.
   const bool panels_are_faster = plan.positions >= kMinPanelPositions &&
@@ -353,6 +385,11 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
   plan.w_filter = ctx.inputs[1].strides[0];
   plan.y_image = y.strides[0];
   plan.y_filter = y.strides[1];
+  const auto last = static_cast<std::size_t>(geometry.spatial - 1);
+  const bool in_blocks = use == PlanesUse::blocks || use == PlanesUse::forecast;
+  if (tensor::is_channels_last(y)) plan.y_step = y.strides[y.rank - 1];
+  plan.reads_last = in_blocks && plan.x_channel == 1 && geometry.channels > 1 &&
+                    x_axis[last] >= geometry.channels;
   if (plan.k == 0 || plan.positions == 0 || plan.geometry.batch == 0 || plan.geometry.filters == 0)
     return "nothing to sum";
   merge_axes(plan.geometry, x_axis);
@@ -364,12 +401,13 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
                .pad = plan.geometry.pad};
   if (!find_phases(plan)) return "windows that are far apart";
   const std::int64_t unfolded = plan.k * plan.positions;
-  const auto per_position = elements_per_position(plan, unfolded);
+  const auto per_position =
+      plan.reads_last ? last_per_position(plan, unfolded) : elements_per_position(plan, unfolded);
   if (!per_position ||
       plan.geometry.out[0] + reach_of(plan.geometry, 0) > 2 * unfolded / *per_position)
     return "planes larger than the unfolded windows";
-  if (use == PlanesUse::blocks) {
-    if (!suits_blocks(ctx, plan)) return "few filters, or none that are constant";
+  if (in_blocks) {
+    if (!suits_blocks(ctx, plan, use)) return "few filters, or none that are constant";
     plan.in_place = is_planes(plan);
     plan.blocks = &conv_block_fns<T>(ctx.isa);
     plan.transpose = simd_tables(ctx.isa).transpose(sizeof(T));
@@ -380,11 +418,14 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
     plan.tap_step = tap_step_in_place(plan);
   }
   if (plan.panels == nullptr && use == PlanesUse::panels) return "few filters or positions";
-  if (auto why = plan.epilogue.prepare(ctx)) return why;
+  if (auto why = plan.epilogue.prepare(ctx, in_blocks)) return why;
   choose_tasks(plan, *per_position);
   if (plan.k > kMaxConvTaps || count_lines(plan) > kMaxConvLines) return "too many taps or lines";
+  if (plan.reads_last && !plan.in_place &&
+      !plan.last_planes.lay_out(plan.band_size, sizeof(T), 2 * unfolded))
+    return "planes larger than the unfolded windows";
   lay_out_planes(plan);
-  if (plan.blocks != nullptr) pack_blocks(ctx, plan);
+  if (use == PlanesUse::blocks) pack_blocks(ctx, plan);
   if (plan.groups > 1) plan.runs = plane_runs(plan.grid);
   plan.filters_outside = puts_filters_outside(plan);
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/refusal.h"
+#include "kernels/channels_last_planes.h"
 #include "kernels/conv_blocks_run.h"
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_panel_run.h"
@@ -46,12 +47,17 @@ struct PlanesSchedule {
   bool in_place = false;                    ///< x is read as the planes, by x_axis
   std::int64_t tap_step = 0;                ///< of taps that need not be packed either, or 0
   AxisSizes x_axis{};
-  PlaneRuns runs;  ///< if a task has several groups
+  bool reads_last = false;         ///< x has its channels last, and is read so
+  std::int64_t y_step = 1;         ///< from a position of the result to the next; 1: channels first
+  ChannelsLastPlanes last_planes;  ///< if x is read with its channels last, but not in place
+  PlaneRuns runs;                  ///< if a task has several groups
   ConvEpilogue epilogue;
   std::int64_t slots = 1;
 
   [[nodiscard]] std::int64_t plane_elements() const {
-    return in_place ? 0 : geometry.channels * grid.phases() * grid.plane + kConvSlack;
+    if (in_place) return 0;
+    if (reads_last) return last_planes.elements;
+    return geometry.channels * grid.phases() * grid.plane + kConvSlack;
   }
   /// Bytes of a slot's planes, panels and all, each in whole cache lines.
   [[nodiscard]] std::int64_t plane_bytes() const { return whole_lines(plane_elements()); }
@@ -64,6 +70,12 @@ struct PlanesSchedule {
   }
   static std::int64_t whole_lines(std::int64_t elements) {
     return (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
+  }
+  /// Elements of the planes from a position of a line to the next.
+  [[nodiscard]] std::int64_t step() const {
+    const auto last = static_cast<std::size_t>(geometry.spatial - 1);
+    if (in_place) return geometry.stride[last] * x_axis[last];
+    return reads_last ? last_planes.step[last] * last_planes.pitch[last] : 1;
   }
   [[nodiscard]] std::int64_t tasks() const {
     return geometry.batch * group_chunks() * bands * parts;

@@ -252,8 +252,14 @@ std::optional<Refusal> why_not(const PrepareCtx& ctx) {
 Prepared prepare(const PrepareCtx& ctx) {
   const std::optional<Fold> fold = fold_of(ctx);
   if (!fold) return Prepared::no("a norm of an order other than 1 and 2");
-  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   const bool numbered = *fold == Fold::maximum && ctx.outputs[1].present();
+  if (tensor::is_channels_last(ctx.inputs[0]) && !numbered) {
+    const auto geometry = tensor::pool_geometry(ctx.inputs[0].shape(), ctx.attrs);
+    if (!geometry) return Prepared::no("the operands do not fit the attributes");
+    Prepared last = prepare_channels_last(ctx, *geometry, *fold);
+    if (!last.refusal) return last;
+  }
+  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   if (numbered && ctx.attrs[tensor::kPoolOwn].integer() != 0)
     return Prepared::no("elements that are numbered with the first axis fastest");
   const auto geometry = tensor::pool_geometry(ctx.inputs[0].shape(), ctx.attrs);

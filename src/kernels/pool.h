@@ -111,6 +111,12 @@ const PoolFolds<T>& folds_of(const PoolFns<T>& fns, Fold fold) {
 /// lines are long. Preconditions: those of prepare_rows.
 Prepared prepare_bands(const PrepareCtx& ctx, const tensor::PoolGeometry& geometry, Fold fold);
 
+/// For x whose channels are last, and a result of the same layout or of one position per image.
+/// Declines if there are more than two spatial axes, windows have many taps, or the channels of a
+/// position do not fill cache lines. Precondition: no indices of maxima are wanted.
+Prepared prepare_channels_last(const PrepareCtx& ctx, const tensor::PoolGeometry& geometry,
+                               Fold fold);
+
 /// Declines if windows have many taps or are far apart. Preconditions: the spatial axes are
 /// contiguous, x and the result are not empty, and no indices of maxima are wanted.
 Prepared prepare_rows(const PrepareCtx& ctx, const tensor::PoolGeometry& geometry, Fold fold);

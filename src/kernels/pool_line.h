@@ -73,6 +73,8 @@ struct PoolFns {
   void (*take_greater)(const PoolLine<T>&);
   /// Returns whether any element is NaN.
   bool (*split)(const PoolSplit<T>&);
+  /// Whether any element is NaN. Where there are infinities, may return true without one.
+  bool (*may_have_nan)(const T* x, std::int64_t count);
   PoolFolds<T> maximum;         ///< keeps the first of equal elements; there must be no NaN
   PoolFolds<T> maximum_or_nan;  ///< the first NaN if there is one
   PoolFolds<T> average, sum_of_magnitudes, root_of_squares;

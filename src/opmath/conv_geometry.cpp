@@ -170,4 +170,14 @@ bool spatial_is_contiguous(const Operand& operand) {
   return true;
 }
 
+bool is_channels_last(const Operand& operand) {
+  if (operand.contiguous || operand.rank < 3 || operand.strides[1] != 1) return false;
+  std::int64_t expected = operand.dims[1];
+  for (int axis = operand.rank - 1; axis >= 2; --axis) {
+    if (operand.dims[axis] != 1 && operand.strides[axis] != expected) return false;
+    expected *= operand.dims[axis];
+  }
+  return operand.dims[0] == 1 || operand.strides[0] == expected;
+}
+
 }  // namespace scanloom::tensor

@@ -71,4 +71,8 @@ ConvGeometry trimmed(ConvGeometry geometry, const LiveTaps& taps);
 /// Whether the spatial axes of [batch, channels, spatial...] are row-major without gaps.
 bool spatial_is_contiguous(const Operand& operand);
 
+/// Whether [batch, channels, spatial...] is stored without gaps and with the channels last, unlike
+/// in row-major order.
+bool is_channels_last(const Operand& operand);
+
 }  // namespace scanloom::tensor

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/conv_blocks.h"
+#include "kernels/conv_planes.h"
 #include "tests/kernels/harness.h"
 
 namespace scanloom::kernels::testing {
@@ -101,12 +103,13 @@ const std::vector<T>& expected_once(const ConvCase& c, Buffer& x, Buffer& w, Buf
 }
 
 template <class T = float>
-void expect_conv(const ConvCase& c, Isa isa, bool constant, int threads, Layout layout) {
+void expect_conv(const ConvCase& c, Isa isa, bool constant, int threads, Layout layout,
+                 Layout y_layout = Layout::contiguous) {
   const Geometry g = geometry_of(c);
   Shape result{c.x[0], c.w[0]};
   for (const std::int64_t size : g.out) result.push_back(size);
   Buffer x(dtype_of<T>, c.x, layout), w(dtype_of<T>, c.w), bias(dtype_of<T>, {c.w[0]});
-  Buffer y(dtype_of<T>, result);
+  Buffer y(dtype_of<T>, result, y_layout);
   x.fill_random(1);
   w.fill_random(2);
   bias.fill_random(3);
@@ -206,16 +209,17 @@ tensor::ScalarProgram residual_program() {
 }
 
 template <class T>
-void expect_epilogue(const ConvCase& c, Isa isa, int threads) {
+void expect_epilogue(const ConvCase& c, Isa isa, int threads, Layout layout = Layout::contiguous) {
   const Geometry g = geometry_of(c);
   Shape result{c.x[0], c.w[0]}, per_filter{c.w[0]};
   for (const std::int64_t size : g.out) {
     result.push_back(size);
     per_filter.push_back(1);
   }
-  Buffer x(dtype_of<T>, c.x), w(dtype_of<T>, c.w), bias(dtype_of<T>, {c.w[0]});
-  Buffer residual(dtype_of<T>, result), least(dtype_of<T>, {1}), scale(dtype_of<T>, per_filter);
-  Buffer y(dtype_of<T>, result);
+  Buffer x(dtype_of<T>, c.x, layout), w(dtype_of<T>, c.w), bias(dtype_of<T>, {c.w[0]});
+  Buffer residual(dtype_of<T>, result, layout), least(dtype_of<T>, {1}),
+      scale(dtype_of<T>, per_filter);
+  Buffer y(dtype_of<T>, result, layout);
   unsigned seed = 1;
   for (Buffer* each : {&x, &w, &bias, &residual, &scale}) each->fill_random(seed++);
   least.fill<T>({T{-0.25}});
@@ -232,7 +236,7 @@ void expect_epilogue(const ConvCase& c, Isa isa, int threads) {
                 .outputs = {&y},
                 .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
                 .program = &program,
-                .constant = {false, true}};
+                .constant = {false, true, false, false, false, true}};
   ASSERT_EQ(run(use, isa, threads), "");
   EXPECT_EQ(difference(y, wanted), "") << c.x.to_string() << c.w.to_string() << isa_name(isa);
 }
@@ -315,6 +319,143 @@ TEST(Conv, StridedInput) {
       expect_conv(c, active_isa(), true, 1, layout);
       expect_conv<double>(c, active_isa(), true, 1, layout);
     }
+}
+
+template <class T>
+bool takes_channels_last(const ConvCase& c, Isa isa) {
+  Buffer x(dtype_of<T>, c.x), w(dtype_of<T>, c.w);
+  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
+  const std::vector<Attr> attrs{Attr(), list(c.dilation), Attr(c.group), list(c.pads),
+                                list(c.stride)};
+  return conv_takes_channels_last(x.operand(), w.operand(), attrs, isa);
+}
+
+// What blocks of filters finish themselves: a product and a sum with constants per filter, the sum
+// with a residual, and the greater of that and 0; each may be missing.
+struct Finish {
+  bool scale = true, shift = true, residual = true, clamps = true;
+};
+
+template <class T>
+tensor::ScalarProgram program_of(const Finish& f) {
+  using tensor::ScalarOp;
+  constexpr DType kType = dtype_of<T>;
+  tensor::ScalarProgram program;
+  program.inputs = {kType, kType, kType, kType};
+  std::int32_t at = 0;
+  const std::int32_t zero = program.append({.op = ScalarOp::constant, .dtype = kType});
+  if (f.scale) at = program.append({.op = ScalarOp::mul, .dtype = kType, .args = {at, 2, -1}});
+  if (f.shift) at = program.append({.op = ScalarOp::add, .dtype = kType, .args = {3, at, -1}});
+  if (f.residual) at = program.append({.op = ScalarOp::add, .dtype = kType, .args = {at, 1, -1}});
+  if (f.clamps) at = program.append({.op = ScalarOp::max, .dtype = kType, .args = {at, zero, -1}});
+  program.results = {at};
+  return program;
+}
+
+template <class T>
+void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, int threads) {
+  const Geometry g = geometry_of(c);
+  Shape result{c.x[0], c.w[0]}, per_filter{c.w[0]};
+  for (const std::int64_t size : g.out) {
+    result.push_back(size);
+    per_filter.push_back(1);
+  }
+  Buffer x(dtype_of<T>, c.x, layout), w(dtype_of<T>, c.w), bias(dtype_of<T>, {c.w[0]});
+  Buffer residual(dtype_of<T>, result, layout), y(dtype_of<T>, result, layout);
+  Buffer scale(dtype_of<T>, per_filter), shift(dtype_of<T>, per_filter);
+  unsigned seed = 1;
+  for (Buffer* each : {&x, &w, &bias, &residual, &scale, &shift}) each->fill_random(seed++);
+  std::vector<T> wanted = expected_once<T>(c, x, w, bias, isa);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t filter = at / (y.elements() / c.x[0] / c.w[0]) % c.w[0];
+    // The sums of some are NaN, of others -0, where no other result depends on the element.
+    if (f.residual && i % 11 == 3) residual.at<T>(at) = static_cast<T>(NAN);
+    volatile T value = wanted[i];
+    if (f.scale) value = value * scale.at<T>(filter);
+    if (f.shift) value = value + shift.at<T>(filter);
+    if (f.residual && i % 13 == 5) residual.at<T>(at) = -value;
+    if (f.residual) value = value + residual.at<T>(at);
+    if (f.clamps && !(value > 0) && value == value) value = 0;
+    wanted[i] = value;
+  }
+  const tensor::ScalarProgram program = program_of<T>(f);
+  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
+  const Use use{.id = KernelId::conv,
+                .inputs = {&x, &w, c.bias ? &bias : nullptr, &residual, &scale, &shift},
+                .outputs = {&y},
+                .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
+                .program = &program,
+                .constant = {false, true, false, false, true, true}};
+  ASSERT_EQ(run(use, isa, threads), "");
+  EXPECT_EQ(difference(y, wanted), "") << c.x.to_string() << c.w.to_string() << isa_name(isa);
+}
+
+TEST(Conv, BlocksFinishTheirSums) {
+  const std::vector<ConvCase> cases = {
+      {.x = {2, 24, 9, 31}, .w = {80, 24, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 600, 9, 8}, .w = {32, 600, 1, 1}, .bias = false},
+      // Idle filters in the last vector, if channels come first.
+      {.x = {1, 40, 9, 8}, .w = {72, 40, 3, 3}},
+      {.x = {1, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
+  };
+  for (const ConvCase& c : cases)
+    for (const Isa isa : available_isas())
+      for (int bits = 0; bits < 16; ++bits) {
+        const Finish f{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+        if (bits == 0) continue;  // the convolution's result itself
+        expect_finish<float>(c, f, isa, Layout::contiguous, 1);
+        expect_finish<double>(c, f, isa, Layout::contiguous, 1);
+        if (!takes_channels_last<float>(c, isa)) continue;
+        expect_finish<float>(c, f, isa, Layout::channels_last, 1);
+        expect_finish<double>(c, f, isa, Layout::channels_last, 3);
+      }
+}
+
+// Channels last in x, in the result, or in both.
+template <class T>
+void expect_channels_last(const ConvCase& c, Isa isa, int threads) {
+  if (!takes_channels_last<T>(c, isa)) return;
+  expect_conv<T>(c, isa, true, threads, Layout::channels_last);
+  expect_conv<T>(c, isa, true, threads, Layout::contiguous, Layout::channels_last);
+  expect_conv<T>(c, isa, true, threads, Layout::channels_last, Layout::channels_last);
+  expect_epilogue<T>(c, isa, threads, Layout::channels_last);
+}
+
+std::vector<ConvCase> cases_of_channels_last() {
+  std::vector<ConvCase> all{
+      {.x = {2, 24, 9, 31}, .w = {64, 24, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 17, 13, 12}, .w = {48, 17, 3, 2}, .stride = {2, 3}, .pads = {1, 0, 2, 1}},
+      {.x = {1, 17, 13, 12}, .w = {16, 17, 3, 3}, .dilation = {2, 1}, .pads = {2, 0, 1, 3}},
+      {.x = {2, 40, 15, 14}, .w = {80, 40, 1, 1}, .stride = {2, 2}},
+      {.x = {1, 40, 15, 14}, .w = {80, 40, 1, 1}, .stride = {2, 2}, .pads = {1, 3, 2, 4}},
+      {.x = {1, 40, 15, 14}, .w = {32, 40, 1, 3}, .stride = {3, 1}, .pads = {0, 1, 0, 1}},
+      {.x = {2, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
+      {.x = {1, 20, 600}, .w = {48, 20, 3}, .pads = {1, 1}, .bias = false},
+      {.x = {1, 6, 5, 7, 8}, .w = {32, 6, 2, 3, 2}, .pads = {1, 0, 1, 0, 1, 0}},
+      {.x = {1, 600, 4, 5}, .w = {32, 600, 3, 3}, .pads = {1, 1, 1, 1}},
+      // Positions that are a multiple of 4096 bytes apart.
+      {.x = {1, 1024, 7, 7}, .w = {32, 1024, 1, 1}},
+      {.x = {1, 512, 9, 8}, .w = {32, 512, 1, 1}, .stride = {2, 2}},
+      // A result of several pieces, with weights that are more than the cache takes.
+      {.x = {1, 520, 5, 6}, .w = {576, 520, 1, 1}, .bias = false},
+  };
+  all.insert(all.end(), conv_cases().begin(), conv_cases().end());
+  return all;
+}
+
+TEST(Conv, ChannelsLast) {
+  int taken = 0;
+  for (const ConvCase& c : cases_of_channels_last()) {
+    for (const Isa isa : available_isas()) {
+      expect_channels_last<float>(c, isa, 1);
+      expect_channels_last<double>(c, isa, 1);
+    }
+    expect_channels_last<float>(c, active_isa(), 7);
+    taken += takes_channels_last<float>(c, active_isa()) ? 1 : 0;
+  }
+  // SSE 4.2 has no broadcasting load, so that blocks are slower than other ways.
+  EXPECT_GE(taken, conv_block_fns<float>(active_isa()).broadcasts ? 13 : 0);
 }
 
 TEST(Conv, ThreadsDoNotChangeBits) {

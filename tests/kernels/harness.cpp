@@ -21,6 +21,10 @@ Shape strides_for(const Shape& dims, Layout layout) {
     for (int axis = 0; axis + 1 < dims.rank(); ++axis) strides[axis] = of_moved[axis + 1];
     strides[dims.rank() - 1] = of_moved[0];
   }
+  if (layout == Layout::channels_last) {
+    strides[1] = 1;
+    for (int axis = 2; axis < dims.rank(); ++axis) strides[axis] *= dims[1];
+  }
   for (int axis = 0; axis < dims.rank(); ++axis) {
     if (layout == Layout::reversed) strides[axis] = -strides[axis];
     if (layout == Layout::gapped) strides[axis] *= 3;

@@ -24,9 +24,10 @@ using Ints = std::vector<std::int64_t>;
 
 enum class Layout : std::uint8_t {
   contiguous,
-  transposed,  ///< the last axis is the outermost in memory
-  reversed,    ///< every axis runs backwards
-  gapped,      ///< every third element
+  transposed,     ///< the last axis is the outermost in memory
+  reversed,       ///< every axis runs backwards
+  gapped,         ///< every third element
+  channels_last,  ///< the second axis is the innermost in memory; not one of kLayouts
 };
 inline constexpr Layout kLayouts[] = {Layout::contiguous, Layout::transposed, Layout::reversed,
                                       Layout::gapped};

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/pool_layout.h"
 #include "opmath/pool_geometry.h"
 #include "ops/ops.h"
 #include "tensor/scalar_eval.h"
@@ -69,8 +70,10 @@ std::vector<Attr> attrs_of(const PoolCase& c, std::int64_t own) {
 }
 
 template <class T>
-void expect_averages(const PoolCase& c, bool with_padding, Isa isa, int threads) {
-  Buffer x(dtype_of<T>, c.x), y(dtype_of<T>, {c.x[0], c.x[1], out_size(c, 0), out_size(c, 1)});
+void expect_averages(const PoolCase& c, bool with_padding, Isa isa, int threads,
+                     Layout layout = Layout::contiguous) {
+  Buffer x(dtype_of<T>, c.x, layout);
+  Buffer y(dtype_of<T>, {c.x[0], c.x[1], out_size(c, 0), out_size(c, 1)}, layout);
   x.fill_random(1);
   if (x.elements() > 40) x.at<T>(37) = static_cast<T>(NAN);
   std::vector<T> expected;
@@ -91,9 +94,10 @@ void expect_averages(const PoolCase& c, bool with_padding, Isa isa, int threads)
 
 // Among few numbers there are many equal ones, of which the first counts.
 template <class T>
-void expect_maxima(const PoolCase& c, Isa isa, int threads) {
+void expect_maxima(const PoolCase& c, Isa isa, int threads, Layout layout = Layout::contiguous) {
   const Shape result{c.x[0], c.x[1], out_size(c, 0), out_size(c, 1)};
-  Buffer x(dtype_of<T>, c.x), y(dtype_of<T>, result), indices(DType::i64, result);
+  const bool numbered = layout == Layout::contiguous;
+  Buffer x(dtype_of<T>, c.x, layout), y(dtype_of<T>, result, layout), indices(DType::i64, result);
   x.fill<T>({3, 1, 2, 3, 0, 0, 5, 5, 1, 7, 7});
   constexpr bool kReal = std::is_floating_point_v<T>;
   if (kReal)
@@ -117,11 +121,12 @@ void expect_maxima(const PoolCase& c, Isa isa, int threads) {
   });
   ASSERT_EQ(run({.id = KernelId::pool,
                  .inputs = {&x},
-                 .outputs = {&y, &indices},
+                 .outputs = {&y, numbered ? &indices : nullptr},
                  .attrs = attrs_of(c, 0)},
                 isa, threads),
             "");
   EXPECT_EQ(difference(y, expected), "") << c.x.to_string() << isa_name(isa);
+  if (!numbered) return;
   EXPECT_EQ(difference(indices, numbers), "") << c.x.to_string() << isa_name(isa);
 }
 
@@ -133,6 +138,27 @@ TEST(Pool, AveragesHaveTheBitsOfTheNaiveLoop) {
           expect_averages<float>(c, with_padding, isa, threads);
           expect_averages<double>(c, with_padding, isa, threads);
         }
+}
+
+TEST(Pool, ChannelsLast) {
+  const std::vector<PoolCase> cases = {
+      {{1, 32, 7, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {{2, 48, 8, 67}, {2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 16, 9, 50}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+      {{1, 64, 11, 45}, {2, 3}, {1, 3}, {2, 4}, {1, 3, 0, 5}},
+      {{1, 80, 1, 5}, {1, 4}, {1, 1}, {1, 1}, {0, 3, 0, 3}},
+      {{2, 64, 7, 7}, {7, 7}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 16, 4, 4}, {2, 2}, {1, 1}, {1, 1}, {6, 7, 5, 6}},
+  };
+  for (const Isa isa : available_isas())
+    for (const PoolCase& c : cases)
+      for (const int threads : {1, 3}) {
+        ASSERT_TRUE(pool_takes_channels_last(c.x, DType::f32, attrs_of(c, 0)));
+        expect_averages<float>(c, false, isa, threads, Layout::channels_last);
+        expect_averages<double>(c, true, isa, threads, Layout::channels_last);
+        expect_maxima<float>(c, isa, threads, Layout::channels_last);
+        expect_maxima<double>(c, isa, threads, Layout::channels_last);
+      }
 }
 
 TEST(Pool, MaximaAndTheirNumbersAreThoseOfTheNaiveLoop) {

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "ir/infer_again.h"
 #include "plan/bind/blocks.h"
+#include "plan/bind/channels_last.h"
 #include "plan/bind/compile_bodies.h"
 #include "plan/bind/context.h"
 #include "plan/bind/walk.h"
@@ -84,6 +85,7 @@ Expected<std::shared_ptr<const Binding>> bind_all(BindContext& ctx) {
   bind_results(ctx);
   plan_blocks(ctx);
   ctx.fusion = find_fusion(ctx);
+  ctx.values.set_channels_last(find_channels_last(ctx));
   SCANLOOM_CHECK_OK(bind_regions(ctx));
   SCANLOOM_CHECK_OK(ctx.builder.place_buffers());
   compile_bodies(ctx);

@@ -199,8 +199,8 @@ bool emit_fused(BindContext& ctx, const FusedGroup& group, const GroupProgram& m
   if (!are_static(inputs)) return false;
   std::vector<Spot> results;
   for (const ValueId value : made.outputs())
-    results.push_back({.layout = ctx.builder.contiguous_layout(ctx.values.type(value).shape()),
-                       .dtype = ctx.values.type(value).dtype});
+    results.push_back(
+        {.layout = ctx.values.result_layout(value), .dtype = ctx.values.type(value).dtype});
   std::vector<tensor::Operand> out;
   for (const Spot& spot : results) out.push_back(operand_of(ctx.builder.layout(spot), spot.dtype));
   const bool reduces = group.first_reduced < group.dims.rank();
@@ -227,17 +227,17 @@ bool emit_convolution(BindContext& ctx, const FusedGroup& group, const GroupProg
   if (made.outputs().size() != 1 || !made.has_all_readers_of(convolution.outputs[0])) return false;
   std::vector<Location> inputs = ctx.values.of_inputs(convolution);
   inputs.resize(kernels::kConvOperands);
-  bool of_plan = true;
-  std::vector<const void*> constants =
-      constants_of(ctx.builder.binding(), spots_of(inputs), of_plan);
+  bool of_plan = true, all_of_plan = true;
+  // Only the constants of the convolution are packed.
+  static_cast<void>(constants_of(ctx.builder.binding(), spots_of(inputs), of_plan));
   for (const ValueId value : std::span(made.inputs()).subspan(1))
     inputs.push_back(ctx.values.at(value));
   if (!are_static(inputs)) return false;
-  constants.resize(inputs.size());
+  const std::vector<const void*> constants =
+      constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan);
   const ValueId result = made.outputs()[0];
   const std::vector<tensor::Operand> out{
-      operand_of(ctx.builder.layout(
-                     {.layout = ctx.builder.contiguous_layout(ctx.values.type(result).shape())}),
+      operand_of(ctx.builder.layout({.layout = ctx.values.result_layout(result)}),
                  ctx.values.type(result).dtype)};
   const std::vector<tensor::Operand> in = operands_of(ctx.builder.binding(), spots_of(inputs));
   const kernels::PrepareCtx asked{in,

@@ -19,7 +19,8 @@ ValueLocations::ValueLocations(const ir::Module& module, const ir::Inference& in
       uses_(ir::count_uses(module)),
       has_own_storage_(module.value_count()),
       owned_(module.value_count()),
-      updates_in_place_(module.value_count()) {}
+      updates_in_place_(module.value_count()),
+      channels_last_(module.value_count()) {}
 
 Location ValueLocations::at(ir::ValueId id) {
   Location& found = locations_[id.index];
@@ -45,7 +46,18 @@ Location ValueLocations::result(ir::ValueId id) {
   account_for(id);
   if (updates_in_place_[id.index]) return at(module_.node(module_.value(id).producer).inputs[0]);
   if (wanted_[id.index]) return *wanted_[id.index];
-  return builder_.new_buffer(type(id).dtype, type(id).shape());
+  Location location = builder_.new_buffer(type(id).dtype, type(id).shape());
+  location.spot.layout = result_layout(id);
+  return location;
+}
+
+std::int32_t ValueLocations::result_layout(ir::ValueId id) {
+  const tensor::Shape dims = type(id).shape();
+  if (!channels_last_[id.index]) return builder_.contiguous_layout(dims);
+  tensor::Shape strides = tensor::contiguous_strides(dims);
+  strides[1] = 1;
+  for (int axis = 2; axis < dims.rank(); ++axis) strides[axis] *= dims[1];
+  return builder_.add_layout(dims, strides);
 }
 
 std::optional<Location> ValueLocations::unread_rows(const ir::Node& node, std::size_t output) {

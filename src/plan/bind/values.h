@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/infer.h"
@@ -41,6 +42,10 @@ class ValueLocations {
   /// Chooses where a result of known sizes is computed: in place, at its wanted location, or in a
   /// new buffer.
   Location result(ir::ValueId id);
+  /// Returns the layout of such a result: row-major, or with its channels last.
+  std::int32_t result_layout(ir::ValueId id);
+  /// Sets which results are stored with their channels last, by ValueId.
+  void set_channels_last(std::vector<bool> values) { channels_last_ = std::move(values); }
   /// Returns a location of a single row for a result that nothing reads (OpDef::rows_axis).
   std::optional<Location> unread_rows(const ir::Node& node, std::size_t output);
   /// Returns the bytes of a value of known sizes. Records the largest, which the out-of-memory
@@ -86,7 +91,7 @@ class ValueLocations {
   std::vector<Location> locations_;
   std::vector<std::optional<Location>> wanted_;
   std::vector<std::uint32_t> uses_;
-  std::vector<bool> has_own_storage_, owned_, updates_in_place_;
+  std::vector<bool> has_own_storage_, owned_, updates_in_place_, channels_last_;
 };
 
 }  // namespace scanloom::plan
