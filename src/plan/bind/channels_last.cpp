@@ -37,13 +37,12 @@ class ChannelsLastFinder {
     for (const ValueId value : left) found_[value.index] = true;
     for (const ValueId value : ctx_.module.region(ctx_.module.top()).yields)
       found_[value.index] = false;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const ValueId value : left) {
-        if (!found_[value.index] || keeps(value)) continue;
-        found_[value.index] = false;
-        changed = true;
-      }
+    while (!left.empty()) {
+      const ValueId value = left.back();
+      left.pop_back();
+      if (!is_found(value) || keeps(value)) continue;
+      found_[value.index] = false;
+      add_neighbours(value, left);
     }
     return std::move(found_);
   }
@@ -134,6 +133,17 @@ class ChannelsLastFinder {
     return kernels::conv_takes_channels_last(operand_of(x_layout, ctx_.values.type(x).dtype),
                                              operand_of(w_layout, ctx_.values.type(w).dtype),
                                              conv.attrs);
+  }
+
+  /// Adds the values whose producers or readers have to do with this value, too.
+  void add_neighbours(ValueId value, std::vector<ValueId>& to) const {
+    for (const NodeId id : call_of(ctx_.module.value(value).producer))
+      for (const ValueId input : node(id).inputs)
+        if (input.valid() && is_found(input)) to.push_back(input);
+    for (const NodeId reader : readers_[value.index]) {
+      const ValueId result = node(call_of(reader).back()).outputs[0];
+      if (is_found(result)) to.push_back(result);
+    }
   }
 
   [[nodiscard]] bool keeps(ValueId value) {

@@ -58,15 +58,15 @@ std::string with(const std::string& rest) {
 /// Without broadcasting loads, blocks of filters are slower than other ways.
 bool is_worth_it() { return kernels::conv_block_fns<float>(active_isa()).broadcasts; }
 
-TEST(ChannelsLast, results_between_convolutions_and_residuals) {
-  if (!is_worth_it()) GTEST_SKIP();
+TEST(ChannelsLast, ResultsBetweenConvolutionsAndResiduals) {
+  if (!is_worth_it()) GTEST_SKIP() << "blocks of filters are slow with this instruction set";
   EXPECT_EQ(with("    %11 = conv(%10, %2) {group = 1} : f32[1,32,9,9]\n"
                  "    yield %11 \"y\"\n"),
             "conv/last conv/last conv");
 }
 
-TEST(ChannelsLast, pools_and_concatenations_keep_them) {
-  if (!is_worth_it()) GTEST_SKIP();
+TEST(ChannelsLast, PoolsAndConcatenationsKeepThem) {
+  if (!is_worth_it()) GTEST_SKIP() << "blocks of filters are slow with this instruction set";
   EXPECT_EQ(
       with("    %11, %12 = max_pool(%10) {auto_pad = \"explicit\", ceil_mode = 0, kernel = [2, 2], "
            "strides = [2, 2], storage_order = 0} : f32[1,32,4,4], i64[1,32,4,4]\n"
@@ -80,16 +80,30 @@ TEST(ChannelsLast, pools_and_concatenations_keep_them) {
 
 // The result of the second convolution is one of the graph, so its residual is not stored so
 // either.
-TEST(ChannelsLast, results_of_the_graph_and_their_residuals_are_row_major) {
+TEST(ChannelsLast, ResultsOfTheGraphAndTheirResidualsAreRowMajor) {
   EXPECT_EQ(with("    yield %10 \"y\"\n"), "conv conv");
 }
 
-TEST(ChannelsLast, a_reader_that_takes_only_rows_keeps_the_layout) {
+TEST(ChannelsLast, AReaderThatTakesOnlyRowsPreventsThem) {
   EXPECT_EQ(with("    %11 = conv(%10, %2) {group = 1} : f32[1,32,9,9]\n"
                  "    %12 = reduce(%6) {kind = \"sum\", axes = [0, 2], keepdims = 1} : "
                  "f32[1,32,1,9]\n"
                  "    yield %11 \"y\", %12 \"sum\"\n"),
             "conv conv conv reduce");
+}
+
+// Each pool could keep the layout if only the next one did.
+TEST(ChannelsLast, ALongChainIsGivenUpQuickly) {
+  std::string graph;
+  const int last = 20'010;
+  for (int id = 10; id < last; id += 2)
+    graph += "    %" + std::to_string(id + 1) + ", %" + std::to_string(id + 2) + " = max_pool(%" +
+             std::to_string(id == 10 ? 10 : id - 1) +
+             ") {auto_pad = \"explicit\", ceil_mode = 0, kernel = [1, 1], storage_order = 0} : "
+             "f32[1,32,9,9], i64[1,32,9,9]\n";
+  graph += "    yield %" + std::to_string(last - 1) + " \"y\"\n";
+  const std::string calls = with(graph);
+  EXPECT_TRUE(calls.starts_with("conv conv pool pool")) << calls.substr(0, 200);
 }
 
 }  // namespace
