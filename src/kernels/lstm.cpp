@@ -377,6 +377,7 @@ extern constinit const KernelDef lstm_kernel{
         "in parallel.",
     .prepare = prepare,
     .run = run,
+    .packs_constants = true,
 };
 
 }  // namespace scanloom::kernels
