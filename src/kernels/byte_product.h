@@ -101,7 +101,8 @@ using QuantizeFn = void (*)(const float* x, std::int64_t count, float scale, flo
 template <class T>
 using DequantizeFn = void (*)(const T* x, std::int64_t count, std::int32_t zero, float scale,
                               float* y);
-/// Dequantizes elements by a scale and a zero point each, or without zero points if `zeros` is null.
+/// Dequantizes elements by a scale and a zero point each, or without zero points if `zeros` is
+/// null.
 template <class T>
 using DequantizeColumnsFn = void (*)(const T* x, std::int64_t count, const T* zeros,
                                      const float* scales, float* y);

@@ -53,6 +53,10 @@ struct KernelDef {
   bool reassociates = false;  ///< may differ from the reference in the last bits
   /// Results other than the first are absent if nothing reads them.
   bool leaves_out_unread = false;
+  /// Asks for constants only to pack them once per plan. Those that a binding computes, such as
+  /// states of zeros for its batch, are not passed to it: they would keep it from packing the
+  /// others.
+  bool packs_constants = false;
 };
 
 /// The kernel's definition, from a static table.

@@ -379,6 +379,7 @@ extern constinit const KernelDef lstm_kernel{
         "in parallel.",
     .prepare = lstm::prepare,
     .run = lstm::run,
+    .packs_constants = true,
 };
 
 }  // namespace scanloom::kernels

@@ -83,6 +83,17 @@ std::vector<const void*> constants_of(const Binding& binding, std::span<const Sp
   return constants;
 }
 
+std::vector<const void*> constants_for(const kernels::KernelDef& kernel, const Binding& binding,
+                                       std::span<const Spot> spots, bool& of_plan) {
+  std::vector<const void*> constants = constants_of(binding, spots, of_plan);
+  if (of_plan || !kernel.packs_constants) return constants;
+  for (std::size_t i = 0; i < spots.size(); ++i)
+    if (constants[i] != nullptr && !binding.slots[static_cast<std::size_t>(spots[i].slot)].of_plan)
+      constants[i] = nullptr;
+  of_plan = true;
+  return constants;
+}
+
 BindingBuilder::BindingBuilder(const std::shared_ptr<const Plan>& plan,
                                std::span<const tensor::Shape> feed_shapes)
     : out_(std::make_shared<Binding>()) {

@@ -51,6 +51,9 @@ std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const
 /// owns all of these constants.
 std::vector<const void*> constants_of(const Binding& binding, std::span<const Spot> spots,
                                       bool& of_plan);
+/// Returns the data of the constants that are passed to a kernel. Sets `of_plan` as above.
+std::vector<const void*> constants_for(const kernels::KernelDef& kernel, const Binding& binding,
+                                       std::span<const Spot> spots, bool& of_plan);
 
 /// Instructions outside the main list, with the buffers that they touch.
 struct BlockCode {

@@ -158,12 +158,11 @@ kernels::Prepared prepare_kernel(const Binding& binding, const DynamicCall& dyna
   if (!is_copy && node.op->scalar != nullptr && dynamic.program == nullptr)
     return kernels::Prepared::no("an operand is absent");
   constexpr kernels::KernelId kCopy[] = {kernels::KernelId::copy};
-  bool of_plan = true;
-  const std::vector<const void*> constants = constants_of(
-      binding, std::span(binding.operands).subspan(dynamic.call.first_operand, inputs.size()),
-      of_plan);
+  const auto spots = std::span(binding.operands).subspan(dynamic.call.first_operand, inputs.size());
   for (const kernels::KernelId id : is_copy ? kCopy : candidates(*node.op)) {
     const kernels::KernelDef& def = kernels::kernel(id);
+    bool of_plan = true;
+    const std::vector<const void*> constants = constants_for(def, binding, spots, of_plan);
     kernels::Prepared prepared =
         def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(),
                      of_plan ? &plan.packs : nullptr});

@@ -108,7 +108,8 @@ class KernelChoice {
                                        out =
                                            operands_of(ctx_.builder.binding(), spots_of(outputs_));
     bool of_plan = true;
-    const std::vector<const void*> constants = constants_of(ctx_.builder.binding(), spots, of_plan);
+    const std::vector<const void*> constants =
+        constants_for(def, ctx_.builder.binding(), spots, of_plan);
     // The pack cache is keyed by address and lives as long as the plan, so it may only hold
     // constants that the plan owns.
     kernels::PrepareCtx asked{in,          out,     constants,

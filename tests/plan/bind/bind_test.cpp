@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "ir/parse.h"
 #include "ops/ops.h"
 #include "plan/binding.h"
@@ -50,6 +52,36 @@ TEST(Bind, ViewsAreNotCalls) {
   ASSERT_EQ((*binding)->calls.size(), 2u);  // the sum, and the copy of its transpose to the result
   EXPECT_STREQ((*binding)->calls[0].kernel.name(), "pointwise");
   EXPECT_STREQ((*binding)->calls[1].kernel.name(), "copy");
+}
+
+// States of zeros are constants of the binding, as their size is.
+TEST(Bind, LstmWeightsArePackedOnceAlsoWithStatesOfZeros) {
+  const std::string begin = R"(module "layer" {
+  graph(%0 "x": f32[T,B,1]) {
+    %1 = constant f32[1,4,1] [1, 2, 3, 4]
+    %2 = constant f32[1,4,1] [5, 6, 7, 8]
+    %3 = constant f32[] [0]
+    %4 = shape(%0) {start = 1, end = 2} : i64[1]
+    %5 = constant i64[1] [1]
+    %6 = concat(%5, %4, %5) {axis = 0} : i64[3]
+    %7 = expand(%3, %6) : f32[1,B,1]
+)";
+  const std::string end =
+      R"( {direction = "forward", hidden_size = 1, layout = 0, input_forget = 0} : )"
+      R"(f32[T,1,B,1], f32[1,B,1], f32[1,B,1]
+    yield %8 "y"
+  }
+}
+)";
+  const auto scratch = [&](const char* operands) -> std::int64_t {
+    const std::string text = begin + "    %8, %9, %10 = lstm(" + operands + ")" + end;
+    const auto binding = bind_text(text.c_str(), {{5, 2, 1}});
+    EXPECT_TRUE(binding) << binding.error().message();
+    if (!binding) return -1;
+    EXPECT_STREQ((*binding)->calls[0].kernel.name(), "lstm");
+    return (*binding)->scratch_bytes;
+  };
+  EXPECT_EQ(scratch("%0, %1, %2, _, _, %7, %7, _"), scratch("%0, %1, %2, _, _, _, _, _"));
 }
 
 TEST(Bind, ResultsAndRowsAreWrittenWhereTheyBelong) {
