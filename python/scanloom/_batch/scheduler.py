@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, Union
 
+from .._counted import counted
 from .problems import Failure, error_of
 from .shards import Record, Shard, Task
 from .work import Outcome
@@ -135,7 +136,7 @@ class Scheduler:
             hint = 'give more memory, or on_error="quarantine" to find and set aside the rows'
             self._failure = Failure(
                 "job_failed",
-                f"{task.shard.where}: the worker ended {times} times (retries={self._retries}), at last {reason}{detail and ': '}{detail}",
+                f"{task.shard.where}: the worker ended {counted(times, 'time')} (retries={self._retries}), at last {reason}{detail and ': '}{detail}",
                 (hint,) if not self._quarantine else ("its rows run one by one, but not together: give more memory",),
             )
 

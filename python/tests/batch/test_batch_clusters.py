@@ -96,7 +96,7 @@ def test_a_row_that_fails_is_named_or_set_aside(found):
 
 def test_a_row_that_ends_its_worker_is_found(found, folder):
     assert found["ended"].startswith("JobFailed: ")
-    assert "ending.parquet', rows 4 to 5: the worker ended 1 times (retries=0)" in found["ended"]
+    assert "ending.parquet', rows 4 to 5: the worker ended 1 time (retries=0)" in found["ended"]
     assert found["found"] == [4, 7, 1]
     assert len(found["reasons"]) == 1 and "the worker ends at this row: as " in found["reasons"][0]
     assert pq.read_table(folder / "ended")["row"].to_pylist() == [0, 1, 2, 3, 4, 6, 7]
@@ -104,7 +104,9 @@ def test_a_row_that_ends_its_worker_is_found(found, folder):
 
 def test_a_worker_of_another_version_is_refused(found):
     assert found["version"].startswith("VersionMismatch: "), found["version"]
-    assert "0.parquet', rows 0 to 19: a worker has scanloom 0.0.1, but the driver has scanloom" in found["version"]
+    # Whichever shard comes back first.
+    assert "0.parquet', rows " in found["version"]
+    assert ": a worker has scanloom 0.0.1, but the driver has scanloom" in found["version"]
     assert f"the worker is '{sys.executable}' on '" in found["version"]
 
 

@@ -126,7 +126,7 @@ def test_rows_that_end_workers_stop_a_job_that_raises(run):
 
 def test_neighbours_of_such_a_row_are_no_suspects(run):
     """With no retries at all, a death that is not theirs must not count."""
-    with pytest.raises(batch.JobFailed, match=r"rows 20 to 29: the worker ended 1 times"):
+    with pytest.raises(batch.JobFailed, match=r"rows 20 to 29: the worker ended 1 time"):
         run(killing(23), retries=0, quarantine=False)
 
 
