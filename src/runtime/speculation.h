@@ -118,8 +118,8 @@ class Speculation {
   const bool is_linking_;             // threads take the first steps of the next chunk again
   bool is_trusted_;                   // guesses have led to the right state
   bool has_failed_ = false;           // a chunk never agreed
-  double pace_ =
-      0;  // seconds of a step in order, until the first chunk after the front is accepted
+  // Seconds of a step in order, until the first chunk after the front is accepted.
+  double pace_ = 0;
 };
 
 }  // namespace scanloom::runtime

@@ -21,6 +21,11 @@ struct ConvCase {
   bool bias = true;
 };
 
+std::vector<Attr> attrs_of(const ConvCase& c) {
+  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
+  return {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)};
+}
+
 struct Geometry {
   int axes;
   Ints out, stride, dilation, pad;
@@ -113,11 +118,10 @@ void expect_conv(const ConvCase& c, Isa isa, bool constant, int threads, Layout 
   x.fill_random(1);
   w.fill_random(2);
   bias.fill_random(3);
-  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
   const Use use{.id = KernelId::conv,
                 .inputs = {&x, &w, c.bias ? &bias : nullptr},
                 .outputs = {&y},
-                .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
+                .attrs = attrs_of(c),
                 .constant = {false, constant}};
   ASSERT_EQ(run(use, isa, threads), "");
   EXPECT_EQ(difference(y, expected_once<T>(c, x, w, bias, isa)), "")
@@ -230,11 +234,10 @@ void expect_epilogue(const ConvCase& c, Isa isa, int threads, Layout layout = La
     wanted[i] = std::max(wanted[i] + residual.at<T>(at), T{-0.25}) * scale.at<T>(filter);
   }
   const tensor::ScalarProgram program = residual_program<T>();
-  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
   const Use use{.id = KernelId::conv,
                 .inputs = {&x, &w, c.bias ? &bias : nullptr, &residual, &least, &scale},
                 .outputs = {&y},
-                .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
+                .attrs = attrs_of(c),
                 .program = &program,
                 .constant = {false, true, false, false, false, true}};
   ASSERT_EQ(run(use, isa, threads), "");
@@ -324,10 +327,7 @@ TEST(Conv, StridedInput) {
 template <class T>
 bool takes_channels_last(const ConvCase& c, Isa isa) {
   Buffer x(dtype_of<T>, c.x), w(dtype_of<T>, c.w);
-  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
-  const std::vector<Attr> attrs{Attr(), list(c.dilation), Attr(c.group), list(c.pads),
-                                list(c.stride)};
-  return conv_takes_channels_last(x.operand(), w.operand(), attrs, isa);
+  return conv_takes_channels_last(x.operand(), w.operand(), attrs_of(c), isa);
 }
 
 // What blocks of filters finish themselves: a product and a sum with constants per filter, the sum
@@ -380,11 +380,10 @@ void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, i
     wanted[i] = value;
   }
   const tensor::ScalarProgram program = program_of<T>(f);
-  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
   const Use use{.id = KernelId::conv,
                 .inputs = {&x, &w, c.bias ? &bias : nullptr, &residual, &scale, &shift},
                 .outputs = {&y},
-                .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
+                .attrs = attrs_of(c),
                 .program = &program,
                 .constant = {false, true, false, false, true, true}};
   ASSERT_EQ(run(use, isa, threads), "");
