@@ -47,6 +47,24 @@ Buffer::Buffer(DType dtype, const Shape& dims, Layout layout)
   // Aligned to elements, not to vectors.
   slot_ = storage_.data() + kGuard - address % 16;
   offset_ = -least * bytes;
+  find_elements();
+}
+
+void Buffer::find_elements() {
+  std::byte* address = slot_ + offset_;
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype_));
+  elements_.reserve(static_cast<std::size_t>(dims_.elements()));
+  Shape at;
+  for (int axis = 0; axis < dims_.rank(); ++axis) at.push_back(0);
+  for (std::int64_t i = 0; i < dims_.elements(); ++i) {
+    elements_.push_back(address);
+    for (int axis = dims_.rank() - 1; axis >= 0; --axis) {
+      address += strides_[axis] * bytes;
+      if (++at[axis] < dims_[axis]) break;
+      address -= strides_[axis] * bytes * dims_[axis];
+      at[axis] = 0;
+    }
+  }
 }
 
 tensor::Operand Buffer::operand() {
@@ -57,15 +75,6 @@ tensor::Operand Buffer::operand() {
           dims_.rank(),
           dtype_,
           tensor::is_contiguous(dims_.dims(), strides_.dims())};
-}
-
-std::byte* Buffer::element(std::int64_t number) {
-  std::int64_t at = 0;
-  for (int axis = dims_.rank() - 1; axis >= 0; --axis) {
-    at += number % dims_[axis] * strides_[axis];
-    number /= dims_[axis];
-  }
-  return slot_ + offset_ + at * static_cast<std::int64_t>(dtype_bytes(dtype_));
 }
 
 void Buffer::fill_random(unsigned seed) {
@@ -80,12 +89,13 @@ void Buffer::fill_random(unsigned seed) {
 }
 
 bool Buffer::untouched_between() {
-  std::vector<bool> used(storage_.size(), false);
-  for (std::int64_t i = 0; i < elements(); ++i)
-    for (std::size_t byte = 0; byte < dtype_bytes(dtype_); ++byte)
-      used[static_cast<std::size_t>(element(i) - storage_.data()) + byte] = true;
+  if (between_.empty()) {
+    between_.assign(storage_.size(), 1);
+    for (const std::byte* element : elements_)
+      std::fill_n(between_.begin() + (element - storage_.data()), dtype_bytes(dtype_), 0);
+  }
   for (std::size_t i = 0; i < storage_.size(); ++i)
-    if (!used[i] && storage_[i] != kPattern) return false;
+    if (between_[i] != 0 && storage_[i] != kPattern) return false;
   return true;
 }
 

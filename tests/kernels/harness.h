@@ -43,9 +43,13 @@ class Buffer {
   [[nodiscard]] tensor::Operand operand();
   [[nodiscard]] const Shape& dims() const { return dims_; }
   [[nodiscard]] DType dtype() const { return dtype_; }
-  [[nodiscard]] std::int64_t elements() const { return dims_.elements(); }
+  [[nodiscard]] std::int64_t elements() const {
+    return static_cast<std::int64_t>(elements_.size());
+  }
   /// The element with that number in row-major order.
-  [[nodiscard]] std::byte* element(std::int64_t number);
+  [[nodiscard]] std::byte* element(std::int64_t number) {
+    return elements_[static_cast<std::size_t>(number)];
+  }
   template <class T>
   [[nodiscard]] T& at(std::int64_t number) {
     return *reinterpret_cast<T*>(element(number));
@@ -61,11 +65,15 @@ class Buffer {
   [[nodiscard]] bool untouched_between();
 
  private:
+  void find_elements();
+
   DType dtype_;
   Shape dims_, strides_;
   std::int64_t offset_ = 0;
   std::vector<std::byte> storage_;
   std::byte* slot_ = nullptr;
+  std::vector<std::byte*> elements_;   ///< in row-major order
+  std::vector<std::uint8_t> between_;  ///< per byte of the storage: is it of no element? Or empty
 };
 
 /// One call of a kernel. Null operands are absent.
