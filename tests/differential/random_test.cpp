@@ -73,14 +73,16 @@ void check_plans(const ir::Module& module, std::span<const std::int64_t> lengths
   std::string why_not;
   const jit::Plugin* const compiler = jit_compiler(why_not);
   using Mode = plan::SpeculationMode;
-  for (const auto& plan : {plan_of(module, nullptr), plan_of(module, compiler, Mode::never),
-                           plan_of(module, compiler, Mode::always)}) {
-    for (const std::int64_t length : lengths) {
-      const std::vector<Tensor> feeds = feeds_of(module, length);
-      const auto wanted = interp::interpret(module, feeds, {});
+  const std::vector plans = {plan_of(module, nullptr), plan_of(module, compiler, Mode::never),
+                             plan_of(module, compiler, Mode::always)};
+  for (const std::int64_t length : lengths) {
+    const std::vector<Tensor> feeds = feeds_of(module, length);
+    const auto wanted = interp::interpret(module, feeds, {});
+    for (const auto& plan : plans) {
+      std::string strategies;
+      const BoundPlan binding = bind_planned(plan, feeds, strategies);
       for (const int threads : {1, 2}) {
-        std::string strategies;
-        const auto got = run_planned(plan, feeds, threads, strategies);
+        const auto got = run_bound(binding, feeds, threads);
         const std::string where = "length " + std::to_string(length) + ", " +
                                   std::to_string(threads) + " threads, " +
                                   std::string(isa_name(isa)) + "\n" + strategies;

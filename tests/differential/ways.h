@@ -30,8 +30,19 @@ std::shared_ptr<const plan::Plan> plan_of(
     const ir::Module& module, const jit::Plugin* compiler,
     plan::SpeculationMode speculation = plan::SpeculationMode::never);
 
-/// The results of a second run of one Run, which the first must not show in. How each loop is
-/// executed is added to `strategies`.
+using BoundPlan = Expected<std::shared_ptr<const plan::Binding>>;
+
+/// Binds the plan for the sizes of the feeds. How each loop is executed is added to `strategies`.
+BoundPlan bind_planned(const std::shared_ptr<const plan::Plan>& plan,
+                       const std::vector<tensor::Tensor>& feeds, std::string& strategies);
+
+/// The results of a second run of one Run, which the first must not show in; or why the plan was
+/// not bound.
+Expected<std::vector<tensor::Tensor>> run_bound(const BoundPlan& binding,
+                                                const std::vector<tensor::Tensor>& feeds,
+                                                int threads);
+
+/// Both of these.
 Expected<std::vector<tensor::Tensor>> run_planned(const std::shared_ptr<const plan::Plan>& plan,
                                                   const std::vector<tensor::Tensor>& feeds,
                                                   int threads, std::string& strategies);

@@ -122,13 +122,14 @@ void check_case(const std::string& text, const Way& way) {
   const jit::Plugin* const compiler = jit_compiler(why_not);
   std::vector plans = {plan_of(*module, nullptr), plan_of(*module, compiler)};
   if (way.speculated) plans.push_back(plan_of(*module, compiler, plan::SpeculationMode::always));
-  for (const auto& plan : plans) {
-    for (const std::int64_t length : kLengths) {
-      const std::vector<Tensor> feeds = feeds_of(*module, length);
-      const auto wanted = interp::interpret(*module, feeds, {});
+  for (const std::int64_t length : kLengths) {
+    const std::vector<Tensor> feeds = feeds_of(*module, length);
+    const auto wanted = interp::interpret(*module, feeds, {});
+    for (const auto& plan : plans) {
+      std::string strategies;
+      const BoundPlan binding = bind_planned(plan, feeds, strategies);
       for (const int threads : {1, 2, 7}) {
-        std::string strategies;
-        const auto got = run_planned(plan, feeds, threads, strategies);
+        const auto got = run_bound(binding, feeds, threads);
         const std::string at = where + ", length " + std::to_string(length) + ", " +
                                std::to_string(threads) + " threads\n" + strategies;
         ASSERT_EQ(got.has_value(), wanted.has_value())
