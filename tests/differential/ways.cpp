@@ -131,8 +131,8 @@ BoundPlan bind_planned(const std::shared_ptr<const plan::Plan>& plan,
   BoundPlan binding = plan::bind(plan, shapes);
   if (binding)
     for (const plan::BoundLoop& loop : (*binding)->loops)
-      strategies +=
-          plan::describe_strategy(**binding, loop) + (loop.speculation ? ", speculated" : "") + "\n";
+      strategies += plan::describe_strategy(**binding, loop) +
+                    (loop.speculation ? ", speculated" : "") + "\n";
   return binding;
 }
 
