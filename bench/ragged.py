@@ -55,10 +55,13 @@ class Work:
             ragged.sequence(model, steps, seed) for seed, steps in enumerate(self.lengths)
         ]
         model.write(path)
+        batched = path.with_name("batched.onnx")
+        ragged.with_lengths(model, batched)
         self.session = scanloom.InferenceSession(path, threads=options.threads)
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = options.threads
         self.peer = onnxruntime.InferenceSession(path, settings)
+        self.batched = onnxruntime.InferenceSession(batched, settings)
         self.reports = []
 
     def run_many(self):
@@ -73,7 +76,10 @@ class Work:
         order = np.argsort(-self.lengths, kind="stable")
         for first in range(0, len(order), self.options.batch):
             some = order[first : first + self.options.batch]
-            rows, _ = self.peer.run(None, {"xs": ragged.padded([self.sequences[i] for i in some])})
+            feeds = {"xs": ragged.padded([self.sequences[i] for i in some])}
+            if self.model.both:
+                feeds["lengths"] = self.lengths[some].astype(np.int32)
+            rows, _ = self.batched.run(None, feeds)
             for lane, i in enumerate(some):
                 results[i] = rows[: self.lengths[i], lane : lane + 1].copy()
         return results
@@ -97,18 +103,18 @@ class Work:
         return results
 
     def _torch_layer(self):
-        kind, width = self.model.name, self.model.width
+        kind, width = self.model.name.removeprefix("bi"), self.model.width
         arrays = cells.weights(cells.Cell(kind, 1, width, 1))
-        layer = getattr(torch.nn, self.model.torch)(width, width)
+        layer = getattr(torch.nn, self.model.torch)(width, width, bidirectional=self.model.both)
         gates = _torch_order(kind, width)
-        layer.load_state_dict(
-            {
-                "weight_ih_l0": torch.from_numpy(arrays["w"].T[gates].copy()),
-                "weight_hh_l0": torch.from_numpy(arrays["r"].T[gates].copy()),
-                "bias_ih_l0": torch.from_numpy(arrays["w_bias"][gates].copy()),
-                "bias_hh_l0": torch.from_numpy(arrays["r_bias"][gates].copy()),
-            }
-        )
+        found = {
+            "weight_ih_l0": torch.from_numpy(arrays["w"].T[gates].copy()),
+            "weight_hh_l0": torch.from_numpy(arrays["r"].T[gates].copy()),
+            "bias_ih_l0": torch.from_numpy(arrays["w_bias"][gates].copy()),
+            "bias_hh_l0": torch.from_numpy(arrays["r_bias"][gates].copy()),
+        }
+        backwards = {f"{name}_reverse": each for name, each in found.items()}
+        layer.load_state_dict({**found, **(backwards if self.model.both else {})})
         return layer
 
     def engines(self):

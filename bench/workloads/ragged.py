@@ -4,6 +4,7 @@ batches that other engines need."""
 import dataclasses
 
 import numpy as np
+from onnx import TensorProto
 
 from graph import Graph
 from workloads import cells
@@ -21,6 +22,7 @@ class Model:
     width: int
     write: object
     torch: str = ""  # the layer in torch.nn that computes the same
+    both: bool = False  # whether it is bidirectional, and takes the lengths of a padded batch
 
 
 def models(width):
@@ -28,6 +30,8 @@ def models(width):
     return [
         Model("lstm", width, lambda path: _layer(path, "lstm", width), "LSTM"),
         Model("gru", width, lambda path: _layer(path, "gru", width), "GRU"),
+        Model("bilstm", width, lambda path: _both(path, "lstm", width), "LSTM", True),
+        Model("bigru", width, lambda path: _both(path, "gru", width), "GRU", True),
         Model("cell", width, lambda path: _cell(path, width)),
         Model("hmm", 64, _hmm),
         Model("filter", 1, _filter),
@@ -73,6 +77,40 @@ def _layer(path, kind, width):
     graph.output(graph("Squeeze", rows, one), ["steps", "batch", width])
     graph.output(last, [1, "batch", width])
     graph.save(path)
+
+
+def _both(path, kind, width, has_lengths=False):
+    """A bidirectional layer. Its rows join both directions, as exporters write them."""
+    arrays = cells.weights(cells.Cell(kind, 1, width, 2))
+    graph = Graph()
+    xs = graph.input("xs", ["steps", "batch", width])
+    lengths = [graph.input("lengths", ["batch"], TensorProto.INT32)] if has_lengths else []
+    operands = [
+        graph.constant(np.stack([np.ascontiguousarray(arrays[name].T)] * 2)) for name in ("w", "r")
+    ]
+    operands.append(graph.constant(np.stack([_bias(arrays)] * 2)))
+    attributes = {"linear_before_reset": 1} if kind == "gru" else {}
+    rows, last = graph.many(
+        kind.upper(), xs, *operands, *lengths, outputs=2, hidden_size=width,
+        direction="bidirectional", **attributes,
+    )  # fmt: skip
+    joined = graph("Transpose", rows, perm=[0, 2, 1, 3])
+    joined = graph("Reshape", joined, graph.constant(np.array([0, 0, 2 * width])))
+    graph.output(joined, ["steps", "batch", 2 * width])
+    graph.output(last, [2, "batch", width])
+    graph.save(path)
+
+
+def _bias(arrays):
+    return np.concatenate([arrays["w_bias"], arrays["r_bias"]])
+
+
+def with_lengths(model, path):
+    """Writes the model that other engines run padded batches through."""
+    if model.both:
+        _both(path, model.name[2:], model.width, has_lengths=True)
+    else:
+        model.write(path)
 
 
 def _cell(path, width):

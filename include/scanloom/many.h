@@ -1,5 +1,5 @@
-// Many sequences of unequal lengths through one session: without padding, in the lanes of shared
-// runs, each with the bits that it has alone.
+// Many sequences of unequal lengths through one session: in the lanes of shared runs, or in batches
+// of similar lengths, each with the bits that it has alone.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +49,14 @@ struct ManyOptions {
 
 /// How the sequences were run.
 struct ManyReport {
-  bool lanes = false;  ///< false: one by one, each as in Session::run
-  std::string reason;  ///< why one by one; empty if in lanes
-  std::string node;    ///< the node that stands in the way; empty if it is no single one
+  bool lanes = false;   ///< in the lanes of shared runs, without padding
+  bool padded = false;  ///< in batches, padded to the longest; neither: one by one
+  std::string reason;   ///< why not in lanes; empty if in lanes
+  std::string node;     ///< the node that stands in the way; empty if it is no single one
   std::int64_t sequences = 0, steps = 0;
-  std::int64_t alone = 0;  ///< sequences that ran on their own although the model has lanes
+  std::int64_t alone = 0;  ///< sequences that ran on their own although others shared runs
   std::string why_alone;   ///< of the last of these
-  std::int64_t runs = 0;   ///< of lanes together
+  std::int64_t runs = 0;   ///< of several sequences together
   std::int64_t lane_steps = 0, filled_lane_steps = 0;  ///< that these runs took, and had use for
   int threads = 0, batch = 0;
   double seconds = 0;

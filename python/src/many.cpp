@@ -92,7 +92,7 @@ class Many {
   [[nodiscard]] nb::dict report() const {
     const ManyReport report = runs_->report();
     nb::dict fields;
-    fields["way"] = report.lanes ? "lanes" : "one by one";
+    fields["way"] = report.lanes ? "lanes" : report.padded ? "padded batches" : "one by one";
     fields["reason"] = text(report.reason);
     fields["node"] = text(report.node);
     fields["sequences"] = report.sequences;

@@ -49,11 +49,12 @@ std::string text_of(const ManyReport& report) {
   std::string text =
       fmt::format("{} with {} in {:.3g} s\n", plan::counted(report.sequences, "sequence"),
                   plan::counted(report.steps, "step"), report.seconds);
-  if (!report.lanes)
-    return text + fmt::format("one by one: {}{}\n", report.node.empty() ? "" : report.node + ": ",
-                              report.reason);
-  text += fmt::format("in lanes: {} x {}, {:.1f} % filled, {}\n", report.threads, report.batch,
-                      100 * report.filled(), plan::counted(report.runs, "run"));
+  const std::string why = (report.node.empty() ? "" : report.node + ": ") + report.reason;
+  if (!report.lanes && !report.padded) return text + fmt::format("one by one: {}\n", why);
+  text += fmt::format("{}: {} x {}, {:.1f} % filled, {}\n",
+                      report.padded ? "in padded batches" : "in lanes", report.threads,
+                      report.batch, 100 * report.filled(), plan::counted(report.runs, "run"));
+  if (report.padded) text += fmt::format("not in lanes: {}\n", why);
   if (report.alone > 0)
     text += fmt::format("{} ran alone, the last because {}\n", report.alone, report.why_alone);
   return text;

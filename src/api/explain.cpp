@@ -205,6 +205,14 @@ std::pair<const plan::Binding*, const plan::BoundLoop*> bound_loop(
   return {nullptr, nullptr};
 }
 
+/// How sequences run, as a line.
+std::string way_of(const ManyProgram& program) {
+  if (program.reason.empty()) return "sequences run in lanes\n";
+  return fmt::format("sequences run {}: {}{}\n",
+                     program.pads ? "in padded batches, not in lanes" : "one by one",
+                     program.node.empty() ? "" : program.node + ": ", program.reason);
+}
+
 }  // namespace
 
 /// The bindings that were used; before the first run, the only possible one. None if the
@@ -226,15 +234,15 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
 std::string Session::explain() const { return impl_->explain(); }
 
 std::string Session::Impl::sequences_text() const {
+  std::shared_ptr<const ManyProgram> of_sizes;
   {
     const std::scoped_lock lock(sized_mutex);
-    if (many_of_sized && many_of_sized->has_lanes()) return "sequences run in lanes\n";
+    of_sizes = many_of_sized;
   }
   const std::scoped_lock lock(many_mutex);
   if (!many) return {};
-  if (many->has_lanes()) return "sequences run in lanes\n";
-  return fmt::format("sequences run one by one: {}{}\n",
-                     many->node.empty() ? "" : many->node + ": ", many->reason);
+  const bool knows_more = of_sizes && (of_sizes->has_lanes() || !many->has_steps);
+  return way_of(knows_more && !many->has_lanes() ? *of_sizes : *many);
 }
 
 std::string Session::Impl::explain() const {

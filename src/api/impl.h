@@ -26,7 +26,7 @@
 
 namespace scanloom::passes {
 struct StreamForm;
-}
+}  // namespace scanloom::passes
 
 namespace scanloom::report {
 struct StreamFacts;

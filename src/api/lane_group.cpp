@@ -18,30 +18,6 @@ constexpr std::int64_t kMinPiece = 16, kMaxPiece = 2048;
 /// Vectors of 32-bit elements have at most this many.
 constexpr std::int64_t kVector = 16;
 
-/// The number of lanes of a run for this many sequences: few different ones, because each is bound
-/// on its own.
-std::int64_t rounded_width(std::int64_t lanes, std::int64_t most) {
-  const auto power = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(lanes)));
-  return std::min(most, lanes <= kVector ? power : (lanes + kVector - 1) / kVector * kVector);
-}
-
-void copy_lane(const Tensor& from, std::int64_t from_lane, Tensor& to, std::int64_t to_lane,
-               int axis) {
-  const int rank = to.shape().rank();
-  copy_box(
-      to.dtype(), with_size(to.shape(), axis, 1),
-      {static_cast<const std::byte*>(from.data()), from.shape(),
-       position_on(rank, axis, from_lane)},
-      {static_cast<std::byte*>(to.mutable_data()), to.shape(), position_on(rank, axis, to_lane)});
-}
-
-/// A feed as a tensor of the caller's memory, with the sizes of one lane.
-Tensor feed_of(const ManyJob& job, const Session::Impl& model, const ManyProgram& program,
-               std::size_t input, std::optional<int> lane) {
-  return {model.inputs[input].dtype, program.in_lane(job.arranged.shapes[input], lane), nullptr,
-          job.arranged.data[input]};
-}
-
 /// The first values of the states that are computed, in one lane. Nothing that they are computed
 /// from has steps, but a feed may be needed for its sizes: one step of it is enough.
 Expected<std::vector<Value>> first_values(const ManyJob& job, const Session::Impl& model,
@@ -66,6 +42,27 @@ Expected<std::vector<Value>> first_values(const ManyJob& job, const Session::Imp
 }
 
 }  // namespace
+
+std::int64_t rounded_width(std::int64_t lanes, std::int64_t most) {
+  const auto power = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(lanes)));
+  return std::min(most, lanes <= kVector ? power : (lanes + kVector - 1) / kVector * kVector);
+}
+
+void copy_lane(const Tensor& from, std::int64_t from_lane, Tensor& to, std::int64_t to_lane,
+               int axis) {
+  const int rank = to.shape().rank();
+  copy_box(
+      to.dtype(), with_size(to.shape(), axis, 1),
+      {static_cast<const std::byte*>(from.data()), from.shape(),
+       position_on(rank, axis, from_lane)},
+      {static_cast<std::byte*>(to.mutable_data()), to.shape(), position_on(rank, axis, to_lane)});
+}
+
+Tensor feed_of(const ManyJob& job, const Session::Impl& model, const ManyProgram& program,
+               std::size_t input, std::optional<int> lane) {
+  return {model.inputs[input].dtype, program.in_lane(job.arranged.shapes[input], lane), nullptr,
+          job.arranged.data[input]};
+}
 
 void LaneGroup::refill() {
   while (std::ssize(lanes_) < max_lanes_) {

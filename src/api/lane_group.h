@@ -27,6 +27,17 @@ class WaitingParts {
   std::atomic<std::size_t> next_{0};
 };
 
+/// The number of lanes of a run for this many sequences, at most `most`: few different ones,
+/// because each is bound on its own.
+[[nodiscard]] std::int64_t rounded_width(std::int64_t lanes, std::int64_t most);
+/// A feed as a tensor of the caller's memory, with the sizes of one lane.
+[[nodiscard]] tensor::Tensor feed_of(const ManyJob& job, const Session::Impl& model,
+                                     const ManyProgram& program, std::size_t input,
+                                     std::optional<int> lane);
+/// Copies one lane of a tensor to one of another. `axis`: that of the lanes in both.
+void copy_lane(const tensor::Tensor& from, std::int64_t from_lane, tensor::Tensor& to,
+               std::int64_t to_lane, int axis);
+
 /// Shared by all threads, which count what they do.
 struct ManyShared {
   const Session::Impl& model;

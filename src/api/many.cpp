@@ -14,8 +14,10 @@
 #include "api/lane_group.h"
 #include "api/many_job.h"
 #include "api/many_target.h"
+#include "api/padded_group.h"
 #include "base/cpu.h"
 #include "base/thread_pool.h"
+#include "passes/streaming/stream_form.h"
 
 namespace scanloom {
 namespace {
@@ -113,7 +115,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::unique_ptr<ManyJob>> read_one();
   Expected<void> settle(ManyJob& job);
   Expected<void> run_window();
-  Expected<void> run_lanes(WaitingParts& waiting, std::int64_t lanes);
+  Expected<void> run_parts(std::vector<const ManyPart*> parts);
   Expected<void> run_one(ManyJob& job);
   /// Calls work(0) ... work(count - 1) on the threads, until one of them fails.
   template <class Work>
@@ -163,12 +165,14 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
                                  std::span<const std::string> wanted, std::uint64_t number) {
       return model->run(feeds, run, wanted, false, number);
     };
-    if (target.program->has_steps && !target.program->has_lanes())
+    const bool has_steps = target.program->has_steps;
+    const std::size_t tries = has_steps ? 1 : passes::open_walked_sizes(impl_->plan->module).size();
+    if (!target.program->has_lanes() && tries > 0)
       target.for_sizes =
-          [model = impl_,
-           common](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
-        SCANLOOM_TRY(auto found, model->many_program_for(first.shapes, common, 1));
-        return found->has_lanes() ? std::move(found) : nullptr;
+          [model = impl_, common, has_steps,
+           tries](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
+        SCANLOOM_TRY(auto found, model->many_program_for(first.shapes, common, tries));
+        return found->has_lanes() || !has_steps ? std::move(found) : nullptr;
       };
     return target.start(std::move(source), options);
   });
@@ -277,12 +281,7 @@ Expected<void> ManyRuns::Impl::run_window() {
   }
   std::ranges::stable_sort(parts, std::greater(), &ManyPart::steps);
   std::ranges::stable_sort(singles, std::greater(), &ManyJob::steps);
-  WaitingParts waiting(std::move(parts));
-  const std::int64_t share = (static_cast<std::int64_t>(waiting.size()) + threads - 1) / threads;
-  const std::int64_t lanes = std::min(batch, share);
-  if (lanes > 0)
-    SCANLOOM_CHECK_OK(
-        run_parallel(threads, [&](std::int64_t) { return run_lanes(waiting, lanes); }));
+  SCANLOOM_CHECK_OK(run_parts(std::move(parts)));
   for (const std::unique_ptr<ManyJob>& job : window) {
     if (!job->has_failed) continue;
     job->why_alone = "its run failed";
@@ -326,9 +325,21 @@ Expected<void> ManyRuns::Impl::run_parallel(std::int64_t count, Work work) {
   return {};
 }
 
-Expected<void> ManyRuns::Impl::run_lanes(WaitingParts& waiting, std::int64_t lanes) {
-  LaneGroup group(*shared, waiting, lanes);
-  return group.run([this] { return options_of_run(); });
+/// `parts`: longest first.
+Expected<void> ManyRuns::Impl::run_parts(std::vector<const ManyPart*> parts) {
+  if (parts.empty()) return {};
+  const std::int64_t share = (std::ssize(parts) + threads - 1) / threads;
+  const std::int64_t lanes = std::min(batch, share);
+  const auto run_options = [this] { return options_of_run(); };
+  if (program->pads) {
+    const std::vector<PaddedParts> groups = padded_groups(parts, *program, lanes);
+    return run_parallel(std::ssize(groups), [&](std::int64_t i) {
+      return run_padded(*shared, groups[static_cast<std::size_t>(i)], lanes, run_options);
+    });
+  }
+  WaitingParts waiting(std::move(parts));
+  return run_parallel(
+      threads, [&](std::int64_t) { return LaneGroup(*shared, waiting, lanes).run(run_options); });
 }
 
 Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
@@ -396,7 +407,8 @@ Expected<SequenceResult> ManyRuns::Impl::take() {
 ManyReport ManyRuns::report() const {
   const Impl& impl = *impl_;
   ManyReport report;
-  report.lanes = impl.program->has_lanes();
+  report.padded = impl.program->pads;
+  report.lanes = impl.program->has_lanes() && !report.padded;
   report.reason = impl.program->reason;
   report.node = impl.program->node;
   report.sequences = impl.shared->sequences;

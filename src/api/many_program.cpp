@@ -24,10 +24,6 @@ const tensor::Type& argument_type(const ir::Module& module, std::size_t argument
   return module.value(module.region(module.top()).args[argument]).type;
 }
 
-bool is_plain(const ValueInfo& info) {
-  return info.kind == ValueKind::tensor && info.dtype != DType::string && info.ranked;
-}
-
 /// Returns an empty text, or why the sizes of the state are not those of a lane.
 std::string wrong_sizes(const tensor::Type& type, int lane) {
   if (!type.is_tensor() || !type.ranked || type.dtype == DType::string || lane >= type.rank())
@@ -38,14 +34,6 @@ std::string wrong_sizes(const tensor::Type& type, int lane) {
     if (axis != lane && !is_fixed) return "has a size that may change from step to step";
   }
   return {};
-}
-
-/// Bytes of one step in one lane: the product of the sizes that are known.
-std::int64_t bytes_of(const ValueInfo& info) {
-  auto bytes = static_cast<std::int64_t>(dtype_bytes(info.dtype));
-  for (const ValueInfo::Dim& dim : info.shape)
-    if (dim.size > 0 && __builtin_mul_overflow(bytes, dim.size, &bytes)) return INT32_MAX;
-  return std::min<std::int64_t>(bytes, INT32_MAX);
 }
 
 /// Whether a node reads an argument of the module as anything but something that has sizes.
@@ -192,7 +180,7 @@ class Maker {
       if (made_.adds_axis)
         for (const tensor::Dim size : argument_type(module, *input.argument).dims)
           input.sizes.push_back(size.is_constant() ? size.value() : -1);
-      if (input.steps) made_.bytes_of_step += bytes_of(model_.inputs[i]);
+      if (input.steps) made_.bytes_of_step += bytes_of_step(model_.inputs[i]);
     }
   }
 
@@ -206,7 +194,7 @@ class Maker {
         refuse(fmt::format("output '{}' has an unknown number of rows for each step",
                            model_.outputs[i].name));
       output.lane = axes.results[i];
-      if (output.kind == Kind::along) made_.bytes_of_step += bytes_of(model_.outputs[i]);
+      if (output.kind == Kind::along) made_.bytes_of_step += bytes_of_step(model_.outputs[i]);
     }
   }
 
@@ -215,7 +203,29 @@ class Maker {
   ManyProgram& made_;
 };
 
+/// Adds why padding does not help to why sequences cannot run in lanes.
+void add_refusal(ManyProgram& made, const ManyProgram& padded) {
+  if (padded.node.empty()) return;
+  if (!made.node.empty()) {
+    made.reason += fmt::format("; in padded batches {}: {}", padded.node, padded.reason);
+    return;
+  }
+  made.reason = fmt::format("{}; in lanes {}", padded.reason, made.reason);
+  made.node = padded.node;
+}
+
 }  // namespace
+
+bool is_plain(const ValueInfo& info) {
+  return info.kind == ValueKind::tensor && info.dtype != DType::string && info.ranked;
+}
+
+std::int64_t bytes_of_step(const ValueInfo& info) {
+  auto bytes = static_cast<std::int64_t>(dtype_bytes(info.dtype));
+  for (const ValueInfo::Dim& dim : info.shape)
+    if (dim.size > 0 && __builtin_mul_overflow(bytes, dim.size, &bytes)) return INT32_MAX;
+  return std::min<std::int64_t>(bytes, INT32_MAX);
+}
 
 Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program(
     const std::vector<bool>& common) const {
@@ -228,6 +238,16 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program(
     made->reason = made->why_not_cut = form.error().text();
   } else {
     SCANLOOM_CHECK_OK(Maker(*this, **form, *made).make(common));
+  }
+  if (!made->has_lanes() && plan->module.states.empty()) {
+    SCANLOOM_TRY(std::shared_ptr<ManyProgram> padded, padded_program(*this, common));
+    if (padded->pads) {
+      padded->reason = std::move(made->reason);
+      padded->node = std::move(made->node);
+      made = std::move(padded);
+    } else {
+      add_refusal(*made, *padded);
+    }
   }
   many = std::move(made);
   return many;

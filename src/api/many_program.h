@@ -5,11 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "api/impl.h"
+#include "base/refusal.h"
 #include "ir/step_rules.h"
 #include "passes/streaming/lane_axes.h"
+#include "passes/streaming/padded_form.h"
 #include "tensor/tensor.h"
 
 namespace scanloom {
@@ -38,14 +41,20 @@ struct ManyOutput {
   int steps = 0;  ///< the axis in the model's output, if kind is `along`
   std::int64_t each = 1;
   std::optional<int> lane;  ///< in what a run of lanes gives
+  /// In padded batches: whether padding comes first along the steps, and not after them.
+  bool pads_front = false;
 };
 
 struct ManyProgram {
   /// Whether sequences can be cut where they are reset. If not, `why_not_cut` says why.
   bool has_steps = false;
   std::string why_not_cut;
-  /// Why sequences run one by one; empty if they run in lanes.
+  /// Why the lanes cannot take their steps in pieces; empty if they can.
   std::string reason, node;
+  /// Whether whole sequences of similar lengths share a run instead, padded to the longest
+  /// (passes/streaming/padded_form.h). They have no states; `steps` has the length as one more
+  /// input, with an axis of lanes. If not and there is a reason, sequences run one by one.
+  bool pads = false;
   /// Whether the lanes are an axis that the model's values do not have; otherwise they are its
   /// batch, which has one row in each sequence.
   bool adds_axis = false;
@@ -56,12 +65,12 @@ struct ManyProgram {
   std::vector<ManyInput> inputs;    ///< by own input of the model
   std::vector<ManyOutput> outputs;  ///< by own output of the model
   std::vector<ManyState> states;
-  std::shared_ptr<Session::Impl> steps;    ///< the stream form, for one thread
+  std::shared_ptr<Session::Impl> steps;    ///< the form with lanes, for one thread
   std::shared_ptr<Session::Impl> initial;  ///< computes first values; null: there are none
   bool initial_varies = false;             ///< whether it reads more of its inputs than sizes
   std::int64_t bytes_of_step = 0;          ///< of inputs and outputs in one lane, as far as known
 
-  [[nodiscard]] bool has_lanes() const { return reason.empty(); }
+  [[nodiscard]] bool has_lanes() const { return pads || reason.empty(); }
   /// The sizes of one sequence's value as those of one lane.
   [[nodiscard]] tensor::Shape in_lane(tensor::Shape own, std::optional<int> lane) const {
     if (adds_axis && lane) own.insert(*lane, 1);
@@ -72,5 +81,18 @@ struct ManyProgram {
     return steps + (adds_axis && lane && *lane <= steps ? 1 : 0);
   }
 };
+
+/// Returns the program for padded batches; if there is none, it says why not. `common`: as in
+/// ManyProgram. Errors: out_of_memory.
+[[nodiscard]] Expected<std::shared_ptr<ManyProgram>> padded_program(
+    const Session::Impl& model, const std::vector<bool>& common);
+/// Returns the form that it is made from, of the model as written or, if that has none, after
+/// passes. `from` becomes the module that a refusal's node is in.
+[[nodiscard]] std::variant<passes::PaddedForm, Refusal> padded_form(
+    const Session::Impl& model, std::optional<ir::Module>& from);
+/// Whether all values of an input or output are tensors of numbers with known axes.
+[[nodiscard]] bool is_plain(const ValueInfo& info);
+/// Bytes of one step: the product of the sizes that are known.
+[[nodiscard]] std::int64_t bytes_of_step(const ValueInfo& info);
 
 }  // namespace scanloom

@@ -6,6 +6,7 @@
 #include "api/impl.h"
 #include "api/many_program.h"
 #include "ir/infer.h"
+#include "passes/streaming/stream_form.h"
 
 namespace scanloom {
 namespace {
@@ -53,8 +54,8 @@ Expected<bool> fix_sizes(ir::Module& module, const std::vector<tensor::Shape>& s
   return true;
 }
 
-/// Returns the sizes that may be the number of steps: the one that is known to be, then each open
-/// size of an input.
+/// Returns the sizes that may be the number of steps: the one that is known to be, then those that
+/// loops walk along, then each open size of an input.
 std::vector<Dim> sizes_of_steps(const ir::Module& module, const ManyProgram& open,
                                 std::size_t own_inputs) {
   std::vector<Dim> found;
@@ -64,6 +65,7 @@ std::vector<Dim> sizes_of_steps(const ir::Module& module, const ManyProgram& ope
   for (std::size_t i = 0; i < open.inputs.size(); ++i)
     if (const auto axis = open.inputs[i].steps)
       add(sizes_of(module, i)[static_cast<std::size_t>(*axis)]);
+  for (const Dim size : passes::open_walked_sizes(module)) add(size);
   for (std::size_t i = 0; i < own_inputs; ++i)
     for (const Dim size : sizes_of(module, i)) add(size);
   return found;
@@ -85,7 +87,8 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program_for(
     std::size_t tries) const {
   SCANLOOM_TRY(const std::shared_ptr<const ManyProgram> open, many_program(common));
   const std::scoped_lock lock(sized_mutex);
-  // Without lanes for these sizes, there may be some for all sizes.
+  // Without lanes for these sizes, there may be some for all sizes. Otherwise the program for these
+  // sizes knows more of what stands in the way.
   const auto better = [&](std::shared_ptr<const ManyProgram> program) {
     return program && (program->has_lanes() || !open->has_lanes()) ? std::move(program) : open;
   };

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "api/impl.h"
+#include "api/many_program.h"
 #include "ir/verify.h"
 #include "passes/run.h"
 #include "passes/streaming/stream_form.h"
@@ -45,12 +46,29 @@ Expected<StreamForm> Session::Impl::stream_form() const {
   if (!options.optimize) return passes::stream_form(optimised);
   Expected<ir::Module> module = before_passes();
   if (!module) return passes::stream_form(optimised);
-  const bool has_walk = passes::walks_open_size(*module);
+  const bool has_walk = !passes::open_walked_sizes(*module).empty();
   Expected<StreamForm> declared = declared_form(*std::move(module), options.disabled_passes);
   if (declared) return declared;
   // Passes may have removed the obstacle; otherwise the error names it as written in the model.
   Expected<StreamForm> form = passes::stream_form(optimised);
   return form || !has_walk ? std::move(form) : std::move(declared);
+}
+
+std::variant<passes::PaddedForm, Refusal> padded_form(const Session::Impl& model,
+                                                      std::optional<ir::Module>& from) {
+  Expected<ir::Module> written = model.before_passes();
+  const bool is_simpler =
+      written && model.options.optimize && simplify(*written, model.options.disabled_passes);
+  if (!is_simpler) {
+    from = model.plan->module;
+    return passes::padded_form(*from);
+  }
+  from = *std::move(written);
+  std::variant<passes::PaddedForm, Refusal> form = passes::padded_form(*from);
+  if (std::holds_alternative<passes::PaddedForm>(form)) return form;
+  // Passes may have removed the obstacle; otherwise the refusal names it as written in the model.
+  std::variant<passes::PaddedForm, Refusal> other = passes::padded_form(model.plan->module);
+  return std::holds_alternative<passes::PaddedForm>(other) ? std::move(other) : std::move(form);
 }
 
 Expected<void> Session::Impl::optimise_form(ir::Module& module) const {

@@ -29,12 +29,12 @@ Resets = Union[str, Iterable[Any], None]
 class ManyReport:
     """How sequences were run; see InferenceSession.iter_many() and Function.iter_many()."""
 
-    way: str  #: "lanes", or "one by one"
-    reason: str  #: why one by one; "" in lanes
+    way: str  #: "lanes", "padded batches", or "one by one"
+    reason: str  #: why not in lanes; "" in lanes
     node: str  #: the node that stands in the way; "" if it is no single one
     sequences: int
     steps: int
-    alone: int  #: sequences that ran on their own although the model has lanes
+    alone: int  #: sequences that ran on their own although others shared runs
     why_alone: str  #: of the last of these
     runs: int  #: runs that sequences shared
     filled: float  #: the share of their lanes that had a sequence, from 0 to 1
@@ -56,16 +56,18 @@ class ManyReport:
             f"in {self.seconds:.3g} s: "
             f"{self.sequences_per_second:.3g} sequences/s, {self.steps_per_second:.3g} steps/s"
         ]
-        if self.way == "lanes":
-            lines.append(
-                f"in lanes: {self.threads} x {self.batch}, {100 * self.filled:.1f} % filled, "
-                f"{counted(self.runs, 'run')}"
-            )
-            if self.alone:
-                lines.append(f"{self.alone} ran alone, the last because {self.why_alone}")
-        else:
-            place = f"{self.node}: " if self.node else ""
-            lines.append(f"one by one: {place}{self.reason}")
+        why = f"{self.node}: {self.reason}" if self.node else self.reason
+        if self.way == "one by one":
+            lines.append(f"one by one: {why}")
+            return "\n".join(lines)
+        lines.append(
+            f"in {self.way}: {self.threads} x {self.batch}, {100 * self.filled:.1f} % filled, "
+            f"{counted(self.runs, 'run')}"
+        )
+        if self.reason:
+            lines.append(f"not in lanes: {why}")
+        if self.alone:
+            lines.append(f"{self.alone} ran alone, the last because {self.why_alone}")
         return "\n".join(lines)
 
 

@@ -111,13 +111,13 @@ def test_a_node_without_lanes_runs_one_by_one_and_is_named() -> None:
     assert str(report).endswith(f"one by one: {report.node}: {report.reason}")
 
 
-def test_a_model_that_no_stream_can_take_runs_one_by_one() -> None:
+def test_a_model_that_no_stream_can_take_runs_in_padded_batches() -> None:
     model = batch_models.layer("LSTM", fed=False, direction="bidirectional")
     session = InferenceSession(model.model)
     given = sequences(model)
     expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
     report = report_of(session, given)
-    assert report.way == "one by one" and "it walks backwards" in report.reason
+    assert report.way == "padded batches" and "it walks backwards" in report.reason
 
 
 def test_the_iterator_is_lazy_and_takes_endless_sequences() -> None:

@@ -276,7 +276,7 @@ def test_sequences_of_another_width_run_alone() -> None:
     assert report.alone == 1 and "[4,5]" in report.why_alone
 
 
-def test_a_loop_that_walks_backwards_runs_one_by_one() -> None:
+def test_a_loop_that_walks_backwards_runs_in_padded_batches() -> None:
     x = T.fmatrix("x")
     rows, _ = scanloom.scan(
         lambda now, before: before * np.float32(0.5) + now, x, outputs_info=T.zeros_like(x[0]),
@@ -286,7 +286,7 @@ def test_a_loop_that_walks_backwards_runs_one_by_one() -> None:
     given = [(numbers(i, n, 3),) for i, n in enumerate(LENGTHS)]
     expect_all_same(fn.run_many(given), [fn(*each) for each in given])
     report = report_of(fn, given)
-    assert report.way == "one by one" and report.reason
+    assert report.way == "padded batches" and "computes across the steps" in report.reason
 
 
 def test_a_loop_that_ends_with_the_data_runs_one_by_one() -> None:

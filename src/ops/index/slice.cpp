@@ -47,8 +47,8 @@ std::optional<Dim> clamped(ir::InferCtx& ctx, Dim bound, Dim size) {
 Dim symbolic_size(ir::InferCtx& ctx, Dim size, const Bounds& bounds) {
   tensor::DimTable& dims = ctx.dims();
   if (bounds.step < 0) {
-    const bool whole =
-        bounds.start == Dim(-1) && bounds.end.is_constant() && is_open_front(bounds.end.value());
+    const bool whole = (bounds.start == Dim(-1) || is_end_of_axis(bounds.start)) &&
+                       bounds.end.is_constant() && is_open_front(bounds.end.value());
     if (!whole || bounds.step < -std::numeric_limits<std::int32_t>::max()) return dims.fresh();
     return dims.floor_div(dims.add(size, -bounds.step - 1), -bounds.step);
   }

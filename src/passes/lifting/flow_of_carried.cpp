@@ -50,7 +50,8 @@ Expected<void> check_sequences_of_loop(const StepSite& site) {
   return {};
 }
 
-/// Returns how many elements each step adds to the result along the axis of the rows.
+}  // namespace
+
 Expected<Dim> elements_of_row(const StepSite& site, std::size_t stacked) {
   const ir::LoopPorts& ports = *site.node.loop;
   const ir::StackedPort& port = ports.stacked[stacked];
@@ -62,8 +63,6 @@ Expected<Dim> elements_of_row(const StepSite& site, std::size_t stacked) {
     return across("it concatenates rows whose size is not known");
   return row.dims[static_cast<std::size_t>(port.axis)];
 }
-
-}  // namespace
 
 Expected<CarriedFlow> flow_of_sum(const StepSite& site, NodeId id) {
   const std::size_t first = kind_of(site, 0) == Kind::sum ? 1 : 0;

@@ -16,6 +16,10 @@ struct CarriedFlow {
   std::vector<CarriedSite> sites;
 };
 
+/// Returns how many elements each step of a loop adds to a stacked result along the axis of its
+/// rows. Error: unsupported, saying that it is not known.
+Expected<ir::Dim> elements_of_row(const ir::StepSite& site, std::size_t stacked);
+
 /// A loop along the steps. Error: unsupported, saying why its steps are not the stream's.
 Expected<CarriedFlow> flow_of_loop(const ir::StepSite& site, ir::NodeId id);
 /// An LSTM, GRU or RNN along the steps. Error: unsupported, saying why its steps are not the

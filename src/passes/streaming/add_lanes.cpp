@@ -100,16 +100,15 @@ Expected<Operands> layer_with_lanes(const Node& node, const Operands& operands, 
   const Type& x = builder.module().value(node.inputs[0]).type;
   if (!x.ranked || x.rank() != 3 || x.dims[static_cast<std::size_t>(batch)] != Dim(1))
     return refuse("its batch is not one row");
-  if (operands.size() > kLengths && operands[kLengths].value.valid())
-    return refuse("its sequences have their own lengths");
   for (std::size_t i = 1 + states; i < node.outputs.size(); ++i)
     if (uses[node.outputs[i].index] > 0) return refuse("it returns its gates");
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Lifted operand = operands[i];
-    const bool has_rows = i == 0 || (i >= kInitialH && i < kInitialH + states);
+    const bool has_rows = i == 0 || i == kLengths || (i >= kInitialH && i < kInitialH + states);
     if (has_rows && operand.value.valid()) {
-      SCANLOOM_TRY(operand.value, as_batch(builder, operand, batch, first_with_lanes(operands)));
+      SCANLOOM_TRY(operand.value, as_batch(builder, operand, i == kLengths ? 0 : batch,
+                                           first_with_lanes(operands)));
     } else if (operand.is_sequence()) {
       return refuse(fmt::format("its operand {} depends on the sequence",
                                 builder.module().describe(node.inputs[i])));
@@ -246,7 +245,11 @@ class LaneAdder {
     }
     std::vector<bool> varies;
     for (const Lifted& operand : operands) varies.push_back(operand.is_sequence());
-    if (!can_lift(module_, sizes_, id, varies))
+    // Where one sequence picks an element that it does not have, the run fails, and its sequences
+    // run on their own.
+    const bool picks = node.op == &ops::gather_op && varies[0] && !varies[1] &&
+                       ops::attribute_axis(module_, node).has_value();
+    if (!picks && !can_lift(module_, sizes_, id, varies))
       return refuse(fmt::format("'{}' has no form for many sequences at once", node.op->name));
     SCANLOOM_TRY(const Operands results, lift(builder, id, operands));
     return set_results(node, results);

@@ -75,20 +75,19 @@ void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<D
         to.push_back(dim);
 }
 
-/// Returns the open sizes that loops and layers take their steps along.
-std::vector<Dim> open_walked_sizes(const Module& module) {
-  std::vector<Dim> sizes;
-  append_open(module, walked_sizes(module), sizes);
-  append_open(module, counted_sizes(module), sizes);
-  return sizes;
-}
-
 bool any_read(const Module& module, NodeId id, const std::vector<bool>& read) {
   return std::ranges::any_of(module.node(id).outputs,
                              [&](ValueId value) { return read[value.index]; });
 }
 
 }  // namespace
+
+std::vector<Dim> open_walked_sizes(const Module& module) {
+  std::vector<Dim> sizes;
+  append_open(module, walked_sizes(module), sizes);
+  append_open(module, counted_sizes(module), sizes);
+  return sizes;
+}
 
 std::vector<bool> values_read(const Module& module) {
   const ir::Region& top = module.region(module.top());
@@ -271,8 +270,6 @@ Expected<StreamForm> stream_form(const Module& module) {
   for (const CarriedSite& site : axes.sites) former.keep(site);
   return former.finish();
 }
-
-bool walks_open_size(const Module& module) { return !open_walked_sizes(module).empty(); }
 
 Expected<StepAxes> streamed_axes(const Module& module) {
   std::vector<Dim> sizes = open_walked_sizes(module);

@@ -37,7 +37,7 @@ Expected<StepAxes> streamed_axes(const ir::Module& module);
 /// By ValueId: whether the results of the module depend on a value of the top region.
 std::vector<bool> values_read(const ir::Module& module);
 
-/// Whether a loop or layer walks along an open size of the inputs.
-[[nodiscard]] bool walks_open_size(const ir::Module& module);
+/// Returns the open sizes of the inputs that loops and layers take their steps along.
+[[nodiscard]] std::vector<ir::Dim> open_walked_sizes(const ir::Module& module);
 
 }  // namespace scanloom::passes

@@ -1,0 +1,196 @@
+#include "api/padded_group.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "api/boxes.h"
+
+namespace scanloom {
+namespace {
+
+using Kind = ir::StepFlow::Kind;
+using tensor::Shape;
+using tensor::Tensor;
+
+/// Inputs and outputs of a run.
+constexpr std::int64_t kBytesOfGroup = std::int64_t{128} << 20;
+/// A sequence joins a group if it is at least this much of the longest, or that few steps shorter:
+/// a run of few steps costs more than its padding.
+constexpr std::int64_t kSmallestPart = 3, kOfParts = 4, kShorter = 16;
+/// Numbers of steps are rounded up to one of so many from one power of two to the next, because
+/// each is bound on its own.
+constexpr std::int64_t kNumbersOfSteps = 16;
+
+std::int64_t rounded_steps(std::int64_t steps) {
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(steps)));
+  const std::int64_t unit = std::max<std::int64_t>(1, power / kNumbersOfSteps);
+  return (steps + unit - 1) / unit * unit;
+}
+
+/// One run of a group.
+class PaddedRun {
+ public:
+  PaddedRun(ManyShared& shared, PaddedParts parts, std::int64_t lanes)
+      : shared_(shared),
+        program_(*shared.program),
+        parts_(parts),
+        width_(rounded_width(std::ssize(parts), lanes)) {}
+
+  Expected<void> run(const RunOptions& options) {
+    steps_ = rounded_steps(parts_[0]->steps());
+    if (options.max_steps >= 0)
+      steps_ = std::max(parts_[0]->steps(), std::min(steps_, options.max_steps));
+    SCANLOOM_TRY(const std::vector<Tensor> arguments, make_arguments());
+    Arranged arranged;
+    for (const Tensor& argument : arguments) {
+      arranged.data.push_back(static_cast<const std::byte*>(argument.data()));
+      arranged.shapes.push_back(argument.shape());
+    }
+    arranged.objects.resize(arguments.size());
+    RunReport report;
+    SCANLOOM_TRY(std::vector<Value> values,
+                 program_.steps->options.execution == Execution::interpreted
+                     ? program_.steps->run_interpreted(arranged, options, report)
+                     : program_.steps->run_bound(arranged, options, report));
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+      if (shared_.wanted[i]) SCANLOOM_CHECK_OK(store(i, values[i]));
+    count();
+    return {};
+  }
+
+ private:
+  /// The part that lane `lane` of the run has: its own, or the first if there are too few.
+  [[nodiscard]] const ManyPart& part(std::int64_t lane) const {
+    return *parts_[static_cast<std::size_t>(lane < std::ssize(parts_) ? lane : 0)];
+  }
+
+  [[nodiscard]] Expected<std::vector<Tensor>> make_arguments() const {
+    std::vector<Tensor> arguments;
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      const ManyInput& input = program_.inputs[i];
+      const Tensor first = feed_of(*parts_[0]->job, shared_.model, program_, i, input.lane);
+      Tensor& argument = arguments.emplace_back(first);
+      if (!input.lane) continue;
+      Shape shape = with_size(first.shape(), *input.lane, width_);
+      if (input.steps) shape[program_.steps_in_lanes(*input.steps, input.lane)] = steps_;
+      SCANLOOM_TRY(argument, Tensor::zeros(first.dtype(), shape));
+      for (std::int64_t lane = 0; lane < width_; ++lane) pack(i, lane, argument);
+    }
+    SCANLOOM_TRY(Tensor lengths, Tensor::zeros(DType::i64, {width_}));
+    auto* const length = static_cast<std::int64_t*>(lengths.mutable_data());
+    for (std::int64_t lane = 0; lane < width_; ++lane) length[lane] = part(lane).steps();
+    arguments.push_back(std::move(lengths));
+    return arguments;
+  }
+
+  void pack(std::size_t index, std::int64_t lane, Tensor& argument) const {
+    const ManyInput& input = program_.inputs[index];
+    const ManyPart& from = part(lane);
+    const Tensor own = feed_of(*from.job, shared_.model, program_, index, input.lane);
+    Shape box = own.shape();
+    Shape from_at = Shape::filled(box.rank(), 0);
+    if (input.steps) {
+      const int axis = program_.steps_in_lanes(*input.steps, input.lane);
+      box[axis] = from.steps();
+      from_at[axis] = from.begin;
+    }
+    copy_box(own.dtype(), box, {static_cast<const std::byte*>(own.data()), own.shape(), from_at},
+             {static_cast<std::byte*>(argument.mutable_data()), argument.shape(),
+              position_on(box.rank(), *input.lane, lane)});
+  }
+
+  Expected<void> store(std::size_t output, const Value& value) {
+    const ManyOutput& declared = program_.outputs[output];
+    const ManyValue from{program_, output, value};
+    for (std::size_t lane = 0; lane < parts_.size(); ++lane) {
+      const ManyPart& to = *parts_[lane];
+      if (declared.kind == Kind::along)
+        SCANLOOM_CHECK_OK(store_steps(from, static_cast<std::int64_t>(lane), to));
+      else if (to.job->is_last(to))
+        SCANLOOM_CHECK_OK(store_result(*to.job, from, static_cast<std::int64_t>(lane), 0));
+    }
+    return {};
+  }
+
+  /// The rows of a part, without those of its padding.
+  Expected<void> store_steps(const ManyValue& from, std::int64_t lane, const ManyPart& part) {
+    const ManyOutput& declared = program_.outputs[from.output];
+    SCANLOOM_TRY(Tensor* const result, result_of(*part.job, from));
+    const Shape shape{std::span<const std::int64_t>(from.value.shape())};
+    const int axis = program_.steps_in_lanes(declared.steps, declared.lane);
+    const std::int64_t rows = part.steps() * declared.each;
+    Shape box = with_size(shape, *declared.lane, 1);
+    box[axis] = rows;
+    Shape from_at = position_on(shape.rank(), *declared.lane, lane);
+    if (declared.pads_front) from_at[axis] = shape[axis] - rows;
+    copy_box(from.value.dtype(), box,
+             {static_cast<const std::byte*>(from.value.data()), shape, from_at},
+             {static_cast<std::byte*>(result->mutable_data()),
+              program_.in_lane(result->shape(), declared.lane),
+              position_on(shape.rank(), axis, part.begin * declared.each)});
+    return {};
+  }
+
+  void count() {
+    ++shared_.runs;
+    shared_.lane_steps += width_ * steps_;
+    for (const ManyPart* const part : parts_) {
+      shared_.filled_lane_steps += part->steps();
+      shared_.steps += part->steps();
+      part->job->steps_in_lanes += part->steps();
+      shared_.finish(*part->job);
+    }
+  }
+
+  ManyShared& shared_;
+  const ManyProgram& program_;
+  const PaddedParts parts_;
+  const std::int64_t width_;  ///< lanes of the run
+  std::int64_t steps_ = 0;    ///< of the run
+};
+
+}  // namespace
+
+std::vector<PaddedParts> padded_groups(PaddedParts parts, const ManyProgram& program,
+                                       std::int64_t lanes) {
+  std::vector<PaddedParts> groups;
+  std::size_t begin = 0;
+  while (begin < parts.size()) {
+    const std::int64_t longest = parts[begin]->steps();
+    const std::int64_t shortest = std::min(longest - kShorter, longest * kSmallestPart / kOfParts);
+    const std::int64_t bytes = std::max<std::int64_t>(1, program.bytes_of_step) * longest;
+    const auto most =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(kBytesOfGroup / bytes, 1, lanes));
+    std::size_t end = begin + 1;
+    while (end < parts.size() && end - begin < most && parts[end]->steps() >= shortest) ++end;
+    groups.push_back(parts.subspan(begin, end - begin));
+    begin = end;
+  }
+  return groups;
+}
+
+Expected<void> run_padded(ManyShared& shared, PaddedParts parts, std::int64_t lanes,
+                          const std::function<Expected<RunOptions>()>& options_of_run) {
+  std::vector<PaddedParts> waiting{parts};
+  while (!waiting.empty()) {
+    const PaddedParts next = waiting.back();
+    waiting.pop_back();
+    SCANLOOM_TRY(const RunOptions options, options_of_run());
+    const Expected<void> done = PaddedRun(shared, next, lanes).run(options);
+    if (done) continue;
+    const Code code = done.error().code();
+    if (code == Code::cancelled) return done;
+    if ((code == Code::limit_reached || code == Code::out_of_memory) && next.size() > 1) {
+      waiting.push_back(next.subspan(next.size() / 2));
+      waiting.push_back(next.first(next.size() / 2));
+      continue;
+    }
+    for (const ManyPart* const part : next) {
+      part->job->has_failed = true;
+      shared.finish(*part->job);
+    }
+  }
+  return {};
+}
+
+}  // namespace scanloom

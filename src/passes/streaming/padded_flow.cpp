@@ -1,0 +1,287 @@
+#include "passes/streaming/padded_flow.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/node_attr.h"
+#include "ir/op_def.h"
+#include "ir/walk.h"
+#include "ops/ops.h"
+#include "ops/step_rules.h"
+#include "passes/analysis/over_time.h"
+#include "passes/lifting/flow_of_carried.h"
+#include "passes/lifting/flow_of_results.h"
+#include "passes/lifting/flow_of_sizes.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::across;
+using ir::Dim;
+using ir::LoopPorts;
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::StepFlow;
+using ir::StepSite;
+using ir::Type;
+using ir::ValueId;
+using Kind = StepFlow::Kind;
+
+StepOrder opposite(StepOrder order) {
+  if (order == StepOrder::any) return order;
+  return order == StepOrder::forward ? StepOrder::backward : StepOrder::forward;
+}
+
+/// Whether a value has the same known sizes before and after each step.
+bool keeps_sizes(const Type& before, const Type& after) {
+  return before.is_tensor() && before.ranked && before.dtype != DType::string && before == after;
+}
+
+/// Walks the top region in order.
+class PaddedFollower {
+ public:
+  PaddedFollower(const Module& module, Dim steps)
+      : module_(module), steps_(steps), dims_(module.dims), uses_(ir::count_uses(module)) {
+    found_.flows.resize(module.value_count());
+    found_.orders.resize(module.value_count());
+  }
+
+  std::variant<PaddedFlow, Refusal> follow() {
+    if (Expected<void> entered = enter_all(); !entered) return Refusal(entered.error().message());
+    for (const NodeId id : module_.region(module_.top()).nodes)
+      if (const Expected<void> visited = visit(id); !visited)
+        return Refusal(visited.error().message(), id);
+    for (const ValueId yield : module_.region(module_.top()).yields) {
+      const Kind kind = yield.valid() ? found_.flows[yield.index].kind : Kind::same;
+      if (kind == Kind::count || kind == Kind::sizes)
+        return Refusal(fmt::format("result {} is the number of steps", module_.describe(yield)));
+    }
+    if (found_.walks.empty()) return Refusal("no loop or layer walks along the steps");
+    return std::move(found_);
+  }
+
+ private:
+  /// Padded sequences share a run, and with it the samples that it draws.
+  Expected<void> enter_all() {
+    for (const ir::RegionId region : ir::regions_outer_first(module_, module_.top()))
+      for (const NodeId id : module_.region(region).nodes)
+        if (module_.node(id).op->effects == ir::Effects::random)
+          return across(fmt::format("{} draws random numbers", module_.describe(id)));
+    for (const ValueId arg : module_.region(module_.top()).args) {
+      const Type& type = module_.value(arg).type;
+      const auto count = std::ranges::count(type.dims, steps_);
+      if (count > 1 || (count == 1 && !type.is_tensor()))
+        return across(fmt::format("input {} has the size of the steps on {} axes",
+                                  module_.describe(arg), count));
+      if (count == 0) continue;
+      const auto axis = std::ranges::find(type.dims, steps_) - type.dims.begin();
+      set(arg, {Kind::along, static_cast<int>(axis)}, StepOrder::forward);
+    }
+    return {};
+  }
+
+  void set(ValueId value, StepFlow flow, StepOrder order) {
+    found_.flows[value.index] = flow;
+    found_.orders[value.index] = order;
+  }
+  [[nodiscard]] StepOrder order_of(const StepSite& site, std::size_t operand) const {
+    return found_.order(site.node.inputs[operand]);
+  }
+
+  /// Returns the order that all operands along the steps have.
+  [[nodiscard]] Expected<StepOrder> common_order(const StepSite& site) const {
+    StepOrder common = StepOrder::any;
+    for (std::size_t i = 0; i < site.node.inputs.size(); ++i) {
+      if (!site.along(i) || order_of(site, i) == StepOrder::any) continue;
+      if (common != StepOrder::any && common != order_of(site, i))
+        return across("its operands have them in opposite orders");
+      common = order_of(site, i);
+    }
+    return common;
+  }
+
+  Expected<void> visit(NodeId id) {
+    const Node& node = module_.node(id);
+    const StepSite site{module_, node, found_.flows, uses_, dims_, steps_};
+    const bool along = has_operand_of(site, Kind::along);
+    const bool counts = has_operand_of(site, Kind::count) || has_operand_of(site, Kind::sizes);
+    if (!along && !counts) return {};
+    if (node.op == &ir::loop_op) return visit_loop(site, id);
+    SCANLOOM_TRY(const StepOrder order, common_order(site));
+    if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) {
+      SCANLOOM_TRY(const StepFlow flow, flow_of_sizes(site));
+      for (const ValueId output : node.outputs) set(output, flow, order);
+      return {};
+    }
+    if (node.op->layer_states > 0) return visit_layer(site, id, order);
+    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0]))
+      return {};
+    if (reverses(site)) {
+      set(node.outputs[0], site.flow(0), opposite(order));
+      return {};
+    }
+    if (const std::optional<std::int64_t> end = end_picked(site)) return visit_end(site, id, *end);
+    SCANLOOM_TRY(const StepFlow flow, flow_along(site));
+    if (flow.kind == Kind::sum) return across("it sums over them");
+    for (const ValueId output : node.outputs) set(output, flow, order);
+    return {};
+  }
+
+  /// Whether nothing but sizes is read of a value: a step of it has those of all steps.
+  [[nodiscard]] bool reads_sizes_only(ValueId value) const {
+    const ir::Region& top = module_.region(module_.top());
+    const auto is_value = [&](ValueId other) { return other == value; };
+    return std::ranges::none_of(top.yields, is_value) &&
+           std::ranges::none_of(top.nodes, [&](NodeId id) {
+             const Node& node = module_.node(id);
+             const bool reads_sizes = node.op == &ops::shape_op || node.op == &ops::dim_op;
+             return !reads_sizes && std::ranges::any_of(node.inputs, is_value);
+           });
+  }
+
+  /// Whether the node is a slice that reverses the steps and cuts nothing else.
+  static bool reverses(const StepSite& site) {
+    if (site.node.op != &ops::slice_op || !site.along(0)) return false;
+    const auto axes = site.has(3) ? ops::axes_of(site, 3) : std::vector<int>{0};
+    const auto starts = site.integers(1), ends = site.integers(2), steps = site.integers(4);
+    return axes && *axes == std::vector<int>{site.axis(0)} && starts && starts->size() == 1 &&
+           (starts->front() == -1 || starts->front() >= INT32_MAX) && ends &&
+           ends->front() <= -INT32_MAX && steps && steps->front() == -1;
+  }
+
+  /// Returns 0 or -1 for a node that picks the first or the last element along the steps, with or
+  /// without their axis.
+  static std::optional<std::int64_t> end_picked(const StepSite& site) {
+    if (!site.along(0) || site.flow(0).each != Dim(1) || !site.type(0).ranked) return {};
+    const auto is_end = [](const auto& list) {
+      return list && list->size() == 1 && (list->front() == 0 || list->front() == -1);
+    };
+    if (site.node.op == &ops::gather_op) {
+      const std::int64_t axis = attr_of(site.node, "axis").integer();
+      const bool is_of_steps = (axis < 0 ? axis + site.type(0).rank() : axis) == site.axis(0);
+      const auto indices = site.integers(1);
+      if (!is_of_steps || !is_end(indices)) return {};
+      return indices->front();
+    }
+    if (site.node.op != &ops::slice_op) return {};
+    const auto axes = site.has(3) ? ops::axes_of(site, 3) : std::vector<int>{0};
+    const auto starts = site.integers(1), ends = site.integers(2), steps = site.integers(4);
+    if (!axes || *axes != std::vector<int>{site.axis(0)} || !is_end(starts) || !ends ||
+        (site.has(4) && (!steps || steps->front() != 1)))
+      return {};
+    const bool is_one = starts->front() == 0 ? ends->front() == 1 : ends->front() >= INT32_MAX;
+    return is_one ? std::optional(starts->front()) : std::nullopt;
+  }
+
+  /// The first element of a forward value, and the last one of a backward value, are never padding.
+  Expected<void> visit_end(const StepSite& site, NodeId id, std::int64_t end) {
+    const StepOrder order = order_of(site, 0);
+    if (order == StepOrder::any || (order == StepOrder::forward) == (end == 0)) return {};
+    if (end == 0) return across("it picks the first one of a reversed sequence");
+    SCANLOOM_CHECK_OK(expect_known_sizes(site));
+    found_.lasts.push_back({id, site.axis(0)});
+    return {};
+  }
+
+  /// What picks the last step becomes a loop, which carries the element.
+  static Expected<void> expect_known_sizes(const StepSite& site) {
+    const Type& type = site.type(0);
+    for (int axis = 0; axis < type.rank(); ++axis)
+      if (axis != site.axis(0) && !type.dims[static_cast<std::size_t>(axis)].is_constant())
+        return across("it picks the last one, whose sizes are not known");
+    return {};
+  }
+
+  Expected<void> visit_layer(const StepSite& site, NodeId id, StepOrder order) {
+    const Node& node = site.node;
+    const int time = attr_of(node, "layout").integer() == 1 ? 1 : 0;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      if (kind_of(site, i) != Kind::same)
+        return across("an operand other than the sequence has them");
+    if (site.flow(0).axis != time || site.flow(0).each != Dim(1))
+      return across("it walks along another axis");
+    if (order == StepOrder::backward) return across("its sequence is in reverse order");
+    const Type& x = site.type(0);
+    if (!x.ranked || x.rank() != 3 || x.dims[static_cast<std::size_t>(1 - time)] != Dim(1))
+      return across("its batch is not one row");
+    set(node.outputs[0], {Kind::along, time}, StepOrder::forward);
+    found_.walks.push_back({id, StepOrder::forward});
+    return {};
+  }
+
+  Expected<void> visit_loop(const StepSite& site, NodeId id) {
+    SCANLOOM_CHECK_OK(check_what_loop_reads(site, id));
+    SCANLOOM_TRY(const StepOrder order, order_of_loop(site));
+    const LoopPorts& ports = *site.node.loop;
+    const ir::Region& body = module_.region(site.node.regions[0]);
+    for (std::uint32_t i = 0; i < ports.carried; ++i)
+      if (!keeps_sizes(module_.value(body.args[ports.captured + i]).type,
+                       module_.value(body.yields[ports.first_carried_yield() + i]).type))
+        return across("a value that it carries may change its sizes");
+    for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+      SCANLOOM_TRY(const Dim each, elements_of_row(site, i));
+      const ir::StackedPort& port = ports.stacked[i];
+      set(site.node.outputs[ports.carried + i], {Kind::along, static_cast<int>(port.axis), each},
+          port.reverse ? opposite(order) : order);
+    }
+    found_.walks.push_back({id, order});
+    return {};
+  }
+
+  /// Checks that the loop takes as many steps as there are, and reads nothing of all of them.
+  static Expected<void> check_what_loop_reads(const StepSite& site, NodeId id) {
+    const LoopPorts& ports = *site.node.loop;
+    const ir::Region& body = site.module.region(site.node.regions[0]);
+    if (!takes_all_steps(site.module, id)) return across("a condition may end it early");
+    if (ports.has_trip_count && kind_of(site, 0) != Kind::count)
+      return across("it takes its own number of steps");
+    for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
+      if (i < ports.captured && site.uses[body.args[i].index] == 0) continue;
+      const Kind read = kind_of(site, ports.first_captured_input() + i);
+      if (read == Kind::along) return across("its body reads all of them in each step");
+      if (read != Kind::same) return across("its body reads their number");
+    }
+    if (ports.scanned.empty()) return across("it counts them, but walks along none");
+    return {};
+  }
+
+  /// Returns the order of the loop's steps, which is that of what they scan.
+  [[nodiscard]] Expected<StepOrder> order_of_loop(const StepSite& site) const {
+    const LoopPorts& ports = *site.node.loop;
+    std::optional<StepOrder> found;
+    for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
+      const ir::ScannedPort& port = ports.scanned[i];
+      const std::size_t operand = ports.first_scanned_input() + i;
+      const StepFlow& flow = site.flow(operand);
+      if (flow.kind != Kind::along || flow.axis != port.axis)
+        return across(fmt::format("it walks along another axis of {}",
+                                  module_.describe(site.node.inputs[operand])));
+      const bool is_forward = port.start == 0 && port.stride == 1;
+      const bool is_backward = port.start == -1 && port.stride == -1;
+      if ((!is_forward && !is_backward) || port.part != 1 || flow.each != Dim(1))
+        return across("it does not take one at a time");
+      const StepOrder own = order_of(site, operand);
+      if (own == StepOrder::any) continue;
+      const StepOrder order = is_backward ? opposite(own) : own;
+      if (found && *found != order) return across("it walks along them in both directions");
+      found = order;
+    }
+    return found.value_or(StepOrder::forward);
+  }
+
+  const Module& module_;
+  const Dim steps_;
+  tensor::DimTable dims_;
+  const std::vector<std::uint32_t> uses_;  ///< by ValueId
+  PaddedFlow found_;
+};
+
+}  // namespace
+
+std::variant<PaddedFlow, Refusal> follow_padded(const Module& module, Dim steps) {
+  return PaddedFollower(module, steps).follow();
+}
+
+}  // namespace scanloom::passes
