@@ -197,6 +197,7 @@ std::optional<StepValue> StepEmitter::emit_vectors(ScalarOp op, DType dtype, DTy
   if (dtype == DType::f32) fns = simd_.f32_elements(op);
   if (dtype == DType::f64) fns = simd_.f64_elements(op);
   if (dtype == DType::i32) fns = simd_.i32_elements(op);
+  if (dtype == DType::boolean) fns = simd_.truths(op);
   if (result == DType::boolean && fns.columns == nullptr) fns = simd_.comparison(op, dtype);
   if (fns.columns == nullptr) return std::nullopt;
   // Single arguments go second, where steps are joined.
