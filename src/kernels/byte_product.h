@@ -107,10 +107,10 @@ template <class T>
 using DequantizeColumnsFn = void (*)(const T* x, std::int64_t count, const T* zeros,
                                      const float* scales, float* y);
 
-/// The scales and zero points of two bytes and of their sum, which is a byte again.
-struct QuantizedSumScales {
-  float a_scale = 1, b_scale = 1, sum_scale = 1;
-  std::int32_t a_zero = 0, b_zero = 0, sum_zero = 0;
+/// The scales and zero points of two bytes and of their sum or product, which is a byte again.
+struct QuantizedPairScales {
+  float a_scale = 1, b_scale = 1, result_scale = 1;
+  std::int32_t a_zero = 0, b_zero = 0, result_zero = 0;
 };
 
 /// The functions that multiply, by the number of rows - 1.
@@ -154,9 +154,9 @@ struct ByteTables {
   /// column.
   ElementFn (*scale_column)(DType from) = nullptr;
   ElementFn (*scale_and_add)(DType from, bool one) = nullptr;
-  /// Dequantizes two columns, adds them and quantizes the sum: a step of a, QuantizedSumScales and
-  /// b. Null for other types than bytes.
-  ElementFn (*quantized_sum)(DType dtype) = nullptr;
+  /// Adds or multiplies two dequantized columns, or one and numbers in f32, and quantizes the
+  /// result: a step of a, QuantizedPairScales and b. Null for other types than bytes.
+  ElementFn (*quantized_pair)(DType dtype, bool multiplies, bool has_number) = nullptr;
 };
 
 /// The table that `isa` permits.

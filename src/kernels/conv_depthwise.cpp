@@ -45,9 +45,9 @@ using tensor::Status;
 constexpr std::int64_t kDepthwiseTasks = 8;      ///< that threads share, if there is enough work
 constexpr std::int64_t kResultsTogether = 4096;  ///< of several channels in a task
 constexpr std::int64_t kMinTaskRows = 14;        ///< of a task
-/// Wider kernels over a line are faster as tiles of padded planes, which have more sums that do not
-/// wait for each other.
-constexpr std::int64_t kMaxLineKernel = 4;
+/// Wider kernels over a line that is short or padded are faster as tiles of padded planes, which
+/// have more sums that do not wait for each other.
+constexpr std::int64_t kMaxLineKernel = 4, kMinLineColumns = 64;
 /// Narrower results leave most of a vector idle, unless rows of padded planes are joined.
 constexpr std::int64_t kMinColumns = 6;
 
@@ -148,6 +148,13 @@ ConvGeometry with_one_row(ConvGeometry g) {
   return g;
 }
 
+/// Whether a kernel over a line is wide, and tiles of many vectors cannot cover the result.
+bool is_wide_line(const ConvGeometry& g) {
+  const bool is_padded = g.pad[1] != 0 || g.out[1] + (g.kernel[1] - 1) * g.dilation[1] > g.in[1];
+  return g.kernel[1] > kMaxLineKernel &&
+         (g.stride[1] != 1 || is_padded || g.out[1] < kMinLineColumns);
+}
+
 /// `column`: elements from one column of x to the next.
 const char* why_no_depthwise(const ConvGeometry& g, std::int64_t column) {
   if (g.channels != 1 || g.filters != 1 || g.spatial != 2) return "groups of several channels";
@@ -200,7 +207,7 @@ Prepared prepare_conv_depthwise(const PrepareCtx& ctx, const ConvGeometry& geome
   const ConvGeometry plane = line ? with_one_row(geometry) : geometry;
   const std::int64_t column = ctx.inputs[0].strides[line ? 2 : 3];
   if (const char* why = why_no_depthwise(plane, column)) return Prepared::no(why);
-  if (line && plane.kernel[1] > kMaxLineKernel) return Prepared::no("a wide kernel over a line");
+  if (line && is_wide_line(plane)) return Prepared::no("a wide kernel over a line");
   return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, plane)
                                             : prepare_typed<double>(ctx, plane);
 }

@@ -35,7 +35,7 @@ struct Direct {
     return input[i] < 0 ? constant(i) : call.in(input[i]).data<const std::byte>();
   }
 };
-static_assert(sizeof(QuantizedSumScales) <= sizeof(Direct::constants[0]));
+static_assert(sizeof(QuantizedPairScales) <= sizeof(Direct::constants[0]));
 
 /// One argument, or one and a constant.
 Status run_unary(const Call& call) noexcept {

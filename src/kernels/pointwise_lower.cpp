@@ -65,9 +65,9 @@ class InstructionSelector final : public StepEmitter {
         continue;
       }
       const std::optional<Value> value =
-          quantized.sums[i] ? emit_quantized_sum(*quantized.sums[i], values)
-          : quantized.at[i] ? emit_quantized(*quantized.at[i], values)
-                            : emit_instr(program.instrs[i], values);
+          quantized.pairs[i] ? emit_quantized_pair(*quantized.pairs[i], values)
+          : quantized.at[i]  ? emit_quantized(*quantized.at[i], values)
+                             : emit_instr(program.instrs[i], values);
       if (!value) return "an instruction is not defined for its element types";
       values.push_back(*value);
     }

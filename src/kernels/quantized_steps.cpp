@@ -1,5 +1,7 @@
 #include "kernels/quantized_steps.h"
 
+#include <utility>
+
 namespace scanloom::kernels {
 namespace {
 
@@ -20,7 +22,7 @@ class StepFinder {
     QuantizedSteps found;
     const std::size_t instrs = program_.instrs.size();
     found.at.resize(instrs);
-    found.sums.resize(instrs);
+    found.pairs.resize(instrs);
     found.is_needed.resize(instrs);
     for (std::size_t i = 0; i < instrs; ++i) {
       const auto reg = static_cast<std::int32_t>(count() + i);
@@ -28,13 +30,13 @@ class StepFinder {
       if (!step) step = dequantized(reg);
       if (!step || !has_parameters(*step, known_.is_single)) continue;
       found.at[i] = step;
-      found.sums[i] = quantized_sum(*step);
+      found.pairs[i] = quantized_pair(*step);
     }
     for (const std::int32_t result : program_.results) need(found, result);
     for (std::size_t i = instrs; i-- > 0;) {
       if (!found.is_needed[i]) continue;
-      if (const auto& sum = found.sums[i]; sum)
-        for (const QuantizedStep& step : {sum->a, sum->b}) need(found, step.x);
+      if (const auto& pair = found.pairs[i]; pair)
+        for (const QuantizedStep& step : {pair->a, pair->b}) need(found, step.x);
       else if (const auto& step = found.at[i]; step)
         for (const std::int32_t reg : {step->x, step->scale, step->zero}) need(found, reg);
       else
@@ -117,19 +119,27 @@ class StepFinder {
     return fits(step.scale) && fits(step.zero);
   }
 
-  /// The sum that a step quantizes, if both operands are bytes that are dequantized for it.
-  [[nodiscard]] std::optional<QuantizedSum> quantized_sum(const QuantizedStep& step) const {
+  /// The sum or product that a step quantizes, if both operands are bytes that are dequantized for
+  /// it. One of them may be the same for all elements.
+  [[nodiscard]] std::optional<QuantizedPair> quantized_pair(const QuantizedStep& step) const {
     if (!step.quantizes || dtype_bytes(step.integer) != 1) return std::nullopt;
-    const ScalarInstr* const sum = is(step.x, ScalarOp::add, DType::f32);
-    if (sum == nullptr) return std::nullopt;
-    const auto a = dequantized(sum->args[0]), b = dequantized(sum->args[1]);
-    if (!a || !b) return std::nullopt;
+    const ScalarInstr* const product = is(step.x, ScalarOp::mul, DType::f32);
+    const ScalarInstr* const pair =
+        product != nullptr ? product : is(step.x, ScalarOp::add, DType::f32);
+    if (pair == nullptr) return std::nullopt;
+    std::optional<QuantizedStep> a = dequantized(pair->args[0]), b = dequantized(pair->args[1]);
+    const auto number = [](std::int32_t reg) {
+      return QuantizedStep{.x = reg, .integer = DType::f32};
+    };
+    if (a && !b) b = number(pair->args[1]);
+    if (b && !a) a = std::exchange(b, number(pair->args[0]));
+    if (!a || !b || (known_.is_single(a->x) && known_.is_single(b->x))) return std::nullopt;
     for (const QuantizedStep& each : {*a, *b, step}) {
-      const bool is_operand = each.quantizes || !known_.is_single(each.x);
-      if (each.integer != step.integer || !is_operand || !has_parameters(each, known_.is_constant))
-        return std::nullopt;
+      const bool is_operand = each.quantizes || !known_.is_constant(each.x);
+      const bool fits = each.integer == step.integer || each.integer == DType::f32;
+      if (!fits || !is_operand || !has_parameters(each, known_.is_constant)) return std::nullopt;
     }
-    return QuantizedSum{*a, *b, step};
+    return QuantizedPair{*a, *b, step, product != nullptr};
   }
 
   const ScalarProgram& program_;

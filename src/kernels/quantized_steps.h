@@ -20,14 +20,17 @@ struct QuantizedStep {
   DType integer = DType::u8;
 };
 
-/// A sum of two dequantized bytes that is quantized to a byte of their type.
-struct QuantizedSum {
-  QuantizedStep a, b, sum;
+/// A sum or product of two dequantized bytes, or of one and a number, that is quantized to a byte
+/// of their type. The number is b, with f32 as its type.
+struct QuantizedPair {
+  QuantizedStep a, b, result;
+  bool multiplies = false;
+  [[nodiscard]] bool has_number() const { return b.integer == DType::f32; }
 };
 
 struct QuantizedSteps {
-  std::vector<std::optional<QuantizedStep>> at;   ///< by the last instruction
-  std::vector<std::optional<QuantizedSum>> sums;  ///< of those whose parameters are constants
+  std::vector<std::optional<QuantizedStep>> at;     ///< by the last instruction
+  std::vector<std::optional<QuantizedPair>> pairs;  ///< of those whose parameters are constants
   std::vector<bool> is_needed;  ///< the others are part of such a step, or nothing reads them
 };
 

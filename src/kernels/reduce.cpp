@@ -36,6 +36,9 @@ using Finish = Reduction::Finish;
 constexpr std::int64_t kLanes = 16;
 // Short rows of adjacent elements, of which several vectors are folded together (row_folds.h).
 constexpr std::int64_t kMaxRows = 64;
+/// Adjacent results of a block whose rows are folded across (RowFoldFns::lanes), and of a block of
+/// long sums, which have several parts each; fewer, so that all threads have some.
+constexpr std::int64_t kMaxAcross = 512, kMaxAcrossParts = 128, kMinAcross = 32;
 /// Elements of each result that are transposed at a time; the least number for which that pays.
 constexpr std::int64_t kTransposed = 32, kMinTransposed = 8;
 
@@ -65,6 +68,7 @@ struct ReduceSchedule {
   const SimdTables* simd = nullptr;
   ElementFn greater_or_less = nullptr;  ///< max or min of two columns of f32, in vectors
   RowFoldFns rows;                      ///< of adjacent elements, f32 or f64; null: none
+  bool is_across = false;               ///< lanes are adjacent, and `rows` folds them
 
   /// Whether each result is the sum of several parts.
   [[nodiscard]] bool is_interleaved() const { return reduced_count >= tensor::kMinInterleaved; }
@@ -204,6 +208,45 @@ void lanes_of(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) 
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
+/// Adjacent lanes, by vectors of them.
+template <class T, Fold kFold>
+void across(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
+  alignas(64) std::array<T, kMaxAcross> sums;
+  for (std::int64_t j = 0; j < lanes; ++j)
+    sums[static_cast<std::size_t>(j)] = start<kFold, T>(x[j]);
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+  for_each_row(plan.reduced, x, [&](const T* row) {
+    plan.rows.lanes(reinterpret_cast<std::byte*>(sums.data()),
+                    reinterpret_cast<const std::byte*>(row), inner.x, inner.size, lanes);
+  });
+  for (std::int64_t j = 0; j < lanes; ++j)
+    y[j * plan.lane.y] = finish(plan, sums[static_cast<std::size_t>(j)]);
+}
+
+/// The same for long sums: part by part, of every row of elements.
+template <class T>
+void across_parts(const ReduceSchedule& plan, const T* x, T* y, std::int64_t lanes) {
+  constexpr std::int64_t kParts = tensor::kParts<T>;
+  alignas(64) std::array<T, static_cast<std::size_t>(kParts * kMaxAcrossParts)> sums{};
+  const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
+  std::int64_t first_part = 0;
+  for_each_row(plan.reduced, x, [&](const T* row) {
+    for (std::int64_t i = 0; i < std::min(kParts, inner.size); ++i) {
+      const std::int64_t part = (first_part + i) % kParts;
+      plan.rows.lanes(reinterpret_cast<std::byte*>(sums.data() + part * kMaxAcrossParts),
+                      reinterpret_cast<const std::byte*>(row + i * inner.x), kParts * inner.x,
+                      (inner.size - i + kParts - 1) / kParts, lanes);
+    }
+    first_part = (first_part + inner.size) % kParts;
+  });
+  for (std::int64_t width = kParts / 2; width >= 1; width /= 2)
+    for (std::int64_t i = 0; i < width * kMaxAcrossParts; ++i)
+      sums[static_cast<std::size_t>(i)] +=
+          sums[static_cast<std::size_t>(i + width * kMaxAcrossParts)];
+  for (std::int64_t j = 0; j < lanes; ++j)
+    y[j * plan.lane.y] = finish(plan, sums[static_cast<std::size_t>(j)]);
+}
+
 void take_greater_or_less(ElementFn greater_or_less, const float* from, std::int64_t count,
                           float* into) {
   greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
@@ -334,8 +377,14 @@ void block(const ReduceSchedule& plan, const std::byte* x_bytes, std::byte* y_by
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
   if constexpr (std::floating_point<T>)
-    if (plan.rows.rows != nullptr) return adjacent_rows(plan, x, y, lanes);
+    if (plan.rows.rows != nullptr && !plan.is_across) return adjacent_rows(plan, x, y, lanes);
   if (lanes == 1) return single<T, kFold>(plan, x, y);
+  if constexpr (std::floating_point<T>)
+    if (plan.is_across) {
+      if constexpr (kSumsInOrder<T, kFold>)
+        if (plan.is_interleaved()) return across_parts(plan, x, y, lanes);
+      return across<T, kFold>(plan, x, y, lanes);
+    }
   if constexpr (std::same_as<T, float>) {
     const LineAxis& inner = plan.reduced.list[plan.reduced.count - 1];
     if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kMinTransposed &&
@@ -466,6 +515,27 @@ ReduceSchedule plan_of(const PrepareCtx& ctx) {
   return plan;
 }
 
+/// Chooses the functions of rows, and how many results a block has.
+void choose_rows(const PrepareCtx& ctx, Fold fold, ReduceSchedule& plan) {
+  const DType dtype = ctx.inputs[0].dtype;
+  RowFoldFns rows;
+  if (dtype == DType::f32) rows = plan.simd->f32_folds(fold);
+  if (dtype == DType::f64) rows = plan.simd->f64_folds(fold);
+  if (rows.rows == nullptr) return;
+  if (plan.reduced.count == 1 && plan.reduced.list[0].x == 1) {
+    plan.rows = rows;
+    if (!plan.is_interleaved()) plan.block_lanes = kMaxRows;
+  } else if (plan.lane.x == 1 && plan.lane.size > 1) {
+    plan.rows = rows;
+    plan.is_across = true;
+    plan.block_lanes = plan.is_interleaved() ? kMaxAcrossParts : kMaxAcross;
+    const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
+    while (elements >= kMinThreadedElements && plan.kept_count * plan.blocks() < 8 &&
+           plan.block_lanes > kMinAcross)
+      plan.block_lanes /= 2;
+  }
+}
+
 Prepared prepare(const PrepareCtx& ctx) {
   const Reduction* const kind = tensor::find_reduction(ctx.attrs[tensor::kReduceKind].text());
   if (kind == nullptr)
@@ -478,11 +548,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   plan.finish = kind->finish;
   plan.block = fn;
   plan.simd = &simd_tables(ctx.isa);
-  if (plan.reduced.count == 1 && plan.reduced.list[0].x == 1) {
-    if (ctx.inputs[0].dtype == DType::f32) plan.rows = plan.simd->f32_folds(kind->fold);
-    if (ctx.inputs[0].dtype == DType::f64) plan.rows = plan.simd->f64_folds(kind->fold);
-    if (plan.rows.rows != nullptr && !plan.is_interleaved()) plan.block_lanes = kMaxRows;
-  }
+  choose_rows(ctx, kind->fold, plan);
   if (ctx.inputs[0].dtype == DType::f32 && (kind->fold == Fold::max || kind->fold == Fold::min))
     plan.greater_or_less =
         plan.simd

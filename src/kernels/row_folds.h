@@ -1,5 +1,5 @@
-// Folds of rows of adjacent elements to one element each, in the order of opmath/reduction.h: one
-// after the other, or long rows in interleaved parts, which are vectors.
+// Folds of rows of adjacent elements, to one element each or element by element, in the order of
+// opmath/reduction.h: one after the other, or long rows in interleaved parts, which are vectors.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,10 @@ struct RowFoldFns {
   void (*add)(std::byte* parts, const std::byte* x, std::int64_t count, bool is_first) = nullptr;
   /// *y = the parts' fold.
   void (*finish)(const std::byte* parts, std::byte* y) = nullptr;
+  /// Folds rows across: into sums[j], the element j < count of each of `rows` rows, which begin
+  /// `step` elements apart. Null for integers.
+  void (*lanes)(std::byte* sums, const std::byte* x, std::int64_t step, std::int64_t rows,
+                std::int64_t count) = nullptr;
 };
 
 }  // namespace scanloom::kernels

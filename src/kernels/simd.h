@@ -33,6 +33,7 @@ struct SimdTables {
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   VectorFns (*i32_elements)(tensor::ScalarOp);
+  VectorFns (*truths)(tensor::ScalarOp);  ///< of booleans
   /// Into bytes that are 0 or 1. All null if there is no vector form.
   VectorFns (*comparison)(tensor::ScalarOp, DType);
   /// Selects by a byte between b and c, elements of `bytes` bytes: 1, 2, 4 or 8; null otherwise.

@@ -108,27 +108,27 @@ std::optional<StepValue> StepEmitter::emit_quantized(const QuantizedStep& step,
   return emit(fn, to, {spread(at(step.x)), scale, zero});
 }
 
-StepValue StepEmitter::emit_quantized_sum(const QuantizedSum& sum,
-                                          std::span<const StepValue> registers) {
-  const bool is_signed = sum.sum.integer == DType::i8;
+StepValue StepEmitter::emit_quantized_pair(const QuantizedPair& pair,
+                                           std::span<const StepValue> registers) {
+  const DType integer = pair.result.integer;
   const auto scale = [&](const QuantizedStep& step) {
     return number_at<float>(step.scale, registers, 1);
   };
   const auto zero = [&](const QuantizedStep& step) -> std::int32_t {
-    return is_signed ? number_at<std::int8_t>(step.zero, registers, 0)
-                     : number_at<std::uint8_t>(step.zero, registers, 0);
+    return integer == DType::i8 ? number_at<std::int8_t>(step.zero, registers, 0)
+                                : number_at<std::uint8_t>(step.zero, registers, 0);
   };
-  const StepValue scales = constants(QuantizedSumScales{.a_scale = scale(sum.a),
-                                                        .b_scale = scale(sum.b),
-                                                        .sum_scale = scale(sum.sum),
-                                                        .a_zero = zero(sum.a),
-                                                        .b_zero = zero(sum.b),
-                                                        .sum_zero = zero(sum.sum)});
+  const StepValue scales = constants(QuantizedPairScales{.a_scale = scale(pair.a),
+                                                         .b_scale = scale(pair.b),
+                                                         .result_scale = scale(pair.result),
+                                                         .a_zero = zero(pair.a),
+                                                         .b_zero = zero(pair.b),
+                                                         .result_zero = zero(pair.result)});
   const auto at = [&](const QuantizedStep& step) {
     return spread(registers[static_cast<std::size_t>(step.x)]);
   };
-  return add_step(bytes_.quantized_sum(sum.sum.integer), sum.sum.integer,
-                  {at(sum.a), scales, at(sum.b)});
+  return add_step(bytes_.quantized_pair(integer, pair.multiplies, pair.has_number()), integer,
+                  {at(pair.a), scales, at(pair.b)});
 }
 
 std::optional<StepValue> StepEmitter::emit_select(DType dtype, const StepArgs& args) {
@@ -197,6 +197,7 @@ std::optional<StepValue> StepEmitter::emit_vectors(ScalarOp op, DType dtype, DTy
   if (dtype == DType::f32) fns = simd_.f32_elements(op);
   if (dtype == DType::f64) fns = simd_.f64_elements(op);
   if (dtype == DType::i32) fns = simd_.i32_elements(op);
+  if (dtype == DType::boolean) fns = simd_.truths(op);
   if (result == DType::boolean && fns.columns == nullptr) fns = simd_.comparison(op, dtype);
   if (fns.columns == nullptr) return std::nullopt;
   // Single arguments go second, where steps are joined.

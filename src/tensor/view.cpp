@@ -1,6 +1,7 @@
 #include "tensor/view.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "tensor/small_int.h"
@@ -86,9 +87,14 @@ bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bi
 bool has_other_truths(const Tensor& tensor) {
   const auto* const bytes = static_cast<const std::uint8_t*>(tensor.data());
   const std::size_t count = tensor.bytes();  // not known to stay the same within the loop
-  std::uint8_t all = 0;
-  for (std::size_t i = 0; i < count; ++i) all |= bytes[i];
-  return all > 1;
+  // Several chains, so that a vector of bytes need not wait for the one before.
+  constexpr std::size_t kBlock = 128;
+  std::array<std::uint8_t, kBlock> all{};
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock)
+    for (std::size_t j = 0; j < kBlock; ++j) all[j] |= bytes[i + j];
+  for (; i < count; ++i) all[0] |= bytes[i];
+  return std::ranges::any_of(all, [](std::uint8_t each) { return each > 1; });
 }
 
 Expected<Tensor> with_plain_truths(const Tensor& tensor) {

@@ -146,6 +146,10 @@ const std::vector<ConvCase>& conv_cases() {
       {.x = {1, 64, 40, 41}, .w = {4, 64, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 4, 7}, .w = {80, 2, 4}, .group = 2, .dilation = {2}},
       {.x = {0, 4, 7}, .w = {8, 4, 4}},
+      // Single channels over a line, in tiles of many vectors and at the borders.
+      {.x = {2, 5, 119, 1}, .w = {5, 1, 20, 1}, .group = 5},
+      {.x = {1, 3, 150}, .w = {3, 1, 7}, .group = 3, .dilation = {3}, .bias = false},
+      {.x = {1, 3, 1, 200}, .w = {3, 1, 1, 20}, .group = 3, .pads = {0, 3, 0, 5}},
       // Several groups share planes.
       {.x = {2, 6, 11, 10}, .w = {12, 2, 3, 3}, .group = 3, .stride = {3, 2}, .pads = {2, 1, 1, 2}},
       {.x = {1, 5, 4, 5, 6},

@@ -438,11 +438,12 @@ TEST(Pointwise, ChoicesOfWhatIsComparedGiveTheOraclesBits) {
         }
 }
 
-// Values in between that are read twice stay.
-/// Q(D(a) + D(b)): of bytes a and b with a scale and a zero point each, as those of the sum are.
-ScalarProgram quantized_sum(DType dtype, bool has_zeros) {
+/// Q(D(a) + D(b)) or Q(D(a) D(b)): of bytes with a scale and a zero point each, as the result is.
+/// With `number`, b is a number already.
+ScalarProgram quantized_pair(DType dtype, bool has_zeros, ScalarOp pair, bool number) {
   ScalarProgram program;
-  program.inputs = {dtype, dtype, DType::f32, DType::f32, DType::f32, dtype, dtype, dtype};
+  program.inputs = {
+      dtype, number ? DType::f32 : dtype, DType::f32, DType::f32, DType::f32, dtype, dtype, dtype};
   const auto op = [&](ScalarOp kind, DType of, std::int32_t a, std::int32_t b = -1) {
     return program.append({.op = kind, .dtype = of, .args = {a, b, -1}});
   };
@@ -453,14 +454,42 @@ ScalarProgram quantized_sum(DType dtype, bool has_zeros) {
     return op(ScalarOp::mul, DType::f32, op(ScalarOp::cast, DType::f32, whole), x + 2);
   };
   const auto a = real(0);
-  const auto sum = op(ScalarOp::add, DType::f32, a, real(1));
-  std::int32_t whole = op(ScalarOp::round_even, DType::f32, op(ScalarOp::div, DType::f32, sum, 4));
+  const auto b = number ? 1 : real(1);
+  const auto both = op(pair, DType::f32, number && has_zeros ? b : a, number && has_zeros ? a : b);
+  std::int32_t whole = op(ScalarOp::round_even, DType::f32, op(ScalarOp::div, DType::f32, both, 4));
   if (has_zeros) whole = op(ScalarOp::add, DType::f32, whole, op(ScalarOp::cast, DType::f32, 7));
   program.results = {op(ScalarOp::cast, dtype, whole)};
   return program;
 }
 
-TEST(Pointwise, QuantizedSumsGiveTheOraclesBits) {
+void check_quantized_pair(DType dtype, bool has_zeros, bool is_constant, ScalarOp pair, bool number,
+                          const std::vector<float>& scale, const Shape& a_dims,
+                          const Shape& b_dims) {
+  Buffer a(dtype, a_dims), b(number ? DType::f32 : dtype, b_dims), y(dtype, a_dims);
+  a.fill_random(1);
+  if (number)
+    fill_special(b, 2);
+  else
+    b.fill_random(2);
+  std::vector<std::unique_ptr<Buffer>> parameters;
+  std::vector<Buffer*> inputs = {&a, &b};
+  for (std::size_t i = 0; i < 6; ++i) {
+    parameters.push_back(std::make_unique<Buffer>(i < 3 ? DType::f32 : dtype, Shape{}));
+    inputs.push_back(parameters.back().get());
+    if (i < 3) inputs.back()->at<float>(0) = scale[i];
+    if (i >= 3)
+      inputs.back()->at<std::uint8_t>(0) = has_zeros ? static_cast<std::uint8_t>(50 * i) : 0;
+  }
+  std::vector<bool> constant(8, is_constant);
+  constant[0] = constant[1] = false;
+  const ScalarProgram program = quantized_pair(dtype, has_zeros, pair, number);
+  for (const Isa isa : available_isas())
+    ASSERT_EQ(check_pointwise(program, inputs, {&y}, isa, 1, constant), "")
+        << dtype_name(dtype) << ", scales " << scale[0] << ", " << scale[1] << ", " << scale[2]
+        << ", " << isa_name(isa) << ", " << b_dims.to_string();
+}
+
+TEST(Pointwise, QuantizedPairsGiveTheOraclesBits) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const std::vector<std::vector<float>> scales = {
       {0.5f, 0.25f, 1}, {0.013f, 0.021f, 0.017f}, {1e38f, 3e38f, 1e36f}, {kInf, 1, 1},
@@ -468,32 +497,20 @@ TEST(Pointwise, QuantizedSumsGiveTheOraclesBits) {
   for (const DType dtype : {DType::u8, DType::i8})
     for (const bool has_zeros : {false, true})
       for (const bool is_constant : {false, true})
-        for (const std::vector<float>& scale : scales)
-          for (const std::int64_t size : {1, 15, 16, 33, 64, 1001}) {
-            Buffer a(dtype, {2, size}), b(dtype, {2, size}), y(dtype, {2, size});
-            a.fill_random(1);
-            b.fill_random(2);
-            std::vector<std::unique_ptr<Buffer>> parameters;
-            std::vector<Buffer*> inputs = {&a, &b};
-            for (std::size_t i = 0; i < 6; ++i) {
-              parameters.push_back(std::make_unique<Buffer>(i < 3 ? DType::f32 : dtype, Shape{}));
-              inputs.push_back(parameters.back().get());
-              if (i < 3) inputs.back()->at<float>(0) = scale[i];
-              if (i >= 3)
-                inputs.back()->at<std::uint8_t>(0) =
-                    has_zeros ? static_cast<std::uint8_t>(50 * i) : 0;
+        for (const ScalarOp pair : {ScalarOp::add, ScalarOp::mul})
+          for (const bool number : {false, true})
+            for (const std::vector<float>& scale : scales) {
+              for (const std::int64_t size : {1, 15, 16, 33, 64, 1001})
+                check_quantized_pair(dtype, has_zeros, is_constant, pair, number, scale, {2, size},
+                                     {2, size});
+              // One per row, per column, or for all.
+              for (const Shape& other : {Shape{3, 1}, Shape{1, 77}, Shape{}})
+                check_quantized_pair(dtype, has_zeros, is_constant, pair, number, scale, {3, 77},
+                                     other);
             }
-            std::vector<bool> constant(8, is_constant);
-            constant[0] = constant[1] = false;
-            for (const Isa isa : available_isas())
-              ASSERT_EQ(
-                  check_pointwise(quantized_sum(dtype, has_zeros), inputs, {&y}, isa, 1, constant),
-                  "")
-                  << dtype_name(dtype) << ", scales " << scale[0] << ", " << scale[1] << ", "
-                  << scale[2] << ", " << isa_name(isa);
-          }
 }
 
+// Values in between that are read twice stay.
 TEST(Pointwise, ValuesThatAreReadTwiceAreNotJoined) {
   ProgramWriter w(DType::f32, 2);
   const auto product = w.op(ScalarOp::mul, 0, 1);

@@ -95,6 +95,10 @@ const std::vector<ReduceCase>& reduce_cases() {
       {{16, 65}, {1}},
       {{3, 40, 70}, {0, 2}},
       {{2, 17, 9, 1}, {2}},
+      {{9, 1030}, {0}},
+      {{300, 150}, {0}},
+      {{3, 130, 40}, {0, 1}},
+      {{5, 299}, {1}},
   };
   return all;
 }
@@ -161,7 +165,9 @@ TEST(Reduce, RootsAndLogarithms) {
 
 TEST(Reduce, ThreadsDoNotChangeBits) {
   for (const int threads : {1, 2, 7})
-    expect_reduced<float>({{9, 50, 700}, {1}}, "sum", false, Layout::contiguous, threads);
+    for (const ReduceCase& c : std::vector<ReduceCase>{
+             {{9, 50, 700}, {1}}, {{1000, 70}, {0}}, {{200, 700}, {0}}, {{2, 500, 70}, {0, 1}}})
+      expect_reduced<float>(c, "sum", false, Layout::contiguous, threads);
 }
 
 TEST(Reduce, MinMaxOfNansAndZeros) {
@@ -197,6 +203,40 @@ TEST(Reduce, MinMaxOfNansAndZerosInManyRows) {
       const float got = y.at<float>(row);
       EXPECT_EQ(std::isnan(got), row % 3 == 0) << kind << row;
       EXPECT_EQ(std::signbit(got) || row % 3 == 0, kind == "min" || row % 3 == 0) << row;
+    }
+  }
+}
+
+TEST(Reduce, EveryInstructionSetGivesTheSameBits) {
+  for (const Isa isa : available_isas()) {
+    const Masked masked(isa);
+    for (const ReduceCase& c : std::vector<ReduceCase>{
+             {{19, 77}, {0}}, {{261, 77}, {0}}, {{40, 63}, {1}}, {{3, 301}, {1}}})
+      for (const std::string kind : {"sum", "max", "min", "sum_square", "l1"}) {
+        expect_reduced<float>(c, kind, false, Layout::contiguous);
+        expect_reduced<double>(c, kind, false, Layout::contiguous);
+      }
+  }
+}
+
+TEST(Reduce, MinMaxOfNansAndZerosAcrossRows) {
+  constexpr std::int64_t kRows = 21, kColumns = 45;
+  for (const Isa isa : available_isas()) {
+    const Masked masked(isa);
+    for (const std::string kind : {"max", "min"}) {
+      Buffer x(DType::f32, {kRows, kColumns}), y(DType::f32, {kColumns});
+      x.fill<float>({0.0f, -0.0f, -0.0f, 0.0f});
+      for (std::int64_t j = 0; j < kColumns; j += 3) x.at<float>(j % kRows * kColumns + j) = NAN;
+      const Use use{.id = KernelId::reduce,
+                    .inputs = {&x},
+                    .outputs = {&y},
+                    .attrs = {Attr(kind), Attr(std::vector<std::int64_t>{0}), Attr(false)}};
+      ASSERT_EQ(run(use, isa), "");
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        const float got = y.at<float>(j);
+        EXPECT_EQ(std::isnan(got), j % 3 == 0) << kind << j;
+        if (j % 3 != 0) EXPECT_EQ(std::signbit(got), kind == "min") << j;
+      }
     }
   }
 }

@@ -17,10 +17,11 @@ template <MathDomain M>
   const auto size = m.abs(x);
   const auto near = m.mul_add(x, polynomial(m, m.mul(x, x), kNear), x);
   const auto bounded = at_most(m, size, 4);
-  const auto exponent = m.sub(m.mul(bounded, polynomial(m, bounded, kFar)), bounded);
+  const auto square = m.mul(bounded, bounded);
+  const auto exponent = m.sub(m.mul(bounded, paired_polynomial(m, bounded, square, kFar)), bounded);
   const auto far = copy_sign(m, m.sub(m.constant(1), exp_bounded(m, exponent)), x);
-  const auto result = m.select(m.less(m.constant(0.927734375), size), far, near);
-  return m.select(m.is_nan(x), x, result);
+  // NaN, which is not less, propagates through `near`.
+  return m.select(m.less(m.constant(0.927734375), size), far, near);
 }
 
 namespace erf64 {
