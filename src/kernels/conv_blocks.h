@@ -46,7 +46,8 @@ struct ConvBlock {
 
 template <class T>
 struct ConvBlockFns {
-  std::int64_t lanes = 0, vectors = 0;  ///< filters of a vector; vectors of a block at most
+  std::int64_t lanes = 0;               ///< filters of a vector
+  std::int64_t vectors = 0, usual = 0;  ///< of a block: at most, and of most blocks
   bool tall = false;                    ///< tiles have many positions: there are 32 registers
   bool broadcasts = false;              ///< an element is broadcast as fast as it is loaded
   void (*multiply)(const ConvBlock<T>&) = nullptr;

@@ -169,7 +169,7 @@ template <class T>
 void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64_t fewest,
                         std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
-  const std::int64_t width = kBlockVectors * plan.blocks->lanes;
+  const std::int64_t width = plan.blocks->usual * plan.blocks->lanes;
   const std::int64_t all = std::max<std::int64_t>(g.filters / width, 1);
   // Where the channels come last, an epilogue takes the filters of a position at a time.
   constexpr std::int64_t kMinFiltersLast = 128;
@@ -357,13 +357,14 @@ void pack_blocks(const PrepareCtx& ctx, PlanesSchedule<T>& plan) {
     std::shared_ptr<T> memory = packed_memory<T>(g.group * plan.packed_group);
     for (std::int64_t group = 0; group < g.group; ++group)
       pack_filter_blocks(
-          static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
-          plan.w_filter, g.filters, plan.k, lanes, memory.get() + group * plan.packed_group);
+          *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
+          plan.w_filter, g.filters, plan.k, memory.get() + group * plan.packed_group);
     return memory;
   };
   // -2: neither the panels of conv.cpp nor trimmed weights.
   std::vector<std::int64_t> layout{
-      -2, lanes, std::int64_t{sizeof(T)}, g.group, g.filters, plan.k, plan.w_filter};
+      -2,        lanes,  plan.blocks->usual, std::int64_t{sizeof(T)}, g.group,
+      g.filters, plan.k, plan.w_filter};
   plan.packed =
       ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)}, make);
 }

@@ -5,9 +5,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/conv_blocks.h"
+#include "kernels/conv_blocks_run.h"
 #include "kernels/conv_planes.h"
 #include "tests/kernels/harness.h"
 
@@ -388,6 +390,30 @@ void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, i
                 .constant = {false, true, false, false, true, true}};
   ASSERT_EQ(run(use, isa, threads), "");
   EXPECT_EQ(difference(y, wanted), "") << c.x.to_string() << c.w.to_string() << isa_name(isa);
+}
+
+// Tasks that share filters begin at usual blocks, and read weights that were packed for all
+// filters.
+TEST(Conv, PartsOfFiltersHaveTheBlocksOfAllFilters) {
+  for (const Isa isa : available_isas()) {
+    const ConvBlockFns<float>& fns = conv_block_fns<float>(isa);
+    const auto blocks_of = [&](std::int64_t first, std::int64_t filters) {
+      std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
+      for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
+        EXPECT_LE(block.vectors, fns.vectors);
+        blocks.emplace_back(first + block.first, block.filters);
+      });
+      return blocks;
+    };
+    for (std::int64_t filters = 1; filters <= 20 * fns.lanes; filters += 3) {
+      const std::int64_t usual = fns.usual * fns.lanes;
+      for (std::int64_t first = usual; first + usual <= filters; first += usual) {
+        auto parts = blocks_of(0, first);
+        std::ranges::copy(blocks_of(first, filters - first), std::back_inserter(parts));
+        EXPECT_EQ(parts, blocks_of(0, filters)) << isa_name(isa) << " " << first << " " << filters;
+      }
+    }
+  }
 }
 
 TEST(Conv, BlocksFinishTheirSums) {
