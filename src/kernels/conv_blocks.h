@@ -1,6 +1,7 @@
 // The vector functions of convolutions in blocks of filters (conv_planes.cpp): vectors lie along
 // filters, whose weights are packed once, and meet elements of the planes, which are broadcast. No
-// window is packed, and sums stay in registers for a block of taps.
+// window is packed, and sums stay in registers for a block of taps. Where each filter has a channel
+// of its own, vectors lie along these too.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct ConvBlock {
   const T* bias = nullptr;  ///< of all filters, or null
   ConvFinish<T> finish;     ///< after the bias
   bool fetches = false;     ///< the positions that the next tile reads are fetched
+  bool single = false;      ///< each filter meets a channel of its own; these are adjacent
   const T* y = nullptr;     ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;
 };

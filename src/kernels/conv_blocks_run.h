@@ -76,6 +76,7 @@ void for_each_piece(const ConvBand<T>& s, std::int64_t most, F&& f) {
   ConvBlock<T> piece;
   piece.step = s.step;
   piece.fetches = s.fetches;
+  piece.single = s.single;
   if (s.width <= most) {
     const std::int64_t lines = most / s.width;
     for (std::int64_t line = 0; line < s.line_count; line += lines) {
@@ -180,6 +181,7 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
   const auto multiply = [&](const FilterBlock& block, const T* bias, ConvBlock<T> piece,
                             std::int64_t first) {
     const std::int64_t offset = first * s.y_step + block.first;
+    if (s.single) piece.planes += block.first;
     piece.sums = s.y + offset;
     piece.sums_step = s.y_step;
     multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset), piece);
