@@ -7,20 +7,22 @@
 #include <cstdint>
 
 #include "base/cpu.h"
+#include "kernels/conv_activation.h"
 #include "kernels/conv_band.h"
 #include "kernels/isa_tables.h"
 
 namespace scanloom::kernels {
 
 /// The computation on complete sums while these are in registers, in this order: a product and a
-/// sum with an element per filter, the sum with a residual, and the greater of the result and 0.
-/// Null or false: left out.
+/// sum with an element per filter, the sum with a residual, and the greater of the result and 0 or
+/// an activation. Null, false or none: left out.
 template <class T>
 struct ConvFinish {
   const T* scale = nullptr;     ///< of all filters
   const T* shift = nullptr;     ///< of all filters
   const T* residual = nullptr;  ///< laid out as the sums
   bool clamps = false;
+  ConvActivation<T> activation;  ///< computed on stored sums, which are still in the L1 cache
 };
 
 /// Products of one block of filters with the windows of some lines. Every sum takes its taps in
