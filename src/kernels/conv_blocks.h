@@ -1,25 +1,28 @@
 // The vector functions of convolutions in blocks of filters (conv_planes.cpp): vectors lie along
 // filters, whose weights are packed once, and meet elements of the planes, which are broadcast. No
-// window is packed, and sums stay in registers for a block of taps.
+// window is packed, and sums stay in registers for a block of taps. Where each filter has a channel
+// of its own, vectors lie along these too.
 #pragma once
 
 #include <cstdint>
 
 #include "base/cpu.h"
+#include "kernels/conv_activation.h"
 #include "kernels/conv_band.h"
 #include "kernels/isa_tables.h"
 
 namespace scanloom::kernels {
 
 /// The computation on complete sums while these are in registers, in this order: a product and a
-/// sum with an element per filter, the sum with a residual, and the greater of the result and 0.
-/// Null or false: left out.
+/// sum with an element per filter, the sum with a residual, and the greater of the result and 0 or
+/// an activation. Null, false or none: left out.
 template <class T>
 struct ConvFinish {
   const T* scale = nullptr;     ///< of all filters
   const T* shift = nullptr;     ///< of all filters
   const T* residual = nullptr;  ///< laid out as the sums
   bool clamps = false;
+  ConvActivation<T> activation;  ///< computed on stored sums, which are still in the L1 cache
 };
 
 /// Products of one block of filters with the windows of some lines. Every sum takes its taps in
@@ -40,13 +43,15 @@ struct ConvBlock {
   const T* bias = nullptr;  ///< of all filters, or null
   ConvFinish<T> finish;     ///< after the bias
   bool fetches = false;     ///< the positions that the next tile reads are fetched
+  bool single = false;      ///< each filter meets a channel of its own; these are adjacent
   const T* y = nullptr;     ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;
 };
 
 template <class T>
 struct ConvBlockFns {
-  std::int64_t lanes = 0, vectors = 0;  ///< filters of a vector; vectors of a block at most
+  std::int64_t lanes = 0;               ///< filters of a vector
+  std::int64_t vectors = 0, usual = 0;  ///< of a block: at most, and of most blocks
   bool tall = false;                    ///< tiles have many positions: there are 32 registers
   bool broadcasts = false;              ///< an element is broadcast as fast as it is loaded
   void (*multiply)(const ConvBlock<T>&) = nullptr;

@@ -12,22 +12,21 @@
 
 namespace scanloom::kernels {
 
-/// Vectors of a block. The last block of a group takes one more where their number is odd.
-inline constexpr std::int64_t kBlockVectors = 2;
-
 /// A block of the filters of a group, or of a part of it.
 struct FilterBlock {
   std::int64_t first = 0, filters = 0, vectors = 0;
 };
 
-/// Calls f(block) for the blocks of so many filters.
-template <class F>
-void for_each_filter_block(std::int64_t filters, std::int64_t lanes, F&& f) {
-  const std::int64_t vectors = (filters + lanes - 1) / lanes;
+/// Calls f(block) for the blocks of so many filters: of the usual number of vectors, but at the end
+/// none of a single vector, which would meet each element of the planes only once. Blocks of some
+/// filters are also those of more, if usual ones and more than these are left.
+template <class T, class F>
+void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, F&& f) {
+  const std::int64_t vectors = (filters + fns.lanes - 1) / fns.lanes;
   for (std::int64_t at = 0; at < vectors;) {
     const std::int64_t left = vectors - at;
-    const std::int64_t taken = left <= kBlockVectors + 1 ? left : kBlockVectors;
-    f(FilterBlock{at * lanes, std::min(taken * lanes, filters - at * lanes), taken});
+    const std::int64_t taken = left <= fns.vectors ? left : left == 4 ? 2 : fns.usual;
+    f(FilterBlock{at * fns.lanes, std::min(taken * fns.lanes, filters - at * fns.lanes), taken});
     at += taken;
   }
 }
@@ -39,10 +38,10 @@ inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int
 
 /// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero.
 template <class T>
-void pack_filter_blocks(const T* weights, std::int64_t w_filter, std::int64_t filters,
-                        std::int64_t k, std::int64_t lanes, T* to) {
-  for_each_filter_block(filters, lanes, [&](const FilterBlock& block) {
-    const std::int64_t width = block.vectors * lanes;
+void pack_filter_blocks(const ConvBlockFns<T>& fns, const T* weights, std::int64_t w_filter,
+                        std::int64_t filters, std::int64_t k, T* to) {
+  for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
+    const std::int64_t width = block.vectors * fns.lanes;
     T* const first = to + block.first * k;
     for (std::int64_t f = 0; f < block.filters; ++f) {
       const T* const from = weights + (block.first + f) * w_filter;
@@ -64,9 +63,8 @@ std::int64_t block_sums(const ConvBlockFns<T>& fns) {
 template <class T>
 std::int64_t block_taps(const ConvBlockFns<T>& fns, std::int64_t k) {
   // Short tiles read the weights more often, so these should stay in the L1 cache.
-  const std::int64_t bytes = fns.tall ? 64 * 1024 : 16 * 1024;
-  const std::int64_t most =
-      bytes / (kBlockVectors * fns.lanes * static_cast<std::int64_t>(sizeof(T)));
+  const std::int64_t bytes_of_vector = (fns.tall ? 32 : 8) * 1024;
+  const std::int64_t most = bytes_of_vector / (fns.lanes * static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t blocks = std::max<std::int64_t>((k + most - 1) / most, 1);
   return (k + blocks - 1) / blocks;
 }
@@ -78,6 +76,7 @@ void for_each_piece(const ConvBand<T>& s, std::int64_t most, F&& f) {
   ConvBlock<T> piece;
   piece.step = s.step;
   piece.fetches = s.fetches;
+  piece.single = s.single;
   if (s.width <= most) {
     const std::int64_t lines = most / s.width;
     for (std::int64_t line = 0; line < s.line_count; line += lines) {
@@ -146,7 +145,7 @@ void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* pa
 template <class T, class Finished>
 void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const ConvBand<T>& s,
                      const T* packed, const ConvFinish<T>& finish, T* memory, Finished&& finished) {
-  for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+  for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
     const T* const bias =
         copy_biases(s, block, fns.lanes, memory + kBlockPositions * fns.vectors * fns.lanes);
@@ -182,12 +181,13 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
   const auto multiply = [&](const FilterBlock& block, const T* bias, ConvBlock<T> piece,
                             std::int64_t first) {
     const std::int64_t offset = first * s.y_step + block.first;
+    if (s.single) piece.planes += block.first;
     piece.sums = s.y + offset;
     piece.sums_step = s.y_step;
     multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset), piece);
   };
   if (s.filters * s.k * kSize > kCachedWeights) {
-    for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+    for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
       const T* const bias = copy_biases(s, block, fns.lanes, memory);
       for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {
         multiply(block, bias, piece, first);
@@ -197,7 +197,7 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
   }
   const std::int64_t most = std::clamp<std::int64_t>(kResults / s.filters, 56, kBlockPositions);
   for_each_piece(s, most, [&](const ConvBlock<T>& piece, std::int64_t first) {
-    for_each_filter_block(s.filters, fns.lanes, [&](const FilterBlock& block) {
+    for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
       multiply(block, copy_biases(s, block, fns.lanes, memory), piece, first);
     });
     finished(first, piece.line_count * piece.width);

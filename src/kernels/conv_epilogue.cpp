@@ -19,6 +19,28 @@ constexpr std::int64_t kOneDim = 1, kAdjacent = 1;
 // Blocks read constants of filters by up to three vectors.
 constexpr std::int64_t kVectorBytes = 3 * 64;
 
+/// The value of a register of the epilogue's program that is a constant of a single element.
+std::optional<double> number_in(const PrepareCtx& ctx, std::int32_t reg) {
+  const tensor::ScalarProgram& program = *ctx.program;
+  const auto inputs = static_cast<std::int32_t>(program.inputs.size());
+  const DType dtype = ctx.outputs[0].dtype;
+  if (reg < 1 || program.register_dtype(reg) != dtype) return std::nullopt;
+  const void* data = nullptr;
+  if (reg < inputs) {
+    const std::size_t i = static_cast<std::size_t>(reg) - 1 + kConvOperands;
+    if (ctx.inputs[i].elements() == 1 && i < ctx.constants.size()) data = ctx.constants[i];
+  } else {
+    const tensor::ScalarInstr& instr = program.instrs[static_cast<std::size_t>(reg - inputs)];
+    if (instr.op == tensor::ScalarOp::constant) data = &instr.bits;
+  }
+  if (data == nullptr) return std::nullopt;
+  const auto read = [&]<class T>(T value) -> double {
+    std::memcpy(&value, data, sizeof(T));
+    return value;
+  };
+  return dtype == DType::f64 ? read(0.0) : read(0.0F);
+}
+
 }  // namespace
 
 std::optional<Refusal> ConvEpilogue::prepare(const PrepareCtx& ctx, bool in_blocks) {
@@ -95,10 +117,20 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
     const ScalarInstr& instr = program.instrs[static_cast<std::size_t>(reg - inputs)];
     return instr.op == ScalarOp::constant && instr.bits == 0;
   };
-  std::int32_t current = 0, reg = inputs;
-  for (const ScalarInstr& instr : program.instrs) {
-    const std::int32_t made = reg++;
+  const auto number_of = [&](std::int32_t reg) { return number_in(ctx, reg); };
+  std::int32_t current = 0;
+  for (std::size_t at = 0; at < program.instrs.size(); ++at) {
+    const ScalarInstr& instr = program.instrs[at];
+    const std::int32_t made = inputs + static_cast<std::int32_t>(at);
     if (instr.op == ScalarOp::constant) continue;
+    if (stage < Stage::clamped) {
+      const auto activation = find_activation(program, at, current, y.dtype, number_of);
+      if (activation && !activation->is_relu()) {
+        found.activation_ = *activation;
+        current = program.results[0];
+        break;
+      }
+    }
     if (instr.dtype != y.dtype || (instr.args[0] == current) == (instr.args[1] == current))
       return false;
     const std::int32_t other = instr.args[0] == current ? instr.args[1] : instr.args[0];

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/conv_activation.h"
 #include "kernels/conv_blocks.h"
 #include "kernels/kernel.h"
 #include "kernels/pointwise_plan.h"
@@ -47,6 +48,7 @@ class ConvEpilogue {
     left.shift = of_filters(shift_);
     if (residual_ >= 0) left.residual = call.in(residual_).data<const T>() + offset;
     left.clamps = clamps_;
+    left.activation = activation_.template as<T>();
     return left;
   }
 
@@ -98,6 +100,7 @@ class ConvEpilogue {
   bool finishes_ = false, clamps_ = false;
   std::shared_ptr<const std::byte> scale_, shift_;  ///< of all filters, and zeros for a vector
   int residual_ = -1;                               ///< the operand of the call
+  ConvActivation<double> activation_;
 };
 
 }  // namespace scanloom::kernels

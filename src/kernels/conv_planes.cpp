@@ -68,7 +68,8 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const Plane
   s.y_filter = plan.y_filter;
   s.step = plan.step();
   s.y_step = plan.y_step;
-  s.fetches = plan.in_place && plan.reads_last && plan.geometry.kernel_positions() == 1;
+  s.fetches = plan.in_place && plan.reads_last && !plan.single && g.kernel_positions() == 1;
+  s.single = plan.single;
   if (call.has(2)) {
     s.bias_step = call.in(2).strides[0];
     s.bias = call.in(2).data<const T>() + of_all * s.bias_step;
@@ -136,12 +137,12 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
   const T* x = call.in(0).data<const T>() + task.image * plan.x_image +
                task.group * g.channels * plan.x_channel;
   if (plan.in_place) {
-    s.planes = x + task.first * g.stride[0] * plan.x_axis[0];
+    s.planes = x + task.first * g.stride[0] * plan.x_axis[0] + plan.first_channel(task.filter);
     if (plan.blocks != nullptr)
       return multiply_block_task(plan, call, s, task, panels, finished_part);
     return multiply_panels(*plan.panels, s, plan.panel_taps, plan.tap_step, panels, finished);
   }
-  s.planes = planes;
+  s.planes = planes + plan.first_channel(task.filter);
   const PlaneFill<T> fill(plan.grid, plan.fns, task.first);
   const std::int64_t band = number / plan.parts;
   if (filled != band) fill_planes(plan, fill, task.first, x, planes);
@@ -211,32 +212,36 @@ struct Described {
 };
 
 template <class T>
-bool fits_channels_last(const tensor::Operand& x, const tensor::Operand& w,
-                        const ConvGeometry& geometry, Isa isa) {
+ChannelsLast fits_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                                const ConvGeometry& geometry, Isa isa) {
   tensor::Shape result{geometry.batch, geometry.filters * geometry.group};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis)
     result.push_back(geometry.out[axis]);
-  for (const bool x_last : {false, true}) {
+  ChannelsLast found = ChannelsLast::no;
+  for (const bool x_last : {true, false}) {
     const Described from(x.shape(), x.dtype, x_last), to(result, x.dtype, true);
-    if (!tensor::is_channels_last(to.operand)) return false;
+    if (!tensor::is_channels_last(to.operand)) return found;
     PlanesSchedule<T> plan;
     const std::array<tensor::Operand, kConvOperands> inputs{from.operand, w, tensor::Operand{}};
     PrepareCtx asked{inputs, std::span(&to.operand, 1), {}, {}};
     asked.isa = isa;
-    if (schedule_planes(plan, asked, geometry, PlanesUse::forecast)) return false;
+    if (schedule_planes(plan, asked, geometry, PlanesUse::forecast)) return found;
+    found = x_last ? ChannelsLast::both : ChannelsLast::either;
+    if (plan.single) return found;
   }
-  return true;
+  return found;
 }
 
 }  // namespace
 
-bool conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
-                              std::span<const tensor::Attr> attrs, Isa isa) {
+ChannelsLast conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                                      std::span<const tensor::Attr> attrs, Isa isa) {
   const auto geometry = tensor::conv_geometry(x.shape(), w.shape(), attrs);
-  if (!geometry) return false;
-  if (tensor::live_taps(*geometry).count != geometry->kernel) return false;
+  if (!geometry) return ChannelsLast::no;
+  if (tensor::live_taps(*geometry).count != geometry->kernel) return ChannelsLast::no;
   if (x.dtype == DType::f32) return fits_channels_last<float>(x, w, *geometry, isa);
-  return x.dtype == DType::f64 && fits_channels_last<double>(x, w, *geometry, isa);
+  if (x.dtype == DType::f64) return fits_channels_last<double>(x, w, *geometry, isa);
+  return ChannelsLast::no;
 }
 
 Prepared prepare_conv_planes(const PrepareCtx& ctx, const ConvGeometry& geometry, PlanesUse use) {

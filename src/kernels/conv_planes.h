@@ -23,9 +23,16 @@ enum class PlanesUse : std::uint8_t {
 Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& geometry,
                              PlanesUse use);
 
-/// Whether a convolution with these weights, constant and contiguous, takes x and stores its result
-/// with the channels first or last alike, in blocks of filters.
-bool conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
-                              std::span<const tensor::Attr> attrs, Isa isa = active_isa());
+/// Where a convolution has its channels last.
+enum class ChannelsLast : std::uint8_t {
+  no,
+  both,    ///< in x and in the result, or in neither
+  either,  ///< in x, in the result, or in both
+};
+
+/// Where a convolution with these weights, constant and contiguous, takes and stores its channels
+/// last, in blocks of filters.
+ChannelsLast conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,
+                                      std::span<const tensor::Attr> attrs, Isa isa = active_isa());
 
 }  // namespace scanloom::kernels

@@ -169,7 +169,7 @@ template <class T>
 void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64_t fewest,
                         std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
-  const std::int64_t width = kBlockVectors * plan.blocks->lanes;
+  const std::int64_t width = plan.blocks->usual * plan.blocks->lanes;
   const std::int64_t all = std::max<std::int64_t>(g.filters / width, 1);
   // Where the channels come last, an epilogue takes the filters of a position at a time.
   constexpr std::int64_t kMinFiltersLast = 128;
@@ -309,6 +309,7 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
     plan.taps = plan.last_planes.taps();
   else
     lay_out_taps(plan);
+  if (plan.single) plan.taps.resize(static_cast<std::size_t>(plan.k));  // of the first channel
   // Elements from a line to the next along an axis.
   const auto apart = [&](std::size_t axis) {
     if (plan.in_place) return g.stride[axis] * plan.x_axis[axis];
@@ -348,6 +349,14 @@ bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesUs
   return !panels_are_faster && g.filters >= 2 * fns.lanes && 8 * idle <= g.filters;
 }
 
+/// Makes groups of one channel and one filter a single one, whose filters differ in their channel.
+template <class T>
+void join_single_channels(PlanesSchedule<T>& plan) {
+  ConvGeometry& g = plan.geometry;
+  plan.single = g.channels == 1 && g.filters == 1 && g.group > 1;
+  if (plan.single) g.channels = g.filters = std::exchange(g.group, 1);
+}
+
 template <class T>
 void pack_blocks(const PrepareCtx& ctx, PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
@@ -357,13 +366,14 @@ void pack_blocks(const PrepareCtx& ctx, PlanesSchedule<T>& plan) {
     std::shared_ptr<T> memory = packed_memory<T>(g.group * plan.packed_group);
     for (std::int64_t group = 0; group < g.group; ++group)
       pack_filter_blocks(
-          static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
-          plan.w_filter, g.filters, plan.k, lanes, memory.get() + group * plan.packed_group);
+          *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
+          plan.w_filter, g.filters, plan.k, memory.get() + group * plan.packed_group);
     return memory;
   };
   // -2: neither the panels of conv.cpp nor trimmed weights.
   std::vector<std::int64_t> layout{
-      -2, lanes, std::int64_t{sizeof(T)}, g.group, g.filters, plan.k, plan.w_filter};
+      -2,        lanes,  plan.blocks->usual, std::int64_t{sizeof(T)}, g.group,
+      g.filters, plan.k, plan.w_filter};
   plan.packed =
       ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)}, make);
 }
@@ -388,8 +398,10 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
   const auto last = static_cast<std::size_t>(geometry.spatial - 1);
   const bool in_blocks = use == PlanesUse::blocks || use == PlanesUse::forecast;
   if (tensor::is_channels_last(y)) plan.y_step = y.strides[y.rank - 1];
-  plan.reads_last = in_blocks && plan.x_channel == 1 && geometry.channels > 1 &&
-                    x_axis[last] >= geometry.channels;
+  if (in_blocks && plan.y_step != 1) join_single_channels(plan);
+  plan.reads_last = in_blocks && plan.x_channel == 1 && plan.geometry.channels > 1 &&
+                    x_axis[last] >= plan.geometry.channels;
+  if (plan.single && !plan.reads_last) return "single channels that are not last";
   if (plan.k == 0 || plan.positions == 0 || plan.geometry.batch == 0 || plan.geometry.filters == 0)
     return "nothing to sum";
   merge_axes(plan.geometry, x_axis);
@@ -400,7 +412,8 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
                .stride = plan.geometry.stride,
                .pad = plan.geometry.pad};
   if (!find_phases(plan)) return "windows that are far apart";
-  const std::int64_t unfolded = plan.k * plan.positions;
+  const std::int64_t unfolded =
+      plan.k * plan.positions * (plan.single ? plan.geometry.channels : 1);
   const auto per_position =
       plan.reads_last ? last_per_position(plan, unfolded) : elements_per_position(plan, unfolded);
   if (!per_position ||

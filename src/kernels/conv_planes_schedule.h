@@ -28,6 +28,7 @@ template <class T>
 struct PlanesSchedule {
   ConvFns<T> fns;
   tensor::ConvGeometry geometry;  ///< without axes that could be merged
+  bool single = false;            ///< filters with a channel each, here of a single group
   PlaneGrid grid;                 ///< of a whole band
   std::int64_t x_image = 0, x_channel = 0, w_filter = 0, y_image = 0, y_filter = 0;
   std::int64_t k = 0, positions = 0;
@@ -76,6 +77,10 @@ struct PlanesSchedule {
     const auto last = static_cast<std::size_t>(geometry.spatial - 1);
     if (in_place) return geometry.stride[last] * x_axis[last];
     return reads_last ? last_planes.step[last] * last_planes.pitch[last] : 1;
+  }
+  /// Elements from the first channel to that of a filter, if this has one of its own.
+  [[nodiscard]] std::int64_t first_channel(std::int64_t filter) const {
+    return single ? filter : 0;
   }
   [[nodiscard]] std::int64_t tasks() const {
     return geometry.batch * group_chunks() * bands * parts;

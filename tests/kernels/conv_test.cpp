@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/conv_blocks.h"
+#include "kernels/conv_blocks_run.h"
 #include "kernels/conv_planes.h"
 #include "tests/kernels/harness.h"
 
@@ -329,7 +332,7 @@ TEST(Conv, StridedInput) {
 }
 
 template <class T>
-bool takes_channels_last(const ConvCase& c, Isa isa) {
+ChannelsLast takes_channels_last(const ConvCase& c, Isa isa) {
   Buffer x(dtype_of<T>, c.x), w(dtype_of<T>, c.w);
   return conv_takes_channels_last(x.operand(), w.operand(), attrs_of(c), isa);
 }
@@ -394,6 +397,156 @@ void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, i
   EXPECT_EQ(difference(y, wanted), "") << c.x.to_string() << c.w.to_string() << isa_name(isa);
 }
 
+// Activations that blocks of filters compute on their sums.
+enum class Curve : std::uint8_t { limits, limits_from_above, line, gate, divided_gate, leak };
+
+template <class T>
+tensor::ScalarProgram program_of(Curve curve) {
+  using tensor::ScalarOp;
+  constexpr DType kType = dtype_of<T>;
+  tensor::ScalarProgram program;
+  program.inputs = {kType, kType, kType};
+  const auto number = [&](T value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    return program.append({.op = ScalarOp::constant, .dtype = kType, .bits = bits});
+  };
+  const auto two = [&](ScalarOp op, std::int32_t a, std::int32_t b) {
+    return program.append({.op = op, .dtype = kType, .args = {a, b, -1}});
+  };
+  const std::int32_t x = two(ScalarOp::mul, 0, 2);  // the scale, one per filter
+  std::int32_t at = x;
+  switch (curve) {
+    case Curve::limits:
+      at = two(ScalarOp::min, two(ScalarOp::max, x, number(T{-0.5})), number(1));
+      break;
+    case Curve::limits_from_above:
+      at = two(ScalarOp::min, x, 1);  // a constant of a single element
+      break;
+    case Curve::line:
+    case Curve::gate:
+      at = two(ScalarOp::add, two(ScalarOp::mul, number(T{0.3}), x), number(T{0.5}));
+      at = two(ScalarOp::max, two(ScalarOp::min, at, number(1)), number(0));
+      if (curve == Curve::gate) at = two(ScalarOp::mul, x, at);
+      break;
+    case Curve::divided_gate:
+      at = two(ScalarOp::max, two(ScalarOp::add, x, number(T{0.5})), number(0));
+      at = two(ScalarOp::mul, two(ScalarOp::min, at, number(T{0.75})), x);
+      at = two(ScalarOp::div, at, number(T{0.75}));
+      break;
+    case Curve::leak: {
+      const std::int32_t below = two(ScalarOp::mul, number(T{0.1}), x);
+      const std::int32_t is_below = two(ScalarOp::less, x, number(0));
+      at = program.append({.op = ScalarOp::select, .dtype = kType, .args = {is_below, below, x}});
+    }
+  }
+  program.results = {at};
+  return program;
+}
+
+template <class T>
+T on_curve(Curve curve, T x) {
+  const auto limited = [](T v, T low, T high) {
+    v = v > high ? high : v;
+    return v <= low ? low : v;
+  };
+  volatile T line = T{0.3} * x;
+  line = line + T{0.5};
+  switch (curve) {
+    case Curve::limits:
+      return limited(x, T{-0.5}, 1);
+    case Curve::limits_from_above:
+      return x > T{0.75} ? T{0.75} : x;
+    case Curve::line:
+      return limited(line, 0, 1);
+    case Curve::gate:
+      return x * limited(line, 0, 1);
+    case Curve::divided_gate:
+      line = x + T{0.5};
+      line = limited(line, 0, T{0.75}) * x;
+      return line / T{0.75};
+    case Curve::leak:
+      return x < 0 ? T{0.1} * x : x;
+  }
+  return x;
+}
+
+template <class T>
+void expect_curve(const ConvCase& c, Curve curve, Isa isa, Layout layout) {
+  const Geometry g = geometry_of(c);
+  Shape result{c.x[0], c.w[0]}, per_filter{c.w[0]};
+  for (const std::int64_t size : g.out) result.push_back(size), per_filter.push_back(1);
+  Buffer x(dtype_of<T>, c.x, layout), w(dtype_of<T>, c.w), bias(dtype_of<T>, {c.w[0]});
+  Buffer high(dtype_of<T>, {1}), scale(dtype_of<T>, per_filter), y(dtype_of<T>, result, layout);
+  unsigned seed = 1;
+  for (Buffer* each : {&x, &w, &bias}) each->fill_random(seed++);
+  high.fill<T>({T{0.75}});
+  scale.fill_random(4);
+  scale.at<T>(1) = static_cast<T>(NAN);
+  scale.at<T>(2) = 0;  // some sums become -0
+  std::vector<T> wanted = expected_once<T>(c, x, w, bias, isa);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::int64_t filter =
+        static_cast<std::int64_t>(i) / (y.elements() / c.x[0] / c.w[0]) % c.w[0];
+    volatile T scaled = wanted[i] * scale.at<T>(filter);
+    wanted[i] = on_curve<T>(curve, scaled);
+  }
+  const tensor::ScalarProgram program = program_of<T>(curve);
+  const Use use{.id = KernelId::conv,
+                .inputs = {&x, &w, c.bias ? &bias : nullptr, &high, &scale},
+                .outputs = {&y},
+                .attrs = attrs_of(c),
+                .program = &program,
+                .constant = {false, true, false, true, true}};
+  ASSERT_EQ(run(use, isa, 1), "");
+  EXPECT_EQ(difference(y, wanted), "")
+      << c.x.to_string() << c.w.to_string() << isa_name(isa) << " " << static_cast<int>(curve);
+}
+
+TEST(Conv, BlocksComputeActivations) {
+  const std::vector<ConvCase> cases = {
+      {.x = {2, 24, 9, 31}, .w = {80, 24, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 600, 9, 8}, .w = {32, 600, 1, 1}, .bias = false},
+      {.x = {1, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
+  };
+  for (const ConvCase& c : cases)
+    for (const Isa isa : available_isas())
+      for (const Curve curve : {Curve::limits, Curve::limits_from_above, Curve::line, Curve::gate,
+                                Curve::divided_gate, Curve::leak})
+        for (const Layout layout : {Layout::contiguous, Layout::channels_last}) {
+          if (layout == Layout::channels_last &&
+              takes_channels_last<float>(c, isa) == ChannelsLast::no)
+            continue;
+          expect_curve<float>(c, curve, isa, layout);
+          if (isa != Isa::baseline || layout == Layout::contiguous)
+            expect_curve<double>(c, curve, isa, layout);
+        }
+}
+
+// Tasks that share filters begin at usual blocks, and read weights that were packed for all
+// filters.
+TEST(Conv, PartsOfFiltersHaveTheBlocksOfAllFilters) {
+  for (const Isa isa : available_isas()) {
+    const ConvBlockFns<float>& fns = conv_block_fns<float>(isa);
+    const auto blocks_of = [&](std::int64_t first, std::int64_t filters) {
+      std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
+      for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
+        EXPECT_LE(block.vectors, fns.vectors);
+        blocks.emplace_back(first + block.first, block.filters);
+      });
+      return blocks;
+    };
+    for (std::int64_t filters = 1; filters <= 20 * fns.lanes; filters += 3) {
+      const std::int64_t usual = fns.usual * fns.lanes;
+      for (std::int64_t first = usual; first + usual <= filters; first += usual) {
+        auto parts = blocks_of(0, first);
+        std::ranges::copy(blocks_of(first, filters - first), std::back_inserter(parts));
+        EXPECT_EQ(parts, blocks_of(0, filters)) << isa_name(isa) << " " << first << " " << filters;
+      }
+    }
+  }
+}
+
 TEST(Conv, BlocksFinishTheirSums) {
   const std::vector<ConvCase> cases = {
       {.x = {2, 24, 9, 31}, .w = {80, 24, 3, 3}, .pads = {1, 1, 1, 1}},
@@ -401,6 +554,7 @@ TEST(Conv, BlocksFinishTheirSums) {
       // Idle filters in the last vector, if channels come first.
       {.x = {1, 40, 9, 8}, .w = {72, 40, 3, 3}},
       {.x = {1, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
+      {.x = {1, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
   };
   for (const ConvCase& c : cases)
     for (const Isa isa : available_isas())
@@ -409,7 +563,7 @@ TEST(Conv, BlocksFinishTheirSums) {
         if (bits == 0) continue;  // the convolution's result itself
         expect_finish<float>(c, f, isa, Layout::contiguous, 1);
         expect_finish<double>(c, f, isa, Layout::contiguous, 1);
-        if (!takes_channels_last<float>(c, isa)) continue;
+        if (takes_channels_last<float>(c, isa) == ChannelsLast::no) continue;
         expect_finish<float>(c, f, isa, Layout::channels_last, 1);
         expect_finish<double>(c, f, isa, Layout::channels_last, 3);
       }
@@ -418,9 +572,12 @@ TEST(Conv, BlocksFinishTheirSums) {
 // Channels last in x, in the result, or in both.
 template <class T>
 void expect_channels_last(const ConvCase& c, Isa isa, int threads) {
-  if (!takes_channels_last<T>(c, isa)) return;
-  expect_conv<T>(c, isa, true, threads, Layout::channels_last);
-  expect_conv<T>(c, isa, true, threads, Layout::contiguous, Layout::channels_last);
+  const ChannelsLast takes = takes_channels_last<T>(c, isa);
+  if (takes == ChannelsLast::no) return;
+  if (takes == ChannelsLast::either) {
+    expect_conv<T>(c, isa, true, threads, Layout::channels_last);
+    expect_conv<T>(c, isa, true, threads, Layout::contiguous, Layout::channels_last);
+  }
   expect_conv<T>(c, isa, true, threads, Layout::channels_last, Layout::channels_last);
   expect_epilogue<T>(c, isa, threads, Layout::channels_last);
 }
@@ -440,6 +597,21 @@ std::vector<ConvCase> cases_of_channels_last() {
       // Positions that are a multiple of 4096 bytes apart.
       {.x = {1, 1024, 7, 7}, .w = {32, 1024, 1, 1}},
       {.x = {1, 512, 9, 8}, .w = {32, 512, 1, 1}, .stride = {2, 2}},
+      // Filters with a channel each: padded, in place, of several vectors, blocks and bands.
+      {.x = {2, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
+      {.x = {1, 16, 9, 13}, .w = {16, 1, 3, 2}, .group = 16, .stride = {2, 2}, .bias = false},
+      {.x = {1, 176, 40, 31},
+       .w = {176, 1, 5, 5},
+       .group = 176,
+       .stride = {2, 1},
+       .pads = {2, 1, 2, 3}},
+      {.x = {1, 128, 14, 14},
+       .w = {128, 1, 3, 3},
+       .group = 128,
+       .dilation = {2, 2},
+       .pads = {2, 2, 2, 2}},
+      {.x = {1, 32, 700}, .w = {32, 1, 9}, .group = 32, .pads = {4, 4}},
+      {.x = {1, 32, 5, 6}, .w = {32, 1, 1, 1}, .group = 32},
       // A result of several pieces, with weights that are more than the cache takes.
       {.x = {1, 520, 5, 6}, .w = {576, 520, 1, 1}, .bias = false},
   };
@@ -455,10 +627,10 @@ TEST(Conv, ChannelsLast) {
       expect_channels_last<double>(c, isa, 1);
     }
     expect_channels_last<float>(c, active_isa(), 7);
-    taken += takes_channels_last<float>(c, active_isa()) ? 1 : 0;
+    taken += takes_channels_last<float>(c, active_isa()) == ChannelsLast::no ? 0 : 1;
   }
   // SSE 4.2 has no broadcasting load, so that blocks are slower than other ways.
-  EXPECT_GE(taken, conv_block_fns<float>(active_isa()).broadcasts ? 13 : 0);
+  EXPECT_GE(taken, conv_block_fns<float>(active_isa()).broadcasts ? 19 : 0);
 }
 
 TEST(Conv, ThreadsDoNotChangeBits) {

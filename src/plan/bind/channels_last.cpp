@@ -15,6 +15,7 @@ namespace {
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
+using kernels::ChannelsLast;
 using tensor::Shape;
 
 class ChannelsLastFinder {
@@ -76,7 +77,7 @@ class ChannelsLastFinder {
     if (made.op == &ops::concat_op) return merges_channels(made);
     if (is_pool(made)) return pools(made);
     const NodeId convolution = convolution_of(id);
-    return convolution.valid() && takes(convolution) && is_only_result(call);
+    return convolution.valid() && takes(convolution) != ChannelsLast::no && is_only_result(call);
   }
 
   /// Whether only the last node of the call has a result that others read.
@@ -111,22 +112,23 @@ class ChannelsLastFinder {
     return rank >= 3 && tensor::normalise_axis(concat.attrs[0].integer(), rank) == 1;
   }
 
-  /// Whether the convolution takes the layout. Kept, because every reader of a value asks.
-  [[nodiscard]] bool takes(NodeId id) {
-    const auto [at, is_new] = takes_.try_emplace(id.index, false);
+  /// Where the convolution takes the layout. Kept, because every reader of a value asks.
+  [[nodiscard]] ChannelsLast takes(NodeId id) {
+    const auto [at, is_new] = takes_.try_emplace(id.index, ChannelsLast::no);
     if (is_new) at->second = asked(node(id));
     return at->second;
   }
 
-  [[nodiscard]] bool asked(const Node& conv) const {
+  [[nodiscard]] ChannelsLast asked(const Node& conv) const {
+    constexpr ChannelsLast kNo = ChannelsLast::no;
     const ValueId x = conv.inputs[0], w = conv.inputs[1];
-    if (ctx_.inference.constant(w) == nullptr || !ctx_.values.is_of_plan(w)) return false;
+    if (ctx_.inference.constant(w) == nullptr || !ctx_.values.is_of_plan(w)) return kNo;
     if (conv.inputs.size() > 2 && conv.inputs[2].valid()) {
       const ValueId bias = conv.inputs[2];
-      if (ctx_.inference.constant(bias) != nullptr && !ctx_.values.is_of_plan(bias)) return false;
+      if (ctx_.inference.constant(bias) != nullptr && !ctx_.values.is_of_plan(bias)) return kNo;
     }
-    if (ctx_.values.is_object(x) || !ctx_.values.is_static(x)) return false;
-    if (ctx_.values.type(x).dtype != ctx_.values.type(w).dtype) return false;
+    if (ctx_.values.is_object(x) || !ctx_.values.is_static(x)) return kNo;
+    if (ctx_.values.type(x).dtype != ctx_.values.type(w).dtype) return kNo;
     const Shape x_dims = shape(x), w_dims = shape(w);
     const Layout x_layout{.dims = x_dims, .strides = tensor::contiguous_strides(x_dims)};
     const Layout w_layout{.dims = w_dims, .strides = tensor::contiguous_strides(w_dims)};
@@ -152,12 +154,17 @@ class ChannelsLastFinder {
     if (node(producer).op == &ops::concat_op || is_pool(node(producer))) {
       if (!std::ranges::all_of(node(producer).inputs, [&](ValueId v) { return is_found(v); }))
         return false;
-    } else if (!keeps_operands(call)) {
+    } else if (!keeps_operands(call) || !has_its_input(convolution_of(producer))) {
       return false;
     }
     return std::ranges::all_of(readers_[value.index], [&](NodeId reader) {
       return std::ranges::find(call, reader) != call.end() || reads(reader, value);
     });
+  }
+
+  /// Whether the convolution's input has the layout, if its result may have it only then.
+  [[nodiscard]] bool has_its_input(NodeId convolution) {
+    return takes(convolution) == ChannelsLast::either || is_found(node(convolution).inputs[0]);
   }
 
   /// Whether what follows the convolution reads values of the same layout, single elements, or
@@ -186,8 +193,12 @@ class ChannelsLastFinder {
   [[nodiscard]] bool reads(NodeId reader, ValueId value) {
     const Node& to = node(reader);
     if (ctx_.is_bound_with_loop[reader.index]) return false;
-    if (to.op == &ops::conv_op)
-      return to.inputs[0] == value && std::ranges::count(to.inputs, value) == 1 && takes(reader);
+    if (to.op == &ops::conv_op) {
+      if (to.inputs[0] != value || std::ranges::count(to.inputs, value) != 1) return false;
+      return takes(reader) == ChannelsLast::either ||
+             (takes(reader) == ChannelsLast::both &&
+              is_found(node(call_of(reader).back()).outputs[0]));
+    }
     if (is_pool(to) && pools(to) && !to.outputs.empty() && is_pooled_to_one(to)) return true;
     if (to.op != &ops::concat_op && !is_pool(to) && !convolution_of(reader).valid()) return false;
     return is_found(node(call_of(reader).back()).outputs[0]);
@@ -195,9 +206,9 @@ class ChannelsLastFinder {
 
   const BindContext& ctx_;
   const std::vector<NodeId>& nodes_;
-  std::vector<bool> found_;                   // by ValueId
-  std::vector<std::vector<NodeId>> readers_;  // by ValueId: nodes of the top region
-  std::map<std::uint32_t, bool> takes_;       // by NodeId, of convolutions
+  std::vector<bool> found_;                      // by ValueId
+  std::vector<std::vector<NodeId>> readers_;     // by ValueId: nodes of the top region
+  std::map<std::uint32_t, ChannelsLast> takes_;  // by NodeId, of convolutions
 };
 
 }  // namespace

@@ -78,6 +78,18 @@ TEST(ChannelsLast, PoolsAndConcatenationsKeepThem) {
       "conv/last conv/last pool/last conv/last concat/last conv");
 }
 
+// Filters with a channel each keep the layout of what they read.
+TEST(ChannelsLast, SingleChannelsKeepThem) {
+  if (!is_worth_it()) GTEST_SKIP() << "blocks of filters are slow with this instruction set";
+  const std::string single =
+      constant(20, {32, 1, 3, 3}) +
+      "    %21 = conv(%10, %20) {group = 32, pads = [1, 1, 1, 1]} : f32[1,32,9,9]\n";
+  EXPECT_EQ(with(single + "    %22 = conv(%21, %2) {group = 1} : f32[1,32,9,9]\n"
+                          "    yield %22 \"y\"\n"),
+            "conv/last conv/last conv/last conv");
+  EXPECT_EQ(with(single + "    yield %21 \"y\"\n"), "conv conv conv");
+}
+
 // The result of the second convolution is one of the graph, so its residual is not stored so
 // either.
 TEST(ChannelsLast, ResultsOfTheGraphAndTheirResidualsAreRowMajor) {
