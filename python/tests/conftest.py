@@ -18,6 +18,15 @@ sys.path += [str(PROJECT / "python/tests" / folder) for folder in ("convert", "o
 
 onnxruntime.set_default_logger_severity(4)
 
+# Files of tests that take tens of seconds each. They begin first, so that at the end no worker waits for
+# another.
+LONG = ("test_convert_openvino.py", "test_convert_onnx.py", "test_batch_clusters.py", "test_random_programs.py",
+        "test_theano_random_gradients.py")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
+
 
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:

@@ -84,7 +84,7 @@ def check(path: str | pathlib.Path, feeds: Feeds, folder: pathlib.Path, tally: T
 def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: Feeds, wanted: Sequence[Any], tally: Tally,
                  known: str) -> None:  # fmt: skip
     try:
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        session = _session_there(path)
         found = session.run(None, {name: np.asarray(x) if isinstance(x, np.generic) else x for name, x in feeds.items()})
     except Exception as error:  # of its own classes, which have no name in common
         reasons = [reason for sign, reason in NOT_THERE.items() if sign in str(error)]
@@ -102,11 +102,17 @@ def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: Feeds,
     tally.equal_there += 1
 
 
+def _session_there(path: str | pathlib.Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # starting others takes longer than these models run
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
 def _differs_there(original: str | pathlib.Path, feeds: Feeds, wanted: Sequence[Any]) -> bool:
     """Whether onnxruntime gives other results of the model that was converted, if it reads that."""
     if not str(original).endswith(".onnx"):
         return False
-    session = onnxruntime.InferenceSession(str(original), providers=["CPUExecutionProvider"])
+    session = _session_there(original)
     try:
         compare(session.run(None, feeds), wanted, 1e-4, "onnxruntime")
     except AssertionError:

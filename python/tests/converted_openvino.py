@@ -6,16 +6,14 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import shutil
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import openvino
 
 import converted
+import openvino_peer
 import scanloom
-
-PRECISE = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": "1"}
+from openvino_peer import TOGETHER, Fed
 
 # Why OpenVINO does not run an IR that is valid: what its messages say.
 NOT_THERE = {
@@ -25,10 +23,6 @@ NOT_THERE = {
     "Unsupported operation of type": "no such operation in its CPU plugin",
     "getElementType": "no such element type in its CPU plugin",
 }  # fmt: skip
-
-
-# Models that OpenVINO compiles as one: the time of compiling hardly depends on what is in a model.
-TOGETHER = 32
 
 
 @dataclasses.dataclass
@@ -59,9 +53,11 @@ class Tally(converted.Tally):
         """Runs the waiting models in OpenVINO. A model that runs together with others counts as one
         that runs alone."""
         waiting, self.waiting = self.waiting, []
-        for each, found in zip(waiting, run_together(waiting), strict=True):
+        together = openvino_peer.run_together([Fed(each.path, each.feeds) for each in waiting if not each.known])
+        for each in waiting:
             try:
-                if found is not None and not each.known and _agrees(found, each.wanted):
+                found = None if each.known else next(together)
+                if found is not None and _agrees(found, each.wanted):
                     self.equal_there += 1
                 else:  # on its own, which gives the reason
                     _check_there(each, self)
@@ -126,49 +122,6 @@ def copied(feeds: converted.Feeds) -> converted.Feeds:
     return {name: np.array(x) if isinstance(x, np.ndarray) else x for name, x in feeds.items()}
 
 
-def arrays_of(feeds: converted.Feeds) -> dict[str, np.ndarray]:
-    arrays = {name: np.asarray(x) for name, x in feeds.items()}
-    return {name: x.astype(str) if x.dtype == object else x for name, x in arrays.items()}
-
-
-def run_there(path: str | pathlib.Path, feeds: converted.Feeds) -> list[np.ndarray]:
-    """Raises RuntimeError."""
-    # One for each: a Core that has seen many models crashes.
-    core = openvino.Core()
-    request = core.compile_model(core.read_model(path), "CPU", PRECISE).create_infer_request()
-    return [np.array(value) for value in request.infer(arrays_of(feeds)).values()]
-
-
-def run_together(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
-    """Returns the results of each model; None for those that OpenVINO does not run, or not together
-    with others."""
-    if not models:
-        return []
-    try:
-        return list(_as_one(models))
-    except Exception:  # whatever happens: each is asked alone then
-        half = len(models) // 2
-        return [*run_together(models[:half]), *run_together(models[half:])] if half else [None]
-
-
-def _as_one(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
-    """Like run_together, but raises RuntimeError if one of them is not run."""
-    core = openvino.Core()
-    read = [core.read_model(each.path) for each in models]
-    alone = [bool(each.get_sinks()) for each in read]  # states would meet
-    parts = [(model, each) for model, each, single in zip(read, models, alone, strict=True) if not single]
-    results = [result for model, _ in parts for result in model.get_results()]
-    parameters = [parameter for model, _ in parts for parameter in model.get_parameters()]
-    feeds = [arrays_of(each.feeds)[port.any_name] for model, each in parts for port in model.inputs]
-    if not parts:
-        return [None] * len(models)
-    model = openvino.Model(results, parameters, "together")
-    request = core.compile_model(model, "CPU", PRECISE).create_infer_request()
-    request.infer(feeds)
-    found = iter([np.array(request.get_output_tensor(i).data) for i in range(len(results))])
-    return [None if single else [next(found) for _ in one.outputs] for one, single in zip(read, alone, strict=True)]
-
-
 def _agrees(found: list[np.ndarray], wanted: list[Any]) -> bool:
     try:
         converted.compare(found, wanted, 1e-3, "OpenVINO")
@@ -180,14 +133,14 @@ def _agrees(found: list[np.ndarray], wanted: list[Any]) -> bool:
 def _differs_there(each: Waiting) -> bool:
     """Whether OpenVINO fails or gives other results of the model that was converted, too."""
     try:
-        return not _agrees(run_there(each.original, each.feeds), each.wanted)
+        return not _agrees(openvino_peer.run_alone(Fed(each.original, each.feeds)), each.wanted)
     except RuntimeError:
         return True
 
 
 def _check_there(each: Waiting, tally: Tally) -> None:
     try:
-        converted.compare(run_there(each.path, each.feeds), each.wanted, 1e-3, "OpenVINO")
+        converted.compare(openvino_peer.run_alone(Fed(each.path, each.feeds)), each.wanted, 1e-3, "OpenVINO")
     except (AssertionError, RuntimeError) as error:
         reasons = [reason for sign, reason in NOT_THERE.items() if sign in str(error)]
         reasons += [each.known] * bool(each.known)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import pathlib
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+import new_process
 
 _CLEAR = pathlib.Path("/proc/self/clear_refs")
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -54,8 +54,4 @@ def measured(test: str, name: str, timeout: float = 120) -> Any:
     needs_peak()
     file = pathlib.Path(test)
     folders = [str(file.parent), str(file.parent.parent)]
-    answer = subprocess.run(
-        [sys.executable, "-c", _CHILD, *folders, file.stem, name],
-        capture_output=True, text=True, timeout=timeout, check=True,
-    )  # fmt: skip
-    return json.loads(answer.stdout)
+    return json.loads(new_process.run(_CHILD, *folders, file.stem, name, timeout=timeout))

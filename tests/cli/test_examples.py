@@ -1,7 +1,9 @@
 """The examples: in C++, C and Python over the demo's recordings, recurrences in C++, the Mandelbrot set
 and digits from a Boltzmann machine in Python."""
 
+import importlib.util
 import os
+import pathlib
 import re
 import struct
 import subprocess
@@ -162,6 +164,25 @@ def train_digits(*arguments, **environment):
     )
 
 
+@pytest.fixture(scope="module")
+def light(tmp_path_factory):
+    """A folder with a module `sklearn` that has the digits alone: importing all of scikit-learn takes
+    longer than learning them does."""
+    folder = tmp_path_factory.mktemp("light")
+    (place,) = importlib.util.find_spec("sklearn").submodule_search_locations
+    (folder / "sklearn").mkdir()
+    (folder / "sklearn" / "__init__.py").touch()
+    (folder / "sklearn" / "datasets.py").write_text(f"""
+import types
+import numpy as np
+
+def load_digits():
+    table = np.loadtxt({str(pathlib.Path(place, "datasets", "data", "digits.csv.gz"))!r}, delimiter=",")
+    return types.SimpleNamespace(data=table[:, :-1])
+""")
+    return {"PYTHONPATH": str(folder)}
+
+
 def errors_of(text):
     found = re.findall(r"^epoch +(\d+)  reconstruction error (0\.\d{4})$", text, re.MULTILINE)
     return {int(epoch): float(error) for epoch, error in found}
@@ -208,10 +229,10 @@ def test_a_boltzmann_machine_learns_digits(tmp_path):
     assert ((samples < 64) | (samples > 191)).mean() > 0.75
 
 
-def test_digits_follow_from_the_seed(tmp_path):
+def test_digits_follow_from_the_seed(light, tmp_path):
     def learned(name, seed, threads):
         path = tmp_path / name
-        answer = train_digits("--epochs", 2, "--seed", seed, path, SCANLOOM_THREADS=threads)
+        answer = train_digits("--epochs", 2, "--seed", seed, path, SCANLOOM_THREADS=threads, **light)
         assert (answer.returncode, answer.stderr) == (0, "")
         errors = errors_of(answer.stdout)
         assert len(errors) == 2 and errors[2] < 0.9 * errors[1]
@@ -231,7 +252,7 @@ def test_digits_say_what_is_wrong(tmp_path):
     assert answer.returncode == 2 and "invalid natural value: '-1'" in answer.stderr
 
 
-def test_digits_without_a_place_for_the_picture(tmp_path):
-    answer = train_digits("--epochs", 0, tmp_path)
+def test_digits_without_a_place_for_the_picture(light, tmp_path):
+    answer = train_digits("--epochs", 0, tmp_path, **light)
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: ") and str(tmp_path) in answer.stderr

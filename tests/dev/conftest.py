@@ -1,12 +1,30 @@
 """A tiny tree of sources per test, and the checks of tools/dev run over it."""
 
+import contextlib
+import io
 import pathlib
+import runpy
 import subprocess
 import sys
 
 import pytest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run_here(command: list[str]) -> tuple[int, str]:
+    """Exit status and output of a program of Python, which runs in this process: quicker by far."""
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setattr(sys, "argv", command)
+        patch.syspath_prepend(str(pathlib.Path(command[0]).parent))
+        try:
+            runpy.run_path(command[0], run_name="__main__")
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=err)
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return status, out.getvalue() + err.getvalue()
 
 
 class Tree:
@@ -24,7 +42,7 @@ class Tree:
         """Exit status and output of tools/dev/<script> over this tree."""
         command = [str(PROJECT / "tools" / "dev" / script), "--root", str(self.root), *arguments]
         if script.endswith(".py"):
-            command.insert(0, sys.executable)
+            return run_here(command)
         run = subprocess.run(command, capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 

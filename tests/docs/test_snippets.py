@@ -23,6 +23,7 @@ QLSTM = PROJECT.parent / "shared" / "models" / "qlstm" / "model.onnx"
 VOICE_MODEL = PROJECT / "build" / "cache" / "silero-vad" / "silero_vad.onnx"
 sys.path.insert(0, str(PROJECT / "python" / "tests"))
 
+import new_process  # noqa: E402
 from openvino_ir import Graph  # noqa: E402
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
@@ -121,12 +122,16 @@ def folder(tmp_path):
     return tmp_path
 
 
+# Without what the tests have added: where programs of users find modules.
+OURS = tuple(PROJECT / name for name in ("python", "tests", "demo", "bench", "tools"))
+USERS_PATH = ["", *(each for each in sys.path if not any(pathlib.Path(each).is_relative_to(own) for own in OURS))]
+# What a machine was calibrated as is no part of a document.
+VARIABLES = {"SCANLOOM_MACHINE": os.devnull, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+
+
 def run(command, folder):
-    # What a machine was calibrated as is no part of a document.
-    environment = {**os.environ, "SCANLOOM_MACHINE": os.devnull,
-                   "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=300)
+    return subprocess.run(command, cwd=folder, env={**os.environ, **VARIABLES}, capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=300)
 
 
 def python_snippets():
@@ -140,7 +145,7 @@ def python_snippets():
 def check_python(snippet, folder):
     """Runs a program and returns its output. The program shows it in a comment after the line that
     prints it, or in comments at its end."""
-    answer = run([sys.executable, "-c", snippet], folder)
+    answer = new_process.answer_of(snippet, folder=folder, variables=VARIABLES, path=USERS_PATH, timeout=300)
     assert answer.returncode == 0, answer.stderr
     for printed in re.findall(r"print\(.*\)  # (.*)$", snippet, re.M):
         assert printed in answer.stdout, answer.stdout

@@ -106,18 +106,18 @@ def merge_options(
     given: Union[SessionOptions, None], overrides: Mapping[str, Any]
 ) -> SessionOptions:
     """Copies the options and applies the overrides. Raises InvalidArgument, TypeError."""
-    base = given if given is not None else SessionOptions()
-    if not isinstance(base, SessionOptions):
-        raise InvalidArgument(f"sess_options is a {type(base)}, not scanloom.SessionOptions")
+    if given is not None and not isinstance(given, SessionOptions):
+        raise InvalidArgument(f"sess_options is a {type(given)}, not scanloom.SessionOptions")
     for name in overrides:
         if name not in _OWN_OPTIONS + _PEER_OPTIONS:
             refuse_argument("InferenceSession", name, (*_ARGUMENTS, *_OWN_OPTIONS))
-    options = copy.copy(base)
-    options._notes = list(base._notes)
-    options._entries = dict(base._entries)
-    checked = SessionOptions(
-        **{name: overrides.get(name, getattr(base, name)) for name in _OWN_OPTIONS}
-    )
+    own = {name: overrides[name] for name in _OWN_OPTIONS if name in overrides}
+    if given is None:
+        return SessionOptions(**own)
+    options = copy.copy(given)
+    options._notes = list(given._notes)
+    options._entries = dict(given._entries)
+    checked = SessionOptions(**{name: own.get(name, getattr(given, name)) for name in _OWN_OPTIONS})
     for name in _OWN_OPTIONS:
         setattr(options, name, getattr(checked, name))
     return options

@@ -19,8 +19,7 @@ class Options:
     def __init__(self) -> None:
         self._entries: dict[str, str] = {}
         self._notes: list[str] = []
-        for name, value in self._defaults.items():
-            setattr(self, name, value)
+        self.__dict__.update(self._defaults)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name.startswith("_") or name in self._known or name in self._defaults):

@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -91,9 +92,9 @@ def scored(model: str, table: pa.Table) -> Any:
 
 
 def children() -> list[str]:
-    """The processes that this one has started, except one that Python keeps to the end."""
+    """The processes that this one has started, except those that Python keeps to the end."""
     lines = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
-    return [line for line in lines if "resource_tracker" not in line]
+    return [line for line in lines if not re.search("multiprocessing.*(resource_tracker|forkserver)", line)]
 
 
 def check_scorer() -> None:

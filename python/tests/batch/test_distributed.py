@@ -4,31 +4,9 @@ import numpy as np
 import pytest
 
 import scanloom
+from rank_programs import all_failures, leaving, sums, sums_of_all, tree
 from scanloom import distributed
 from scanloom._distributed.communicators import Mpi
-
-
-def leaf(number):
-    generator = np.random.default_rng(number)
-    return [generator.standard_normal((3, 5)).astype(np.float32), np.float32(generator.standard_normal())]
-
-
-def tree(low, high):
-    """The sum by the definition."""
-    if high - low == 1:
-        return leaf(low)
-    half = 1
-    while 2 * half < high - low:
-        half *= 2
-    return [a + b for a, b in zip(tree(low, low + half), tree(low + half, high))]
-
-
-def sums(group, leaves):
-    return [each.tobytes() for each in distributed.tree_sum(leaf, leaves, group)]
-
-
-def sums_of_all(group):
-    return [sums(group, leaves) for leaves in range(1, 14)]
 
 
 def test_the_bits_do_not_depend_on_the_ranks():
@@ -46,48 +24,12 @@ def test_ranks_have_contiguous_shares():
             assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def failing(group):
-    def leaf_or_error(number):
-        if number == 4:
-            raise ValueError("no data")
-        return leaf(number)
-
-    try:
-        distributed.tree_sum(leaf_or_error, 6, group)
-    except scanloom.Error as error:
-        return str(error), sums(group, 3)  # the group still works
-
-
-def disagreeing(group):
-    try:
-        distributed.tree_sum(leaf, 5 + group.rank // 2, group)
-    except scanloom.InvalidArgument as error:
-        return str(error)
-
-
-def unequal(group):
-    try:
-        distributed.tree_sum(lambda number: [np.zeros(2 + (number > 3))], 6, group)
-    except scanloom.Error as error:
-        return str(error)
-
-
-def all_failures(group):
-    return failing(group), disagreeing(group), unequal(group)
-
-
 def test_errors_reach_every_rank():
     text = "micro-batch 4 on rank 2: ValueError: no data"
     sizes = "array 0 is float64[2] in one micro-batch and float64[3] in another"
     wrong = "the number of micro-batches is 5 on rank 0 and 6 on rank 2"
     found = distributed.run_local(3, all_failures)
     assert found == [((text, sums(None, 3)), wrong, sizes)] * 3
-
-
-def leaving(group):
-    if group.rank == 1:
-        raise SystemExit
-    return sums(group, 4)
 
 
 def test_a_rank_that_ends_does_not_hang_the_others():

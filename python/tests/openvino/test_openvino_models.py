@@ -82,7 +82,7 @@ def test_lstm_with_negative_stride(shared: pathlib.Path, tmp_path: pathlib.Path)
     path.with_suffix(".bin").write_bytes(data)
     result = run(path)
     close(result, lstm(*feeds(), *matrices, backwards=True))
-    if openvino_layers.openvino is not None:
+    if openvino_layers.openvino_peer is not None:
         names = ("data1", "data2", "data3")
         (theirs,) = openvino_layers.run_peer(str(path), dict(zip(names, feeds(), strict=True)))
         close(result, theirs)
@@ -102,7 +102,7 @@ def test_loop_that_adds(shared: pathlib.Path) -> None:
     assert [one.name for one in session.get_outputs()] == ["a_final", "a_values"]
     for result, wanted in zip(results, (sums[-1] + last, sums + last), strict=True):
         close(result, wanted)
-    if openvino_layers.openvino is not None:
+    if openvino_layers.openvino_peer is not None:
         for result, theirs in zip(results, openvino_layers.run_peer(str(path), {"a_init": a}), strict=True):
             close(result, theirs)
 
@@ -176,7 +176,7 @@ def test_typical_example(tmp_path: pathlib.Path) -> None:
     x, state = (np.random.default_rng(3).standard_normal(shape, np.float32) for shape in ((2, 4, 3), (2, 1, 3)))
     (y,) = scanloom.InferenceSession(str(path)).run(None, {"data0": x, "data1": state})
     close(y, state + x[:, ::-1].cumsum(1)[:, ::-1])
-    if openvino_layers.openvino is not None:
+    if openvino_layers.openvino_peer is not None:
         (theirs,) = openvino_layers.run_peer(str(path), {"data0": x, "data1": state})
         close(y, theirs)
 
@@ -227,6 +227,6 @@ def test_cells_in_a_loop(kind: str, backwards: bool, sizes: bool, tmp_path: path
         results = session.run(None, fed)
         for result, wanted in zip(results, sequence.results, strict=True):
             close(result, wanted[:, 0])
-    if openvino_layers.openvino is not None:
+    if openvino_layers.openvino_peer is not None:
         for result, theirs in zip(results, openvino_layers.run_peer(path, fed), strict=True):
             close(result, theirs)

@@ -184,7 +184,7 @@ def test_values(case: Case, tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_as_openvino(case: Case, tmp_path: pathlib.Path) -> None:
-    openvino_layers.check_peer(case, tmp_path)
+    openvino_layers.check_peer(case, CASES, tmp_path)
 
 
 def test_cell_with_joined_weights(tmp_path: pathlib.Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pytest
 
+import new_process
 import scanloom
 from loop_models import parse
 
@@ -59,10 +58,7 @@ LIMITED = textwrap.dedent(
 
 
 def limited(model: bytes, execution: str, steps: int, size: int) -> str:
-    command = [sys.executable, "-c", LIMITED, execution, str(steps), str(size)]
-    done = subprocess.run(command, input=model, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
+    return new_process.run(LIMITED, execution, str(steps), str(size), fed=model).decode()
 
 
 @pytest.mark.parametrize("execution", EXECUTIONS)
@@ -133,7 +129,4 @@ GROWTH = textwrap.dedent(
 @pytest.mark.parametrize("execution", ["automatic", "interpreted"])
 def test_strings_that_double_stay_within_the_budget(execution: str, letters: int) -> None:
     """The peak of the process, because what counts is what was taken before the run was ended."""
-    command = [sys.executable, "-c", GROWTH, execution, str(letters)]
-    done = subprocess.run(command, input=STRINGS, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    assert int(done.stdout) <= 105_000_000
+    assert int(new_process.run(GROWTH, execution, str(letters), fed=STRINGS)) <= 105_000_000

@@ -2,10 +2,9 @@
 
 import pathlib
 import re
-import subprocess
-import sys
 
 import memory_use
+import new_process
 import numpy as np
 import pytest
 
@@ -167,11 +166,8 @@ def test_strings_are_made_within_the_budget(name, execution):
         }""" % GROWING[name],
         opset=20,
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", GROW, execution, str(pathlib.Path(memory_use.__file__).parent)],
-        input=model, capture_output=True, timeout=120, check=True,
-    )  # fmt: skip
-    *said, grown, letters = answer.stdout.decode().splitlines()
+    printed = new_process.run(GROW, execution, str(pathlib.Path(memory_use.__file__).parent), fed=model)
+    *said, grown, letters = printed.decode().splitlines()
     assert "of the memory budget are left" in said[0] and "max_memory" in said[1]
     assert int(grown) < 160e6  # a step more would take 270 MB at least
     assert int(letters) == 8 * 60 * 2**3
@@ -331,10 +327,6 @@ def test_a_refused_run_leaves_nothing_that_later_budgets_do_not_count(name):
         opset=20,
     )
     budget = 100_000_000
-    answer = subprocess.run(
-        [sys.executable, "-c", TURNS, str(budget)],
-        input=model, capture_output=True, timeout=120, check=True,
-    )  # fmt: skip
-    refused, grown = map(int, answer.stdout.split())
+    refused, grown = map(int, new_process.run(TURNS, str(budget), fed=model).split())
     assert refused >= 3
     assert grown < budget + 64e6

@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import webbrowser
 
@@ -16,6 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 from places import PROJECT
 
+import new_process
 import scanloom
 import scanloom.tensor as T
 
@@ -218,7 +218,7 @@ def test_interpreted_runs_have_no_plan(tmp_path: pathlib.Path) -> None:
 
 def test_the_program_in_python_runs(tmp_path: pathlib.Path, session: scanloom.InferenceSession) -> None:
     code = session.report(feeds()).data["code"]["python"]
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    answer = new_process.answer_of(code, folder=tmp_path)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.split("\n")[:2] == ["last (2,)", "y (50, 2)"]
 
@@ -226,7 +226,7 @@ def test_the_program_in_python_runs(tmp_path: pathlib.Path, session: scanloom.In
 def test_programs_with_a_hostile_name_run(tmp_path: pathlib.Path) -> None:
     model = sums_model(tmp_path / "sums.onnx", HOSTILE)
     code = scanloom.InferenceSession(model).report().data["code"]
-    answer = subprocess.run([sys.executable, "-c", code["python"]], capture_output=True, text=True, cwd=tmp_path)
+    answer = new_process.answer_of(code["python"], folder=tmp_path)
     assert answer.returncode == 0, answer.stderr
     if not (LIBRARY / "libscanloom.so").exists():
         pytest.skip("needs build/release, which is not built")
@@ -238,7 +238,7 @@ def test_the_programs_of_a_function_load_it(tmp_path: pathlib.Path) -> None:
     f = scanloom.function([x, n], x * n)
     f.save(tmp_path / "function.scanloom")
     code = f.report([1.0, 2.0], 3).data["code"]
-    answer = subprocess.run([sys.executable, "-c", code["python"]], capture_output=True, text=True, cwd=tmp_path)
+    answer = new_process.answer_of(code["python"], folder=tmp_path)
     assert "3." in answer.stdout and "6." in answer.stdout, answer.stderr
     if not (LIBRARY / "libscanloom.so").exists():
         pytest.skip("needs build/release, which is not built")
@@ -299,7 +299,7 @@ def test_the_programs_of_a_stream_push_to_one(tmp_path: pathlib.Path) -> None:
     for number, stream in enumerate(streams_of_every_kind(tmp_path)):
         code = stream.report().data["code"]
         assert sorted(code) == ["cpp", "python"]
-        answer = subprocess.run([sys.executable, "-c", code["python"]], capture_output=True, text=True, cwd=tmp_path)
+        answer = new_process.answer_of(code["python"], folder=tmp_path)
         assert answer.returncode == 0, answer.stderr
         lines = answer.stdout.splitlines()
         assert lines[-1].startswith("2 y ") and len([line for line in lines if " y " in line]) == 3
