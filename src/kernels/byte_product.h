@@ -113,6 +113,12 @@ struct QuantizedPairScales {
   std::int32_t a_zero = 0, b_zero = 0, result_zero = 0;
 };
 
+struct QuantizedPairForm {
+  bool multiplies = false;
+  bool has_number = false;  ///< b is f32
+  bool is_single = false;   ///< b is one element for all
+};
+
 /// The functions that multiply, by the number of rows - 1.
 struct QuadProductFns {
   /// B is signed. A has unsigned bytes, or if `wide_rows` numbers from -255 to 255 in 16 bits.
@@ -156,7 +162,7 @@ struct ByteTables {
   ElementFn (*scale_and_add)(DType from, bool one) = nullptr;
   /// Adds or multiplies two dequantized columns, or one and numbers in f32, and quantizes the
   /// result: a step of a, QuantizedPairScales and b. Null for other types than bytes.
-  ElementFn (*quantized_pair)(DType dtype, bool multiplies, bool has_number) = nullptr;
+  ElementFn (*quantized_pair)(DType dtype, QuantizedPairForm form) = nullptr;
 };
 
 /// The table that `isa` permits.

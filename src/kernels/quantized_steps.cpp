@@ -128,7 +128,9 @@ class StepFinder {
         product != nullptr ? product : is(step.x, ScalarOp::add, DType::f32);
     if (pair == nullptr) return std::nullopt;
     std::optional<QuantizedStep> a = dequantized(pair->args[0]), b = dequantized(pair->args[1]);
-    const auto number = [](std::int32_t reg) {
+    // A column of numbers is faster when it is added before quantizing.
+    const auto number = [&](std::int32_t reg) -> std::optional<QuantizedStep> {
+      if (!known_.is_single(reg)) return std::nullopt;
       return QuantizedStep{.x = reg, .integer = DType::f32};
     };
     if (a && !b) b = number(pair->args[1]);

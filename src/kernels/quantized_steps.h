@@ -20,8 +20,8 @@ struct QuantizedStep {
   DType integer = DType::u8;
 };
 
-/// A sum or product of two dequantized bytes, or of one and a number, that is quantized to a byte
-/// of their type. The number is b, with f32 as its type.
+/// A sum or product of two dequantized bytes, or of one and a single number, that is quantized to a
+/// byte of their type. The number is b, with f32 as its type.
 struct QuantizedPair {
   QuantizedStep a, b, result;
   bool multiplies = false;

@@ -108,8 +108,14 @@ std::optional<StepValue> StepEmitter::emit_quantized(const QuantizedStep& step,
   return emit(fn, to, {spread(at(step.x)), scale, zero});
 }
 
-StepValue StepEmitter::emit_quantized_pair(const QuantizedPair& pair,
+StepValue StepEmitter::emit_quantized_pair(QuantizedPair pair,
                                            std::span<const StepValue> registers) {
+  const auto value = [&](const QuantizedStep& step) -> const StepValue& {
+    return registers[static_cast<std::size_t>(step.x)];
+  };
+  // A single byte goes second; the order changes no byte of the result.
+  if (is_single(value(pair.a)) && !pair.has_number()) std::swap(pair.a, pair.b);
+  const bool has_single = is_single(value(pair.b));
   const DType integer = pair.result.integer;
   const auto scale = [&](const QuantizedStep& step) {
     return number_at<float>(step.scale, registers, 1);
@@ -124,11 +130,11 @@ StepValue StepEmitter::emit_quantized_pair(const QuantizedPair& pair,
                                                          .a_zero = zero(pair.a),
                                                          .b_zero = zero(pair.b),
                                                          .result_zero = zero(pair.result)});
-  const auto at = [&](const QuantizedStep& step) {
-    return spread(registers[static_cast<std::size_t>(step.x)]);
-  };
-  return add_step(bytes_.quantized_pair(integer, pair.multiplies, pair.has_number()), integer,
-                  {at(pair.a), scales, at(pair.b)});
+  const StepValue b = has_single ? value(pair.b) : spread(value(pair.b));
+  const ElementFn fn = bytes_.quantized_pair(
+      integer,
+      {.multiplies = pair.multiplies, .has_number = pair.has_number(), .is_single = has_single});
+  return add_step(fn, integer, {spread(value(pair.a)), scales, b});
 }
 
 std::optional<StepValue> StepEmitter::emit_select(DType dtype, const StepArgs& args) {

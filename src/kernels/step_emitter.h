@@ -42,7 +42,7 @@ class StepEmitter {
                                           std::span<const StepValue> registers);
 
   /// Emits one step for a sum of dequantized bytes that is quantized.
-  StepValue emit_quantized_pair(const QuantizedPair& pair, std::span<const StepValue> registers);
+  StepValue emit_quantized_pair(QuantizedPair pair, std::span<const StepValue> registers);
 
  protected:
   StepEmitter(Isa isa, std::vector<std::uint64_t>& constants)

@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 
+#include "base/thread_pool.h"
 #include "ops/indices.h"
 #include "ops/lift_rules.h"
 #include "ops/lines.h"
@@ -25,6 +26,8 @@ constexpr int kReverseAttr = 1;
 constexpr std::int64_t kMaxColumns = 512;
 constexpr std::int64_t kMinColumns = 4;
 constexpr std::int64_t kBlock = 8;
+/// Shares of the lines that threads take, and the elements from which that pays.
+constexpr std::int64_t kShares = 8, kMinSharedElements = 64 * 1024;
 
 // Narrower floating point is computed in f32; integers wrap.
 template <class T>
@@ -89,6 +92,17 @@ struct Cumulative {
     }
   }
 
+  /// Lines of one row, `*_next` elements apart.
+  static void run_lines(std::int64_t count, std::int64_t lines, Line<const T, std::int64_t> x,
+                        std::int64_t x_next, Line<T, std::int64_t> y, std::int64_t y_next) {
+    if (x_next == 1 && y_next == 1 && lines >= kMinColumns) return run_columns(count, lines, x, y);
+    for (std::int64_t i = 0; i < lines; ++i, x.first += x_next, y.first += y_next)
+      if (x.step == 1 && y.step == 1)
+        run_line<UnitStep>(count, {x.first, {}}, {y.first, {}});
+      else
+        run_line<std::int64_t>(count, x, y);
+  }
+
   static void run(const tensor::Call& call, int axis, bool reverse) {
     const Operand &x = call.in(0), &y = call.out(0);
     const std::int64_t count = x.dims[axis], x_step = x.strides[axis], y_step = y.strides[axis];
@@ -101,20 +115,25 @@ struct Cumulative {
     tensor::RowCursor<2> rows(others[0].dims());
     rows.add(others[1].data());
     rows.add(others[2].data());
-    for (rows.start(); !rows.done(); rows.next()) {
-      const T* x_row = from + rows.offset(0);
-      T* y_row = to + rows.offset(1);
-      if (rows.step(0) == 1 && rows.step(1) == 1 && rows.length() >= kMinColumns) {
-        run_columns(count, rows.length(), {x_row, sign * x_step}, {y_row, sign * y_step});
-        continue;
-      }
-      const bool unit = sign * x_step == 1 && sign * y_step == 1;
-      for (std::int64_t i = 0; i < rows.length(); ++i, x_row += rows.step(0), y_row += rows.step(1))
-        if (unit)
-          run_line<UnitStep>(count, {x_row, {}}, {y_row, {}});
-        else
-          run_line<std::int64_t>(count, {x_row, sign * x_step}, {y_row, sign * y_step});
-    }
+    rows.start();
+    const std::int64_t lines = rows.length(), row_count = x.elements() / count / lines;
+    // Whole rows are shared if there are enough, otherwise the lines of each.
+    const bool shares_rows = row_count >= kShares;
+    const std::int64_t shared_lines = (lines + kShares * kBlock - 1) / (kShares * kBlock) * kBlock;
+    const auto run_share = [&](std::int64_t share, bool is_all) {
+      const std::int64_t first = is_all || shares_rows ? 0 : std::min(lines, share * shared_lines);
+      const std::int64_t some =
+          is_all || shares_rows ? lines : std::min(shared_lines, lines - first);
+      std::int64_t row = 0;
+      tensor::RowCursor<2> own = rows;
+      for (own.start(); !own.done(); own.next(), ++row)
+        if (is_all || !shares_rows || row * kShares / row_count == share)
+          run_lines(count, some, {from + own.offset(0) + first * own.step(0), sign * x_step},
+                    own.step(0), {to + own.offset(1) + first * own.step(1), sign * y_step},
+                    own.step(1));
+    };
+    if (call.max_threads == 1 || x.elements() < kMinSharedElements) return run_share(0, true);
+    parallel_for(kShares, call.max_threads, [&](std::int64_t share) { run_share(share, false); });
   }
 };
 

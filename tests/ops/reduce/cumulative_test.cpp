@@ -50,7 +50,8 @@ Tensor expected_result(const Tensor& x, int axis, Way way) {
   return y;
 }
 
-void expect_result(const Tensor& x, const Tensor& expected, int axis, Way way, Layout layout) {
+void expect_result(const Tensor& x, const Tensor& expected, int axis, Way way, Layout layout,
+                   int threads = 1) {
   BoundOperand in(x, layout), axes(i64({}, {axis}), Layout::contiguous);
   BoundOperand out(x.dtype(), x.shape(), layout);
   const tensor::Operand inputs[] = {in.operand(), axes.operand()};
@@ -64,6 +65,7 @@ void expect_result(const Tensor& x, const Tensor& expected, int axis, Way way, L
   call.output_count = 1;
   call.attrs = attrs;
   call.fault = &fault;
+  call.max_threads = threads;
   ASSERT_EQ((way.product ? run_cumprod : run_cumsum)(call), tensor::Status::ok);
   EXPECT_TRUE(tensor::identical(out.tensor(), expected))
       << x.shape().to_string() << " axis " << axis << " product " << way.product << " exclusive "
@@ -94,6 +96,21 @@ TEST(CumulativeTest, AddsInTheOrderOfEachLineWhateverTheWidth) {
 TEST(CumulativeTest, TakesLinesAlongInnerAxes) {
   for (const Shape& shape : {Shape{2, 3, 4}, Shape{3, 17, 9}, Shape{2, 5, 3, 2}, Shape{4, 1, 8}})
     expect_results<float, float>(DType::f32, shape);
+}
+
+TEST(CumulativeTest, ThreadsDoNotChangeBits) {
+  for (const Shape& shape : {Shape{300, 251}, Shape{3, 40, 601}, Shape{20, 50, 70}, Shape{70000}}) {
+    Tensor x = *Tensor::zeros(DType::f32, shape);
+    fill<float>(x);
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      for (const bool reverse : {false, true}) {
+        const Way way{.product = false, .exclusive = reverse, .reverse = reverse};
+        const Tensor expected = expected_result<float, float>(x, axis, way);
+        for (const int threads : {1, 2, 7})
+          for (const Layout layout : kLayouts)
+            expect_result(x, expected, axis, way, layout, threads);
+      }
+  }
 }
 
 TEST(CumulativeTest, HasTotalsOfItsOwnForEachElementType) {
