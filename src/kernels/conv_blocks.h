@@ -18,8 +18,10 @@ namespace scanloom::kernels {
 /// an activation. Null, false or none: left out.
 template <class T>
 struct ConvFinish {
-  const T* scale = nullptr;     ///< of all filters
-  const T* shift = nullptr;     ///< of all filters
+  const T* scale = nullptr;    ///< of all filters
+  const T* shift = nullptr;    ///< of all filters
+  const T* rescale = nullptr;  ///< another product and sum after these
+  const T* reshift = nullptr;
   const T* residual = nullptr;  ///< laid out as the sums
   bool clamps = false;
   ConvActivation<T> activation;  ///< computed on stored sums, which are still in the L1 cache

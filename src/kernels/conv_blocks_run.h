@@ -112,8 +112,9 @@ const T* copy_biases(const ConvBand<T>& s, const FilterBlock& block, std::int64_
 /// Returns `finish` for a block of filters whose results begin `offset` after those of `finish`.
 template <class T>
 ConvFinish<T> finish_of(ConvFinish<T> finish, const FilterBlock& block, std::int64_t offset) {
-  if (finish.scale != nullptr) finish.scale += block.first;
-  if (finish.shift != nullptr) finish.shift += block.first;
+  for (const T** const of_filters :
+       {&finish.scale, &finish.shift, &finish.rescale, &finish.reshift})
+    if (*of_filters != nullptr) *of_filters += block.first;
   if (finish.residual != nullptr) finish.residual += offset;
   return finish;
 }

@@ -93,7 +93,7 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
   found.filters_ = filters_;
   found.chunk_ = 1;
   // The order in which blocks compute.
-  enum class Stage : std::uint8_t { sums, scaled, shifted, added, clamped };
+  enum class Stage : std::uint8_t { sums, scaled, shifted, rescaled, reshifted, added, clamped };
   Stage stage = Stage::sums;
   const auto reaches = [&](Stage next) { return stage < next ? (stage = next, true) : false; };
   const auto with_operand = [&](ScalarOp op, std::int32_t reg) {
@@ -109,8 +109,14 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
     const void* const constant = i < ctx.constants.size() ? ctx.constants[i] : nullptr;
     const std::optional<OperandLast> described = found.describe(input, y, constant);
     if (!described || described->holds != Holds::channels) return false;
-    (op == ScalarOp::mul ? found.scale_ : found.shift_) = described->repeated;
-    return reaches(op == ScalarOp::mul ? Stage::scaled : Stage::shifted);
+    const bool scales = op == ScalarOp::mul;
+    const bool again = !reaches(scales ? Stage::scaled : Stage::shifted);
+    if (again && !reaches(scales ? Stage::rescaled : Stage::reshifted)) return false;
+    if (scales)
+      (again ? found.rescale_ : found.scale_) = described->repeated;
+    else
+      (again ? found.reshift_ : found.shift_) = described->repeated;
+    return true;
   };
   const auto is_zero = [&](std::int32_t reg) {
     if (reg < inputs) return false;

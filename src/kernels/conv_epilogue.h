@@ -46,6 +46,8 @@ class ConvEpilogue {
     };
     left.scale = of_filters(scale_);
     left.shift = of_filters(shift_);
+    left.rescale = of_filters(rescale_);
+    left.reshift = of_filters(reshift_);
     if (residual_ >= 0) left.residual = call.in(residual_).data<const T>() + offset;
     left.clamps = clamps_;
     left.activation = activation_.template as<T>();
@@ -98,8 +100,9 @@ class ConvEpilogue {
   std::vector<OperandLast> operands_last_;  ///< the result of the convolution first
   // What blocks finish.
   bool finishes_ = false, clamps_ = false;
-  std::shared_ptr<const std::byte> scale_, shift_;  ///< of all filters, and zeros for a vector
-  int residual_ = -1;                               ///< the operand of the call
+  /// Constants of all filters, and zeros for a vector.
+  std::shared_ptr<const std::byte> scale_, shift_, rescale_, reshift_;
+  int residual_ = -1;  ///< the operand of the call
   ConvActivation<double> activation_;
 };
 

@@ -341,6 +341,7 @@ ChannelsLast takes_channels_last(const ConvCase& c, Isa isa) {
 // with a residual, and the greater of that and 0; each may be missing.
 struct Finish {
   bool scale = true, shift = true, residual = true, clamps = true;
+  bool again = false;  ///< the product and the sum, twice
 };
 
 template <class T>
@@ -353,6 +354,10 @@ tensor::ScalarProgram program_of(const Finish& f) {
   const std::int32_t zero = program.append({.op = ScalarOp::constant, .dtype = kType});
   if (f.scale) at = program.append({.op = ScalarOp::mul, .dtype = kType, .args = {at, 2, -1}});
   if (f.shift) at = program.append({.op = ScalarOp::add, .dtype = kType, .args = {3, at, -1}});
+  if (f.again && f.scale)
+    at = program.append({.op = ScalarOp::mul, .dtype = kType, .args = {2, at, -1}});
+  if (f.again && f.shift)
+    at = program.append({.op = ScalarOp::add, .dtype = kType, .args = {at, 3, -1}});
   if (f.residual) at = program.append({.op = ScalarOp::add, .dtype = kType, .args = {at, 1, -1}});
   if (f.clamps) at = program.append({.op = ScalarOp::max, .dtype = kType, .args = {at, zero, -1}});
   program.results = {at};
@@ -381,6 +386,8 @@ void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, i
     volatile T value = wanted[i];
     if (f.scale) value = value * scale.at<T>(filter);
     if (f.shift) value = value + shift.at<T>(filter);
+    if (f.again && f.scale) value = value * scale.at<T>(filter);
+    if (f.again && f.shift) value = value + shift.at<T>(filter);
     if (f.residual && i % 13 == 5) residual.at<T>(at) = -value;
     if (f.residual) value = value + residual.at<T>(at);
     if (f.clamps && !(value > 0) && value == value) value = 0;
@@ -558,9 +565,11 @@ TEST(Conv, BlocksFinishTheirSums) {
   };
   for (const ConvCase& c : cases)
     for (const Isa isa : available_isas())
-      for (int bits = 0; bits < 16; ++bits) {
-        const Finish f{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
-        if (bits == 0) continue;  // the convolution's result itself
+      for (int bits = 0; bits < 32; ++bits) {
+        const Finish f{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
+                       (bits & 16) != 0};
+        if (bits == 0) continue;                   // the convolution's result itself
+        if (f.again && (bits & 3) == 0) continue;  // nothing twice
         expect_finish<float>(c, f, isa, Layout::contiguous, 1);
         expect_finish<double>(c, f, isa, Layout::contiguous, 1);
         if (takes_channels_last<float>(c, isa) == ChannelsLast::no) continue;
