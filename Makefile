@@ -6,8 +6,10 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
-# What Python leaves behind goes under build/ too.
+# What Python leaves behind goes under build/ too. It does leave bytecode, whatever the environment says:
+# without it, each of the hundreds of processes that tests start compiles all that it imports.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+unexport PYTHONDONTWRITEBYTECODE
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/build/hypothesis
 
 VENV := build/venv/bin/python
