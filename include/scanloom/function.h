@@ -58,9 +58,9 @@ class SCANLOOM_API Function {
 
   /// Runs sequences of unequal lengths, each with the bits that a call has; see many.h, which
   /// declares what this takes and returns. Feeds are named as in sequence_inputs(). Shared
-  /// variables have the values of now for all sequences. Sequences share runs as lanes as far as
-  /// nodes allow it; they need no batch. Errors: invalid_argument (options; the function updates a
-  /// shared variable, so the order of calls matters).
+  /// variables have the values of now for all sequences. Sequences share runs as lanes or in
+  /// padded batches as far as nodes allow it; they need no batch. Errors: invalid_argument
+  /// (options; the function updates a shared variable, so the order of calls matters).
   [[nodiscard]] Expected<ManyRuns> run_many(
       std::function<Expected<std::optional<SequenceFeeds>>()> source,
       const ManyOptions& options) const;

@@ -124,8 +124,9 @@ class SCANLOOM_API Session {
   /// Runs sequences of unequal lengths, each with the bits that it has alone; see many.h, which
   /// declares what this takes and returns. If what the model computes can be taken in pieces
   /// (stream()), sequences share runs as lanes: as rows of a batch of open size that no node mixes,
-  /// or along an axis that is added for them, if all nodes have a form for that. Otherwise each
-  /// runs alone, on one thread. Errors: invalid_argument (options, an unknown output).
+  /// or along an axis that is added for them, if all nodes have a form for that. Models that walk
+  /// along whole sequences take them in padded batches. Otherwise each sequence runs alone, on one
+  /// thread. Errors: invalid_argument (options, an unknown output).
   [[nodiscard]] Expected<ManyRuns> run_many(
       std::function<Expected<std::optional<SequenceFeeds>>()> source,
       const ManyOptions& options) const;

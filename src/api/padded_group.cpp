@@ -14,9 +14,12 @@ using tensor::Tensor;
 
 /// Inputs and outputs of a run.
 constexpr std::int64_t kBytesOfGroup = std::int64_t{128} << 20;
-/// A sequence joins a group if it is at least this much of the longest, or that few steps shorter:
-/// a run of few steps costs more than its padding.
-constexpr std::int64_t kSmallestPart = 3, kOfParts = 4, kShorter = 16;
+/// Runs of groups with more than this release their memory: there are many sizes of groups, and
+/// each would keep as much.
+constexpr std::int64_t kKeptBytes = std::int64_t{8} << 20;
+/// A group grows while at most one step in so many is padding, and while sequences are this much
+/// shorter than the longest: a run of few steps costs more than its padding.
+constexpr std::int64_t kStepsOfPadding = 16, kShorter = 16;
 /// Numbers of steps are rounded up to one of so many from one power of two to the next, because
 /// each is bound on its own.
 constexpr std::int64_t kNumbersOfSteps = 16;
@@ -25,6 +28,19 @@ std::int64_t rounded_steps(std::int64_t steps) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(steps)));
   const std::int64_t unit = std::max<std::int64_t>(1, power / kNumbersOfSteps);
   return (steps + unit - 1) / unit * unit;
+}
+
+/// Frees the memory of idle runs with arguments of these sizes.
+void release_memory(const Session::Impl& model, const std::vector<Shape>& shapes) {
+  std::shared_ptr<BoundEntry> entry;
+  {
+    const std::scoped_lock lock(model.mutex);
+    for (const std::shared_ptr<BoundEntry>& each : model.bound)
+      if (each->shapes == shapes) entry = each;
+  }
+  if (!entry) return;
+  const std::scoped_lock lock(entry->mutex);
+  entry->idle.clear();
 }
 
 /// One run of a group.
@@ -55,6 +71,8 @@ class PaddedRun {
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       if (shared_.wanted[i]) SCANLOOM_CHECK_OK(store(i, values[i]));
     count();
+    if (program_.bytes_of_step * steps_ * width_ > kKeptBytes)
+      release_memory(*program_.steps, arranged.shapes);
     return {};
   }
 
@@ -154,17 +172,20 @@ class PaddedRun {
 std::vector<PaddedParts> padded_groups(PaddedParts parts, const ManyProgram& program,
                                        std::int64_t lanes) {
   std::vector<PaddedParts> groups;
-  std::size_t begin = 0;
-  while (begin < parts.size()) {
-    const std::int64_t longest = parts[begin]->steps();
-    const std::int64_t shortest = std::min(longest - kShorter, longest * kSmallestPart / kOfParts);
+  for (PaddedParts rest = parts; !rest.empty(); rest = rest.subspan(groups.back().size())) {
+    const std::int64_t longest = rest[0]->steps();
     const std::int64_t bytes = std::max<std::int64_t>(1, program.bytes_of_step) * longest;
-    const auto most =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(kBytesOfGroup / bytes, 1, lanes));
-    std::size_t end = begin + 1;
-    while (end < parts.size() && end - begin < most && parts[end]->steps() >= shortest) ++end;
-    groups.push_back(parts.subspan(begin, end - begin));
-    begin = end;
+    const std::int64_t most =
+        std::min(std::clamp<std::int64_t>(kBytesOfGroup / bytes, 1, lanes), std::ssize(rest));
+    std::int64_t count = 1, padding = 0;
+    for (; count < most; ++count) {
+      const std::int64_t more = longest - rest[static_cast<std::size_t>(count)]->steps();
+      padding += more;
+      if (more > kShorter && padding * kStepsOfPadding > longest * (count + 1)) break;
+    }
+    // The run has a round number of lanes, which shorter sequences fill for nothing.
+    count = std::min(rounded_width(count, most), most);
+    groups.push_back(rest.first(static_cast<std::size_t>(count)));
   }
   return groups;
 }

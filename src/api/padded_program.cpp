@@ -12,8 +12,8 @@ using passes::LanedForm;
 using passes::PaddedForm;
 using passes::StepOrder;
 
-/// Groups of few different sizes.
-constexpr std::size_t kBindingsOfGroups = 128;
+/// Each keeps the memory of its runs: padded_group.cpp.
+constexpr std::size_t kBindingsOfGroups = 16;
 
 std::variant<LanedForm, Refusal> with_lanes(const PaddedForm& form, std::vector<bool> common) {
   std::vector<ir::StepFlow> arguments = form.arguments;

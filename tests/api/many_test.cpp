@@ -16,8 +16,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// "last", "sums" like running_sums, for a batch: xs f32[T, N], start f32[N].
-std::string batched_sums() {
+/// "last", "sums" like running_sums, for a batch: xs f32[T, N], start f32[N]. `is_backward`: sums
+/// begin at the end.
+std::string batched_sums(bool is_backward = false) {
   using namespace onnx::test;
   GraphBytes body;
   body.inputs = {value_info("before", kFloat, {"N"}), value_info("x", kFloat, {"N"})};
@@ -31,6 +32,8 @@ std::string batched_sums() {
   model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last", "sums"})
                            .name("sums")
                            .integer("num_scan_inputs", 1)
+                           .integers("scan_input_directions", {is_backward ? 1 : 0})
+                           .integers("scan_output_directions", {is_backward ? 1 : 0})
                            .graph("body", body.bytes())};
   return model.bytes();
 }
@@ -109,6 +112,28 @@ TEST(Many, AModelWithoutABatchGetsLanes) {
   EXPECT_THAT(floats(results[1].results.at("last")), ElementsAre(26, 40));
   EXPECT_TRUE(report.lanes) << report.node << ": " << report.reason;
   EXPECT_EQ(report.filled_lane_steps, 7);
+}
+
+TEST(Many, AReversedScanRunsInPaddedBatches) {
+  const Session session = load(batched_sums(true));
+  ManyReport report;
+  const auto results =
+      all(session.run_many(of_lengths({3, 0, 1, 8, 2}), {}).value_or_throw(), &report);
+  ASSERT_EQ(results.size(), 5U);
+  EXPECT_THAT(floats(results[0].results.at("sums")), ElementsAre(16, 15, 13));
+  EXPECT_THAT(floats(results[1].results.at("last")), ElementsAre(10));
+  EXPECT_THAT(floats(results[2].results.at("last")), ElementsAre(11));
+  EXPECT_THAT(floats(results[3].results.at("last")), ElementsAre(46));
+  EXPECT_THAT(floats(results[4].results.at("sums")), ElementsAre(13, 12));
+  EXPECT_TRUE(report.padded);
+  EXPECT_FALSE(report.lanes);
+  EXPECT_THAT(report.reason, HasSubstr("it walks backwards"));
+  EXPECT_EQ(report.sequences, 5);
+  EXPECT_EQ(report.alone, 1);
+  EXPECT_EQ(report.steps, 14);
+  EXPECT_EQ(report.filled_lane_steps, 14);
+  EXPECT_GE(report.lane_steps, 14);
+  EXPECT_THAT(session.explain(), HasSubstr("sequences run in padded batches, not in lanes: "));
 }
 
 TEST(Many, FunctionsRunSequencesByTheNamesOfTheirInputs) {

@@ -256,8 +256,9 @@ class InferenceSession:
         """Runs many sequences of unequal lengths, and yields what run() returns for each, in order.
 
         Each has the bits that it has alone. Sequences share runs as lanes, without padding, if no
-        node computes across the steps (stream()) and all have a form for many sequences at once;
-        otherwise they run one by one on the threads. `report` of the iterator says which, and names
+        node computes across the steps (stream()) and all have a form for many sequences at once.
+        Bidirectional layers and reversed scans take whole sequences, in padded batches of similar
+        lengths; otherwise sequences run one by one on the threads. `report` of the iterator says which, and names
         the node in the way.
 
         sequences: the feeds of each, as for run(), with 1 as the size of the batch, if the model has

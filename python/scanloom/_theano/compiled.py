@@ -156,8 +156,9 @@ class Function:
         calls, in order.
 
         Each has the bits that a call has. Sequences share runs as their lanes, without padding, if
-        no node computes across the steps of scan(); they need no axis for a batch. Otherwise they run
-        one by one on the threads. `report` of the iterator says which, and names the node in the way.
+        no node computes across the steps of scan(); they need no axis for a batch. Scans that go
+        backwards take whole sequences, in padded batches. Otherwise sequences run one by one on the
+        threads. `report` of the iterator says which, and names the node in the way.
         Shared variables have the values of now for all sequences.
 
         sequences: the arguments of each call: a tuple by position, or a dictionary by name.
