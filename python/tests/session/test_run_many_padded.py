@@ -3,8 +3,6 @@ runs, and what stands in the way is named."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import batch_models
 import numpy as np
 import padded_models
@@ -13,35 +11,12 @@ from batch_models import INPUTS, WIDTH, BatchModel, numbers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_models import parse
+from many_runs import LENGTHS, expect_all_same, expect_same, report_of, sequences
 
 import scanloom
 from scanloom import InferenceSession, ManyReport
 
-LENGTHS = [5, 0, 17, 1, 40, 2, 2, 0, 33, 1, 64, 7]
 ways: dict[str, int] = {}
-
-
-def sequences(model: BatchModel, lengths: list[int] = LENGTHS) -> list[dict[str, Any]]:
-    return [model.feeds(steps, 10 * i) for i, steps in enumerate(lengths)]
-
-
-def expect_same(found: list[Any], expected: list[Any]) -> None:
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected):
-        assert a.dtype == b.dtype and a.shape == b.shape
-        assert a.tobytes() == b.tobytes()
-
-
-def expect_all_same(found: list[Any], expected: list[Any]) -> None:
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected):
-        expect_same(a, b)
-
-
-def report_of(session: InferenceSession, feeds: list[Any], **options: Any) -> ManyReport:
-    reports: list[ManyReport] = []
-    session.run_many(None, feeds, report=reports.append, **options)
-    return reports[0]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
