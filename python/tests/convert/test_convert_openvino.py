@@ -31,8 +31,6 @@ Report = Callable[[str], None]
 
 # Cases in which OpenVINO differs, by their names, or the beginnings of these.
 DIFFERENT_THERE = {
-    "AvgPool-1-ceil *": "pads as large as the window refused there",
-    "Interpolate-11-bilinear *": "the written form is resized otherwise there",
     "node/test_dynamicquantizelinear": "quotients rounded otherwise there",
     "node/test_dynamicquantizelinear_expanded": "quotients rounded otherwise there",
     "node/test_equal_string*": "no comparison of strings there",

@@ -129,24 +129,24 @@ def mean(x: np.ndarray) -> np.ndarray:
         return np.nansum(x, -1) / (~np.isnan(x)).sum(-1)
 
 
-def counted_pools() -> list[Case]:
-    """Rounding up makes windows that reach beyond the pads, which divide by all of their kernel; without
-    pads, by the elements that they have."""
+def rounded_pools() -> list[Case]:
+    """Rounding up makes windows that reach beyond the pads. Where pads count, they divide by all of their
+    kernel; without pads, by the elements that they have."""
     x = randoms(1, 2, 7, 8)
     kernel, strides, cases = [3, 4], [2, 3], []
     for version, rounding in ((1, "ceil"), (14, "ceil"), (14, "ceil_torch")):
         for begin, end in (([1, 0], [0, 0]), ([0, 0], [1, 2]), ([2, 1], [2, 3]), ([0, 0], [0, 0])):
-            has_pads = any(begin + end)
-            f = (lambda seen: np.nansum(seen, -1) / 12) if has_pads else mean
             rooms = [n + b + e - k for n, b, e, k in zip(x.shape[2:], begin, end, kernel, strict=True)]
             sizes = [-(-room // s) + 1 for room, s in zip(rooms, strides, strict=True)]
             if rounding == "ceil_torch":
                 sizes = [size - ((size - 1) * s >= n + b)
                          for size, s, n, b in zip(sizes, strides, x.shape[2:], begin, strict=True)]  # fmt: skip
-            data = {"kernel": kernel, "strides": strides, "pads_begin": begin, "pads_end": end,
-                    "exclude-pad": False, "rounding_type": rounding}  # fmt: skip
-            cases.append(Case("AvgPool", version, [x], formulas.pooled(x, kernel, strides, begin, end, sizes, f),
-                              data, note=f"{rounding}_{begin}_{end}"))  # fmt: skip
+            for excludes in (False, True):
+                f = mean if excludes or not any(begin + end) else (lambda seen: np.nansum(seen, -1) / 12)
+                data = {"kernel": kernel, "strides": strides, "pads_begin": begin, "pads_end": end,
+                        "exclude-pad": excludes, "rounding_type": rounding}  # fmt: skip
+                cases.append(Case("AvgPool", version, [x], formulas.pooled(x, kernel, strides, begin, end, sizes, f),
+                                  data, note=f"{rounding}_{begin}_{end}_{'x' if excludes else 'all'}"))  # fmt: skip
     return cases
 
 
@@ -171,7 +171,7 @@ def pool_cases() -> list[Case]:
         Case("AvgPool", 1, [x], pooled(whole, [3, 4]), {**avg, "exclude-pad": False}, note="pads"),
         Case("AvgPool", 1, [x], pooled(mean, [4, 5]), {**avg, "rounding_type": "ceil"}, note="ceil"),
         Case("AvgPool", 14, [x], pooled(mean, [4, 4]), {**avg, "rounding_type": "ceil_torch"}, note="torch"),
-        *counted_pools(),
+        *rounded_pools(),
         Case("AvgPool", 14, [x], pooled(mean, [4, 4]), {**avg, "auto_pad": "same_upper"}, note="upper"),
         Case("AvgPool", 16, [x], pooled(mean, [2, 4], [2, 1]), {**avg, "dilations": [2, 1]}),
         Case("MaxPool", 1, [x], most, {**plain, "rounding_type": "floor"}),

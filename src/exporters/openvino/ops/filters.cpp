@@ -2,6 +2,7 @@
 // unit vectors gives the matrix to multiply by.
 #include "exporters/openvino/ops/filters.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/call_reference.h"
@@ -129,21 +130,32 @@ class Resampling {
   DType dtype_;
 };
 
+std::size_t axis_of(const NodeWriter& out) {
+  const std::int64_t given = out.integer("axis");
+  return static_cast<std::size_t>(given < 0 ? given + out.type(0).rank() : given);
+}
+
 }  // namespace
 
-void write_filters(NodeWriter& out) {
+std::string_view no_filters(const NodeWriter& out) {
   const tensor::Type &x = out.type(0), &y = out.result_type();
   for (const std::size_t i : {kSize, kScale, kRegion})
     if (out.has(i) && out.constant_in(i) == nullptr)
-      return out.refuse("its sizes, factors or region are computed, and no layer has its mode");
-  if (!x.ranked || !y.ranked) return out.refuse("x has an unknown number of axes");
-  const std::int64_t given = out.integer("axis");
-  const auto axis = static_cast<std::size_t>(given < 0 ? given + x.rank() : given);
+      return "its sizes, factors or region are computed, and no layer has its mode";
+  if (!x.ranked || !y.ranked) return "x has an unknown number of axes";
+  const std::size_t axis = axis_of(out);
   if (!x.dims[axis].is_constant() || !y.dims[axis].is_constant())
-    return out.refuse("the size of its axis is not known, and no layer has its mode");
+    return "the size of its axis is not known, and no layer has its mode";
   const std::int64_t in = x.dims[axis].value(), to = y.dims[axis].value();
   if (in == 0 || to == 0 || in > kMaxWeights / std::max(in, to))
-    return out.refuse("there are no weights, or more than 2^24");
+    return "there are no weights, or more than 2^24";
+  return {};
+}
+
+void write_filters(NodeWriter& out) {
+  if (const std::string_view reason = no_filters(out); !reason.empty()) return out.refuse(reason);
+  const std::size_t axis = axis_of(out);
+  const std::int64_t in = out.type(0).dims[axis].value(), to = out.result_type().dims[axis].value();
   if (const Expected<void> done = Resampling(out, static_cast<int>(axis), in, to).write(); !done)
     out.refuse(done.error().message());
 }

@@ -51,37 +51,90 @@ Target target_of(const NodeWriter& out) {
   return is_made && !at_corners ? Target::factor : Target::neither;
 }
 
+/// Returns a layer that resamples an axis of x to `target`, a list of one size or factor.
+Output interpolated(NodeWriter& out, Output x, Output target, std::int64_t axis, Target by,
+                    std::string_view mode, bool antialias) {
+  const bool is_nearest = mode.starts_with("nearest_");
+  return out.layer(
+      "Interpolate", 11, {x, target, out.list({axis})}, out.dtype(),
+      {{"mode", is_nearest ? "nearest" : std::string(mode)},
+       {"shape_calculation_mode", by == Target::size ? "sizes" : "scales"},
+       {"coordinate_transformation_mode", out.text("coordinates")},
+       {"nearest_mode", is_nearest ? std::string(mode.substr(8)) : "round_prefer_floor"},
+       {"cube_coeff", real_text(out.attr("cubic_a").real())},
+       {"antialias", truth(antialias)},
+       {"pads_begin", "0"},
+       {"pads_end", "0"}});
+}
+
+/// Returns the mode of the layer that filters as the library Pillow does, if that is meant: with
+/// antialiasing, over x alone, by sizes and, in OpenVINO's CPU plugin, with one cubic filter. Empty
+/// otherwise.
+std::string_view pillow_mode(const NodeWriter& out, Target by) {
+  if (!out.flag("antialias") || !out.flag("exclude_outside") || by != Target::size ||
+      out.text("coordinates") != "half_pixel" || !out.type(0).ranked)
+    return {};
+  if (out.text("mode") == "linear") return "bilinear_pillow";
+  return out.text("mode") == "cubic" && out.attr("cubic_a").real() == -0.5 ? "bicubic_pillow" : "";
+}
+
+/// OpenVINO's CPU plugin resamples the last two of two to four axes in these modes. Other axes
+/// become the middle one of three.
+Output resampled_as_pillow(NodeWriter& out, std::string_view mode, Output size) {
+  const DType dtype = out.dtype(), i64 = DType::i64;
+  const std::int64_t rank = out.type(0).rank(), given = out.integer("axis");
+  const std::int64_t axis = given < 0 ? given + rank : given;
+  const Output x = out.in(0);
+  if (rank >= 2 && rank <= 4 && axis >= rank - 2)
+    return interpolated(out, x, size, axis, Target::size, mode, false);
+  const Output shape = out.shape_of(x);
+  std::vector<Output> parted, whole;
+  const auto add_side = [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return parted.push_back(out.list({1}));
+    whole.push_back(out.slice(shape, 0, out.list({begin}), out.list({end}), 1, i64));
+    parted.push_back(
+        out.layer("ReduceProd", 1, {whole.back(), out.list({0})}, i64, {{"keep_dims", "true"}}));
+  };
+  add_side(0, axis);
+  parted.push_back(out.size_of(x, axis, true));
+  whole.push_back(out.dtype(1) == i64 ? size : out.convert(size, i64));
+  add_side(axis + 1, rank);
+  const Output middle = out.reshape(x, out.concat(std::move(parted), 0, i64), dtype);
+  const Output y = interpolated(out, middle, size, 1, Target::size, mode, false);
+  return out.reshape(y, out.concat(std::move(whole), 0, i64), dtype);
+}
+
+/// Whether the factor is known to be at least 1, so that antialiasing changes nothing.
+bool enlarges(const NodeWriter& out) {
+  const tensor::Tensor* const scale = out.constant_in(2);
+  return scale != nullptr && scale->as<double>().front() >= 1;
+}
+
 }  // namespace
 
 /// Resamples one axis. The IR's layer supports only factors that are quotients of sizes or
 /// determine the size, antialiasing filters only if they leave out what is outside, and coordinates
-/// only over all of x.
+/// only over all of x. OpenVINO's CPU plugin takes no notice of attribute `antialias`, so it is
+/// written only if no other form has the filter.
 void write_resample(NodeWriter& out) {
   constexpr std::size_t kSize = 1, kScale = 2;
   const std::string& mode = out.text("mode");
   const std::string& coordinates = out.text("coordinates");
-  const bool is_nearest = mode.starts_with("nearest_");
   const bool is_cropped =
       coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric";
-  const bool is_smooth_cubic = out.flag("antialias") && mode == "cubic";
+  const bool antialias = out.flag("antialias");
   const Target by = target_of(out);
-  if (is_cropped || out.flag("exclude_outside") != out.flag("antialias") || is_smooth_cubic ||
-      by == Target::neither)
-    return write_filters(out);
-  const bool by_size = by == Target::size;
-  const Output target =
-      by_size ? out.reshape(out.in(kSize), out.list({1}), out.dtype(kSize))
-              : out.reshape(out.convert(out.in(kScale), DType::f32), out.list({1}), DType::f32);
-  out.set(out.layer("Interpolate", 11, {out.in(0), target, out.list({out.integer("axis")})},
-                    out.dtype(),
-                    {{"mode", is_nearest ? "nearest" : mode},
-                     {"shape_calculation_mode", by_size ? "sizes" : "scales"},
-                     {"coordinate_transformation_mode", coordinates},
-                     {"nearest_mode", is_nearest ? mode.substr(8) : "round_prefer_floor"},
-                     {"cube_coeff", real_text(out.attr("cubic_a").real())},
-                     {"antialias", truth(out.flag("antialias"))},
-                     {"pads_begin", "0"},
-                     {"pads_end", "0"}}));
+  const auto size = [&] { return out.reshape(out.in(kSize), out.list({1}), out.dtype(kSize)); };
+  if (const std::string_view pillow = pillow_mode(out, by); !pillow.empty())
+    return out.set(resampled_as_pillow(out, pillow, size()));
+  const bool has_layer = !is_cropped && out.flag("exclude_outside") == antialias &&
+                         !(antialias && mode == "cubic") && by != Target::neither;
+  if (!has_layer || (antialias && no_filters(out).empty())) return write_filters(out);
+  const Output target = by == Target::size ? size()
+                                           : out.reshape(out.convert(out.in(kScale), DType::f32),
+                                                         out.list({1}), DType::f32);
+  out.set(interpolated(out, out.in(0), target, out.integer("axis"), by, mode,
+                       antialias && !enlarges(out)));
 }
 
 void write_roi_align(NodeWriter& out) {

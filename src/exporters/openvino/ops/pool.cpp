@@ -69,13 +69,109 @@ void write_counted_up(NodeWriter& out, int spatial) {
   out.set(average(out, x, false, out.dtype(), std::move(data)));
 }
 
+/// The windows of a pool with explicit pads, which are those of rounding down.
+struct Windows {
+  int spatial;
+  NodeWriter::Ints strides, extents, begin, end;
+
+  explicit Windows(const NodeWriter& out)
+      : spatial(static_cast<int>(out.attr("kernel").integers().size())),
+        strides(spatial_numbers(out, "strides", spatial, 1)),
+        extents(out.attr("kernel").integers()) {
+    const NodeWriter::Ints dilations = spatial_numbers(out, "dilations", spatial, 1);
+    const NodeWriter::Ints pads = explicit_pads(out, spatial, is_explicit(out));
+    begin.assign(pads.begin(), pads.begin() + spatial);
+    end.assign(pads.begin() + spatial, pads.end());
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      extents[i] = (extents[i] - 1) * dilations[i] + 1;
+  }
+
+  /// Whether pads are as large as a window, which then may have no elements of x.
+  [[nodiscard]] bool may_miss() const { return reach(begin) || reach(end); }
+
+  /// Turns rounding up into padding at the end. The padding is less than a window, so none starts
+  /// in it.
+  void round_up() {
+    for (std::size_t i = 0; i < end.size(); ++i)
+      end[i] = std::min(end[i] + strides[i] - 1, extents[i] - 1);
+  }
+
+  /// Turns padding at the end into rounding up in mode ceil. False, with nothing changed: there is
+  /// too little or too much for that, or windows could start after the padding, which OpenVINO's
+  /// CPU plugin divides wrongly.
+  bool take_rounding() {
+    NodeWriter::Ints rest = end;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      rest[i] -= strides[i] - 1;
+      if (rest[i] < 0 || strides[i] > extents[i]) return false;
+    }
+    if (reach(begin) || reach(rest)) return false;
+    end = std::move(rest);
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool reach(const NodeWriter::Ints& pads) const {
+    for (std::size_t i = 0; i < pads.size(); ++i)
+      if (pads[i] >= extents[i]) return true;
+    return false;
+  }
+};
+
+Data pool_data(const NodeWriter& out, const Windows& windows, const char* rounding) {
+  NodeWriter::Ints pads = windows.begin;
+  pads.insert(pads.end(), windows.end.begin(), windows.end.end());
+  Data data = window_data(out, windows.spatial, pads);
+  data.emplace_back("kernel", list_text(out.attr("kernel").integers()));
+  data.emplace_back("rounding_type", rounding);
+  return data;
+}
+
+/// Returns the mean over x with zeros as padding, divided by the share of x in the window.
+Output mean_of_share(NodeWriter& out, Windows windows) {
+  const DType i64 = DType::i64, given = out.dtype();
+  const DType dtype = given == DType::f64 ? given : DType::f32;
+  const auto spatial = static_cast<std::size_t>(windows.spatial);
+  NodeWriter::Ints begin{0, 0}, end{0, 0};
+  begin.insert(begin.end(), windows.begin.begin(), windows.begin.end());
+  end.insert(end.end(), windows.end.begin(), windows.end.end());
+  windows.begin.assign(spatial, 0);
+  windows.end.assign(spatial, 0);
+  const auto mean = [&](Output x) {
+    const Output padded = out.layer("Pad", 12, {x, out.list(begin), out.list(end)}, dtype,
+                                    {{"pad_mode", "constant"}});
+    return average(out, padded, false, dtype, pool_data(out, windows, "floor"));
+  };
+  const Output plane =
+      out.slice(out.shape_of(out.in(0)), 0, out.list({2}), out.list({2 + windows.spatial}), 1, i64);
+  const Output ones =
+      out.broadcast(out.scalar(1, dtype), out.concat({out.list({1, 1}), plane}, 0, i64), dtype);
+  const Output x = given == dtype ? out.in(0) : out.convert(out.in(0), dtype);
+  const Output y = out.binary("Divide", mean(x), mean(ones), dtype);
+  return given == dtype ? y : out.convert(y, given);
+}
+
+/// OpenVINO refuses to average x alone with pads as large as a window.
+Output mean_within_large_pads(NodeWriter& out, Windows windows) {
+  if (out.flag("ceil_mode")) windows.round_up();
+  const char* rounding = "floor";
+  if (windows.may_miss()) {
+    if (!windows.take_rounding()) return mean_of_share(out, std::move(windows));
+    rounding = "ceil";
+  }
+  return average(out, out.in(0), false, out.dtype(), pool_data(out, windows, rounding));
+}
+
 }  // namespace
 
 void write_average_pool(NodeWriter& out) {
-  const auto spatial = static_cast<int>(out.attr("kernel").integers().size());
-  if (out.flag("count_include_pad") && out.flag("ceil_mode") && has_pads(out, spatial))
-    return write_counted_up(out, spatial);
-  out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype(), pool_data(out)));
+  Windows windows(out);
+  const bool with_padding = out.flag("count_include_pad");
+  if (!with_padding && windows.may_miss())
+    return out.set(mean_within_large_pads(out, std::move(windows)));
+  if (with_padding && out.flag("ceil_mode") && has_pads(out, windows.spatial))
+    return write_counted_up(out, windows.spatial);
+  out.set(average(out, out.in(0), with_padding, out.dtype(), pool_data(out)));
 }
 
 namespace {
