@@ -13,9 +13,9 @@
 
 namespace scanloom::kernels {
 
-/// The computation on complete sums while these are in registers, in this order: a product and a
-/// sum with an element per filter, the sum with a residual, and the greater of the result and 0 or
-/// an activation. Null, false or none: left out.
+/// The computation on complete sums, in this order: a product and a sum with an element per filter,
+/// the sum with a residual, and the greater of the result and 0, all while these are in registers,
+/// or an activation, on sums that were just stored. Null, false or none: left out.
 template <class T>
 struct ConvFinish {
   const T* scale = nullptr;    ///< of all filters

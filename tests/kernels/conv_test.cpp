@@ -153,6 +153,9 @@ const std::vector<ConvCase>& conv_cases() {
       {.x = {2, 5, 119, 1}, .w = {5, 1, 20, 1}, .group = 5},
       {.x = {1, 3, 150}, .w = {3, 1, 7}, .group = 3, .dilation = {3}, .bias = false},
       {.x = {1, 3, 1, 200}, .w = {3, 1, 1, 20}, .group = 3, .pads = {0, 3, 0, 5}},
+      // The last band is one line of padding.
+      {.x = {1, 3, 28, 200}, .w = {3, 1, 1, 20}, .group = 3, .pads = {0, 0, 1, 0}},
+      {.x = {1, 2, 28, 512}, .w = {2, 1, 1, 20}, .group = 2, .pads = {0, 0, 1, 0}},
       // Several groups share planes.
       {.x = {2, 6, 11, 10}, .w = {12, 2, 3, 3}, .group = 3, .stride = {3, 2}, .pads = {2, 1, 1, 2}},
       {.x = {1, 5, 4, 5, 6},

@@ -13,9 +13,9 @@ import glob
 import json
 import os
 import pathlib
-import re
 import sys
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from typing import Any
 
 import numpy as np
@@ -92,9 +92,12 @@ def scored(model: str, table: pa.Table) -> Any:
 
 
 def children() -> list[str]:
-    """The processes that this one has started, except those that Python keeps to the end."""
-    lines = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
-    return [line for line in lines if not re.search("multiprocessing.*(resource_tracker|forkserver)", line)]
+    """The processes that this one has started, except the two that Python keeps to the end. Those that
+    the fork server has forked count, although they have its command line."""
+    kept = {forkserver._forkserver._forkserver_pid}
+    processes = [each for each in psutil.Process().children(recursive=True) if each.pid not in kept]
+    lines = [" ".join(each.cmdline()) for each in processes]
+    return [line for line in lines if "resource_tracker" not in line]
 
 
 def check_scorer() -> None:

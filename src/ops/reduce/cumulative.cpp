@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <type_traits>
 
 #include "base/thread_pool.h"
@@ -112,28 +113,33 @@ struct Cumulative {
     T* to = y.data<T>() + begin * y_step;
     std::array<tensor::Shape, 3> others{x.shape(), strides_of(x), strides_of(y)};
     for (tensor::Shape& other : others) other.erase(axis);
-    tensor::RowCursor<2> rows(others[0].dims());
-    rows.add(others[1].data());
-    rows.add(others[2].data());
-    rows.start();
-    const std::int64_t lines = rows.length(), row_count = x.elements() / count / lines;
-    // Whole rows are shared if there are enough, otherwise the lines of each.
-    const bool shares_rows = row_count >= kShares;
-    const std::int64_t shared_lines = (lines + kShares * kBlock - 1) / (kShares * kBlock) * kBlock;
-    const auto run_share = [&](std::int64_t share, bool is_all) {
-      const std::int64_t first = is_all || shares_rows ? 0 : std::min(lines, share * shared_lines);
-      const std::int64_t some =
-          is_all || shares_rows ? lines : std::min(shared_lines, lines - first);
-      std::int64_t row = 0;
-      tensor::RowCursor<2> own = rows;
-      for (own.start(); !own.done(); own.next(), ++row)
-        if (is_all || !shares_rows || row * kShares / row_count == share)
-          run_lines(count, some, {from + own.offset(0) + first * own.step(0), sign * x_step},
-                    own.step(0), {to + own.offset(1) + first * own.step(1), sign * y_step},
-                    own.step(1));
+    // Threads share the longest of the other axes, in parts of whole blocks.
+    const std::span<const std::int64_t> sizes = others[0].dims();
+    const auto longest = static_cast<int>(std::ranges::max_element(sizes) - sizes.begin());
+    const bool is_shared =
+        call.max_threads > 1 && !sizes.empty() && x.elements() >= kMinSharedElements;
+    const std::int64_t size = is_shared ? others[0][longest] : 1;
+    const std::int64_t part =
+        is_shared ? (size + kShares * kBlock - 1) / (kShares * kBlock) * kBlock : 1;
+    const auto run_part = [&](std::int64_t first, std::int64_t last) {
+      tensor::Shape some = others[0];
+      std::int64_t x_first = 0, y_first = 0;
+      if (is_shared) {
+        some[longest] = last - first;
+        x_first = first * others[1][longest];
+        y_first = first * others[2][longest];
+      }
+      tensor::RowCursor<2> rows(some.dims());
+      rows.add(others[1].data());
+      rows.add(others[2].data());
+      for (rows.start(); !rows.done(); rows.next())
+        run_lines(count, rows.length(), {from + x_first + rows.offset(0), sign * x_step},
+                  rows.step(0), {to + y_first + rows.offset(1), sign * y_step}, rows.step(1));
     };
-    if (call.max_threads == 1 || x.elements() < kMinSharedElements) return run_share(0, true);
-    parallel_for(kShares, call.max_threads, [&](std::int64_t share) { run_share(share, false); });
+    if (!is_shared) return run_part(0, 1);
+    parallel_for((size + part - 1) / part, call.max_threads, [&](std::int64_t share) {
+      run_part(share * part, std::min(size, (share + 1) * part));
+    });
   }
 };
 
