@@ -109,6 +109,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   std::exception_ptr thrown;  ///< by `options.progress`, in the caller's thread
   std::thread::id caller;
   Clock::time_point last_progress;
+  std::int64_t reported = -1;  ///< sequences of the last progress
 
   Expected<std::optional<SequenceResult>> next();
   Expected<void> read_window();
@@ -121,7 +122,8 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   template <class Work>
   Expected<void> run_parallel(std::int64_t count, Work work);
   Expected<RunOptions> options_of_run();
-  void report_progress();
+  Expected<void> report_window();
+  void report_progress(bool is_last = false);
   void give_up(Error error);
   Expected<SequenceResult> take();
   [[nodiscard]] double elapsed() const {
@@ -191,7 +193,10 @@ Expected<std::optional<SequenceResult>> ManyRuns::Impl::next() {
   if (!is_run || window.empty()) {
     const auto begin = Clock::now();
     Expected<void> done = read_window();
-    if (done && !window.empty()) done = run_window();
+    if (done && !window.empty())
+      done = run_window();
+    else if (done && next_index > 0)
+      done = report_window();
     seconds += std::chrono::duration<double>(Clock::now() - begin).count();
     if (!done) {
       fatal = done.error();
@@ -295,12 +300,7 @@ Expected<void> ManyRuns::Impl::run_window() {
     ++alone;
     why_alone = job->why_alone;
   }
-  // The other threads may have run all of it before this one, which alone reports, had begun.
-  if (options.progress)
-    SCANLOOM_CHECK_OK(run_parallel(1, [&](std::int64_t) -> Expected<void> {
-      report_progress();
-      return {};
-    }));
+  SCANLOOM_CHECK_OK(report_window());
   for (const std::unique_ptr<ManyJob>& job : window) {
     job->feeds.clear();
     job->arranged = {};
@@ -308,6 +308,15 @@ Expected<void> ManyRuns::Impl::run_window() {
   }
   is_run = true;
   return {};
+}
+
+/// The other threads may have run all of a window before this one, which alone reports, had begun.
+Expected<void> ManyRuns::Impl::report_window() {
+  if (!options.progress) return {};
+  return run_parallel(1, [&](std::int64_t) -> Expected<void> {
+    report_progress(is_at_end);
+    return {};
+  });
 }
 
 template <class Work>
@@ -375,11 +384,14 @@ Expected<RunOptions> ManyRuns::Impl::options_of_run() {
   return run;
 }
 
-void ManyRuns::Impl::report_progress() {
+/// `is_last`: whatever the interval, unless it has been reported.
+void ManyRuns::Impl::report_progress(bool is_last) {
   const auto now = Clock::now();
-  if (now - last_progress < kProgressInterval) return;
+  const std::int64_t sequences = shared->sequences;
+  if (is_last ? reported == sequences : now - last_progress < kProgressInterval) return;
   last_progress = now;
-  options.progress({shared->sequences, shared->steps, elapsed()});
+  reported = sequences;
+  options.progress({sequences, shared->steps, elapsed()});
 }
 
 Expected<SequenceResult> ManyRuns::Impl::take() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ class ManyIterator(Iterator[Any]):
     """The results of sequences in their order, each what InferenceSession.run() or a call of the
     function returns.
 
-    Reads a window of sequences ahead. For one thread at a time.
+    Reads a window of sequences ahead. For one thread at a time: next() of another raises, and leaves
+    the iteration as it was.
     """
 
     def __init__(
@@ -145,6 +147,7 @@ class ManyIterator(Iterator[Any]):
         self._returns_errors = on_error == "return"
         self._index = 0
         self._is_closed = False
+        self._is_used = threading.Lock()
         total = len(sequences) if isinstance(sequences, Sized) else None
         drawn = _Bar(total)
         listener: Union[ManyProgress, None] = listener_of(progress, drawn)
@@ -167,6 +170,14 @@ class ManyIterator(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
+        if not self._is_used.acquire(blocking=False):
+            raise InvalidArgument("the iterator of sequences is in use already, by another next()")
+        try:
+            return self._next()
+        finally:
+            self._is_used.release()
+
+    def _next(self) -> Any:
         if self._is_closed:
             raise StopIteration
         try:

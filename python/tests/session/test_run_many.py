@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pathlib
+import threading
 from typing import Any
 
 import batch_models
@@ -201,6 +202,34 @@ def test_progress_and_rates() -> None:
     assert report.sequences_per_second > 0 and report.steps_per_second > 0
     assert seen and all(total == 300 for _, total, _ in seen)
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    for window in (0, 100, 7):  # the last call is at the end, once
+        seen.clear()
+        session.run_many(None, given, window=window, progress=lambda *done: seen.append(done))
+        assert [done for done in seen if done[0] == 300] == [(300, 300, 300 * 300)]
+
+
+def test_next_of_another_thread_leaves_the_iteration_as_it_was() -> None:
+    model = batch_models.cell()
+    session = InferenceSession(model.model)
+    given = sequences(model, [3] * 20)
+    errors: list[str] = []
+
+    def from_another_thread() -> Any:
+        for feeds in given:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+            yield feeds
+
+    def ask() -> None:
+        try:
+            next(results)
+        except scanloom.InvalidArgument as error:
+            errors.append(error.text)
+
+    results = session.iter_many(None, from_another_thread(), window=1)
+    expect_all_same(list(results), [session.run(None, feeds) for feeds in given])
+    assert errors == ["the iterator of sequences is in use already, by another next()"] * 20
 
 
 def test_a_sequence_of_another_size_runs_alone() -> None:
