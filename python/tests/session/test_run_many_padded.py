@@ -181,6 +181,23 @@ def test_a_word_outside_of_the_table_is_the_error_of_its_sequence() -> None:
         expect_same(found[i], session.run(None, feeds[i]))
 
 
+def test_a_failed_part_ends_the_other_parts_of_its_sequence() -> None:
+    model = padded_models.tagger("RNN")
+    session = InferenceSession(model.model, threads=1)
+    feeds = sequences(model, [70, 60, 4, 3])
+    feeds[0]["words"][3] = 20
+    resets = [np.zeros(one["words"].shape[0], bool) for one in feeds]
+    resets[0][66] = True
+    reports: list[ManyReport] = []
+    found = session.run_many(None, feeds, reset=resets, on_error="return", report=reports.append)
+    assert isinstance(found[0], scanloom.Error) and "20" in found[0].text
+    for one, results in zip(feeds[1:], found[1:]):
+        expect_same(results, session.run(None, one))
+    assert reports[0].sequences == 4 and reports[0].runs == 1
+    assert reports[0].filled == 7 / 8  # the last part of the first sequence takes no lane
+    assert reports[0].why_alone == "its run failed"
+
+
 def test_a_sequence_of_another_size_runs_alone() -> None:
     model = padded_models.tagger("GRU")
     session = InferenceSession(model.model)
