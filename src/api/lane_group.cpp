@@ -35,10 +35,7 @@ Expected<std::vector<Value>> first_values(const ManyJob& job, const Session::Imp
     feeds.push_back({model.inputs[i].name, std::move(view)});
   }
   SCANLOOM_TRY(const Arranged arranged, program.initial->arrange(feeds));
-  RunReport report;
-  return program.initial->options.execution == Execution::interpreted
-             ? program.initial->run_interpreted(arranged, options, report)
-             : program.initial->run_bound(arranged, options, report);
+  return run_form(*program.initial, arranged, options);
 }
 
 }  // namespace
@@ -46,6 +43,31 @@ Expected<std::vector<Value>> first_values(const ManyJob& job, const Session::Imp
 std::int64_t rounded_width(std::int64_t lanes, std::int64_t most) {
   const auto power = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(lanes)));
   return std::min(most, lanes <= kVector ? power : (lanes + kVector - 1) / kVector * kVector);
+}
+
+std::int64_t rounded_down_width(std::int64_t lanes, std::int64_t most) {
+  if (lanes >= most) return most;
+  return lanes < kVector
+             ? static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(lanes)))
+             : lanes / kVector * kVector;
+}
+
+Expected<std::vector<Value>> run_form(const Session::Impl& form, const Arranged& arranged,
+                                      const RunOptions& options) {
+  RunReport report;
+  return form.options.execution == Execution::interpreted
+             ? form.run_interpreted(arranged, options, report)
+             : form.run_bound(arranged, options, report);
+}
+
+Arranged arranged_of(std::span<const Tensor> arguments) {
+  Arranged arranged;
+  for (const Tensor& argument : arguments) {
+    arranged.data.push_back(static_cast<const std::byte*>(argument.data()));
+    arranged.shapes.push_back(argument.shape());
+  }
+  arranged.objects.resize(arguments.size());
+  return arranged;
 }
 
 void copy_lane(const Tensor& from, std::int64_t from_lane, Tensor& to, std::int64_t to_lane,
@@ -209,17 +231,8 @@ Expected<void> LaneGroup::run_piece(std::int64_t steps, const RunOptions& option
   for (std::size_t i = 0; i < program_.inputs.size(); ++i)
     if (program_.inputs[i].argument && program_.inputs[i].steps)
       SCANLOOM_CHECK_OK(pack(program_.inputs[i], i, steps));
-  Arranged arranged;
-  for (const Tensor& argument : arguments_) {
-    arranged.data.push_back(static_cast<const std::byte*>(argument.data()));
-    arranged.shapes.push_back(argument.shape());
-  }
-  arranged.objects.resize(arguments_.size());
-  RunReport report;
   SCANLOOM_TRY(std::vector<Value> values,
-               program_.steps->options.execution == Execution::interpreted
-                   ? program_.steps->run_interpreted(arranged, options, report)
-                   : program_.steps->run_bound(arranged, options, report));
+               run_form(*program_.steps, arranged_of(arguments_), options));
   shared_.runs += 1;
   shared_.lane_steps += width_ * steps;
   shared_.filled_lane_steps += std::ssize(lanes_) * steps;

@@ -30,6 +30,14 @@ class WaitingParts {
 /// The number of lanes of a run for this many sequences, at most `most`: few different ones,
 /// because each is bound on its own.
 [[nodiscard]] std::int64_t rounded_width(std::int64_t lanes, std::int64_t most);
+/// The largest of these numbers that is at most `lanes`.
+[[nodiscard]] std::int64_t rounded_down_width(std::int64_t lanes, std::int64_t most);
+/// Runs a form with lanes.
+[[nodiscard]] Expected<std::vector<Value>> run_form(const Session::Impl& form,
+                                                    const Arranged& arranged,
+                                                    const RunOptions& options);
+/// The arguments of a run.
+[[nodiscard]] Arranged arranged_of(std::span<const tensor::Tensor> arguments);
 /// A feed as a tensor of the caller's memory, with the sizes of one lane.
 [[nodiscard]] tensor::Tensor feed_of(const ManyJob& job, const Session::Impl& model,
                                      const ManyProgram& program, std::size_t input,

@@ -241,9 +241,7 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
   if (!job->error) arrange(*job, *model);
   if (!job->error) {
     SCANLOOM_CHECK_OK(settle(*job));
-    std::string why_alone = std::move(job->why_alone);
     prepare(*job, *model, *program, options.run);
-    if (!why_alone.empty()) job->why_alone = std::move(why_alone);
     job->first_run = model->next_runs(std::max<std::size_t>(job->parts.size(), 1));
   }
   return job;

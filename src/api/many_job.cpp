@@ -64,10 +64,14 @@ std::string why_not_in_lane(const ManyJob& job, const Session::Impl& model,
   return {};
 }
 
+bool is_reset(const ManyJob& job) {
+  return job.sequence.reset.data != nullptr || !job.sequence.reset.shape.empty();
+}
+
 /// Cuts the sequence where it is reset.
 Expected<void> cut(ManyJob& job, const ManyProgram& program) {
   std::int64_t begin = 0;
-  if (job.sequence.reset.data != nullptr || !job.sequence.reset.shape.empty()) {
+  if (is_reset(job)) {
     if (!program.has_steps)
       return fail(Code::unsupported, "the sequence cannot be reset: {}", program.why_not_cut);
     if (job.sequence.reset.dtype != DType::boolean)
@@ -92,11 +96,18 @@ Expected<void> cut(ManyJob& job, const ManyProgram& program) {
 Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
                                const RunOptions& options) {
   if (program.has_steps) {
-    SCANLOOM_TRY(job.steps, steps_of(job, model, program));
+    Expected<std::int64_t> steps = steps_of(job, model, program);
+    if (steps)
+      job.steps = *steps;
+    else if (!program.pads || is_reset(job))
+      return std::move(steps).error();
+    else if (job.why_alone.empty())  // the whole sequence may run even so: sizes of 1 broadcast
+      job.why_alone = steps.error().message();
   }
   SCANLOOM_CHECK_OK(cut(job, program));
   job.outputs.resize(model.own_outputs);
-  if (program.has_lanes()) job.why_alone = why_not_in_lane(job, model, program, options);
+  if (program.has_lanes() && job.why_alone.empty())
+    job.why_alone = why_not_in_lane(job, model, program, options);
   return {};
 }
 

@@ -47,8 +47,8 @@ struct ManyJob {
 
 /// Checks the feeds. Problems of the sequence become its error.
 void arrange(ManyJob& job, const Session::Impl& model);
-/// Finds the parts; whether the sequence fits into lanes is `why_alone`. Problems of the sequence
-/// become its error. Precondition: arrange(), without an error.
+/// Finds the parts; whether the sequence fits into lanes is `why_alone`, unless there is a reason
+/// already. Problems of the sequence become its error. Precondition: arrange(), without an error.
 void prepare(ManyJob& job, const Session::Impl& model, const ManyProgram& program,
              const RunOptions& options);
 

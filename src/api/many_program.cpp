@@ -11,9 +11,6 @@ namespace {
 using Kind = ir::StepFlow::Kind;
 using StreamProgram = Session::Impl::StreamProgram;
 
-/// Runs have powers of two as their steps, and few different numbers of lanes.
-constexpr std::size_t kBindingsOfLanes = 128;
-
 std::optional<std::size_t> input_named(const Session::Impl& impl, const std::string& name) {
   for (std::size_t i = 0; i < impl.inputs.size(); ++i)
     if (impl.inputs[i].name == name) return i;

@@ -17,6 +17,10 @@
 
 namespace scanloom {
 
+/// Bindings of a form with lanes: runs have few different numbers of lanes and, in pieces, powers
+/// of two as their steps; padded batches have 16 numbers of steps for each power of two.
+inline constexpr std::size_t kBindingsOfLanes = 128;
+
 /// An input of the model, which the sequences feed.
 struct ManyInput {
   std::optional<int> steps;                  ///< the axis of the steps in the model's input
@@ -49,7 +53,7 @@ struct ManyProgram {
   /// Whether sequences can be cut where they are reset. If not, `why_not_cut` says why.
   bool has_steps = false;
   std::string why_not_cut;
-  /// Why the lanes cannot take their steps in pieces; empty if they can.
+  /// Why there are no lanes; empty if there are.
   std::string reason, node;
   /// Whether whole sequences of similar lengths share a run instead, padded to the longest
   /// (passes/streaming/padded_form.h). They have no states; `steps` has the length as one more

@@ -16,7 +16,7 @@ using tensor::Tensor;
 constexpr std::int64_t kBytesOfGroup = std::int64_t{128} << 20;
 /// Runs of groups with more than this release their memory: there are many sizes of groups, and
 /// each would keep as much.
-constexpr std::int64_t kKeptBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 20;
 /// A group grows while at most one step in so many is padding, and while sequences are this much
 /// shorter than the longest: a run of few steps costs more than its padding.
 constexpr std::int64_t kStepsOfPadding = 16, kShorter = 16;
@@ -57,17 +57,8 @@ class PaddedRun {
     if (options.max_steps >= 0)
       steps_ = std::max(parts_[0]->steps(), std::min(steps_, options.max_steps));
     SCANLOOM_TRY(const std::vector<Tensor> arguments, make_arguments());
-    Arranged arranged;
-    for (const Tensor& argument : arguments) {
-      arranged.data.push_back(static_cast<const std::byte*>(argument.data()));
-      arranged.shapes.push_back(argument.shape());
-    }
-    arranged.objects.resize(arguments.size());
-    RunReport report;
-    SCANLOOM_TRY(std::vector<Value> values,
-                 program_.steps->options.execution == Execution::interpreted
-                     ? program_.steps->run_interpreted(arranged, options, report)
-                     : program_.steps->run_bound(arranged, options, report));
+    const Arranged arranged = arranged_of(arguments);
+    SCANLOOM_TRY(std::vector<Value> values, run_form(*program_.steps, arranged, options));
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       if (shared_.wanted[i]) SCANLOOM_CHECK_OK(store(i, values[i]));
     count();
@@ -174,17 +165,20 @@ std::vector<PaddedParts> padded_groups(PaddedParts parts, const ManyProgram& pro
   std::vector<PaddedParts> groups;
   for (PaddedParts rest = parts; !rest.empty(); rest = rest.subspan(groups.back().size())) {
     const std::int64_t longest = rest[0]->steps();
-    const std::int64_t bytes = std::max<std::int64_t>(1, program.bytes_of_step) * longest;
-    const std::int64_t most =
-        std::min(std::clamp<std::int64_t>(kBytesOfGroup / bytes, 1, lanes), std::ssize(rest));
+    const std::int64_t bytes =
+        std::max<std::int64_t>(1, program.bytes_of_step) * rounded_steps(longest);
+    // A run has a round number of lanes, which must not be more.
+    const std::int64_t widest =
+        rounded_down_width(std::max<std::int64_t>(kBytesOfGroup / bytes, 1), lanes);
+    const std::int64_t most = std::min(widest, std::ssize(rest));
     std::int64_t count = 1, padding = 0;
     for (; count < most; ++count) {
       const std::int64_t more = longest - rest[static_cast<std::size_t>(count)]->steps();
       padding += more;
       if (more > kShorter && padding * kStepsOfPadding > longest * (count + 1)) break;
     }
-    // The run has a round number of lanes, which shorter sequences fill for nothing.
-    count = std::min(rounded_width(count, most), most);
+    // Shorter sequences fill its other lanes for nothing.
+    count = std::min(rounded_width(count, widest), most);
     groups.push_back(rest.first(static_cast<std::size_t>(count)));
   }
   return groups;
@@ -192,18 +186,25 @@ std::vector<PaddedParts> padded_groups(PaddedParts parts, const ManyProgram& pro
 
 Expected<void> run_padded(ManyShared& shared, PaddedParts parts, std::int64_t lanes,
                           const std::function<Expected<RunOptions>()>& options_of_run) {
-  std::vector<PaddedParts> waiting{parts};
+  std::vector<std::vector<const ManyPart*>> waiting{{parts.begin(), parts.end()}};
   while (!waiting.empty()) {
-    const PaddedParts next = waiting.back();
+    std::vector<const ManyPart*> next = std::move(waiting.back());
     waiting.pop_back();
+    std::erase_if(next, [&](const ManyPart* part) {
+      if (!part->job->has_failed) return false;
+      shared.finish(*part->job);
+      return true;
+    });
+    if (next.empty()) continue;
     SCANLOOM_TRY(const RunOptions options, options_of_run());
     const Expected<void> done = PaddedRun(shared, next, lanes).run(options);
     if (done) continue;
     const Code code = done.error().code();
     if (code == Code::cancelled) return done;
     if ((code == Code::limit_reached || code == Code::out_of_memory) && next.size() > 1) {
-      waiting.push_back(next.subspan(next.size() / 2));
-      waiting.push_back(next.first(next.size() / 2));
+      const auto middle = next.begin() + std::ssize(next) / 2;
+      waiting.emplace_back(middle, next.end());
+      waiting.emplace_back(next.begin(), middle);
       continue;
     }
     for (const ManyPart* const part : next) {

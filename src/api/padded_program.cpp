@@ -12,9 +12,6 @@ using passes::LanedForm;
 using passes::PaddedForm;
 using passes::StepOrder;
 
-/// Each keeps the memory of its runs: padded_group.cpp.
-constexpr std::size_t kBindingsOfGroups = 16;
-
 std::variant<LanedForm, Refusal> with_lanes(const PaddedForm& form, std::vector<bool> common) {
   std::vector<ir::StepFlow> arguments = form.arguments;
   arguments.emplace_back();  // the length
@@ -94,7 +91,7 @@ Expected<std::shared_ptr<ManyProgram>> padded_program(const Session::Impl& model
   one_thread.threads = 1;
   one_thread.on_warning = {};
   made->steps = Session::Impl::of_module(std::move(laned.module), one_thread);
-  made->steps->max_bindings = kBindingsOfGroups;
+  made->steps->max_bindings = kBindingsOfLanes;
   made->pads = true;
   return made;
 }

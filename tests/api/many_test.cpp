@@ -255,6 +255,31 @@ ManyTarget target_of(const std::string& model, decltype(ManyTarget::for_sizes) f
   return target;
 }
 
+TEST(Many, PaddedBatchesKeepTheBindingsOfAllTheirNumbersOfSteps) {
+  const std::string bytes = batched_sums(true);  // is read again for the sizes
+  ManyTarget target = target_of(bytes, {});
+  target.for_sizes = [&, model = target.model](const Arranged& first) {
+    auto found = model->many_program_for(first.shapes, {false, false}, 2);
+    if (found) target.program = *found;
+    return found;
+  };
+  const std::vector<float> xs(40, 1);
+  std::int64_t steps = 0;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (steps == 40) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(xs.data(), {++steps, 1})}, {"start", view(kStart, {1})}};
+    return std::optional(std::move(made));
+  };
+  ManyOptions options;
+  options.batch = 1;
+  ManyReport report;
+  all(target.start(source, options).value_or_throw(), &report);
+  ASSERT_TRUE(report.padded) << report.reason;
+  EXPECT_EQ(report.runs, 40);
+  EXPECT_EQ(target.program->steps->bound.size(), 36U);  // from 32 on, odd ones are rounded up
+}
+
 TEST(Many, OnlyErrorsAboutItsSizesLeaveASequenceAlone) {
   for (const Code code : {Code::invalid_argument, Code::invalid_model, Code::out_of_memory,
                           Code::limit_reached, Code::internal}) {

@@ -38,7 +38,7 @@ class ManyReport:
     alone: int  #: sequences that ran on their own although others shared runs
     why_alone: str  #: of the last of these
     runs: int  #: runs that sequences shared
-    filled: float  #: the share of their lanes that had a sequence, from 0 to 1
+    filled: float  #: the share of the steps of all lanes that belonged to a sequence
     threads: int
     batch: int  #: the most lanes of a thread
     seconds: float

@@ -3,6 +3,9 @@ runs, and what stands in the way is named."""
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import batch_models
 import numpy as np
 import padded_models
@@ -15,9 +18,6 @@ from many_runs import LENGTHS, expect_all_same, expect_same, report_of, sequence
 
 import scanloom
 from scanloom import InferenceSession, ManyReport
-
-ways: dict[str, int] = {}
-
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 @pytest.mark.parametrize(
@@ -58,26 +58,14 @@ def test_the_last_and_the_first_step_of_a_sequence() -> None:
     assert report_of(session, feeds).way == "padded batches"
 
 
-@settings(
-    max_examples=100, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
-@given(
-    seed=st.integers(0, 10**6),
-    lengths=st.lists(st.integers(0, 40), max_size=12),
-    batch=st.sampled_from([0, 1, 2, 3, 7, 64]),
-    window=st.sampled_from([0, 1, 5]),
-    threads=st.sampled_from([1, 2, 7]),
-    resets=st.booleans(),
-)
-def test_random_stacks(
+def check_random_stack(
     seed: int, lengths: list[int], batch: int, window: int, threads: int, resets: bool
-) -> None:
+) -> str:
+    """Returns in which way the sequences ran."""
     model = padded_models.random_stack(seed)
     session = InferenceSession(model.model, threads=threads)
     feeds = sequences(model, lengths)
     way = report_of(session, feeds).way
-    ways[way] = ways.get(way, 0) + 1
     random = np.random.default_rng(seed)
     can_reset = resets and way != "one by one"
     flags = [random.random(steps) < 0.1 for steps in lengths] if can_reset else None
@@ -88,9 +76,28 @@ def test_random_stacks(
         parts = np.split(one["X"], [cut for cut in cuts if cut > 0], 0)
         alone = [session.run(None, {**one, "X": part}) for part in parts]
         expect_same(found[i], [alone[-1][0], np.concatenate([rows for _, rows in alone], 0)])
+    return way
 
 
-def test_random_stacks_ran_all_ways() -> None:
+def test_random_stacks() -> None:
+    ways: Counter[str] = Counter()
+
+    @settings(
+        max_examples=100, deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(
+        seed=st.integers(0, 10**6),
+        lengths=st.lists(st.integers(0, 40), max_size=12),
+        batch=st.sampled_from([0, 1, 2, 3, 7, 64]),
+        window=st.sampled_from([0, 1, 5]),
+        threads=st.sampled_from([1, 2, 7]),
+        resets=st.booleans(),
+    )
+    def check(**drawn: Any) -> None:
+        ways[check_random_stack(**drawn)] += 1
+
+    check()
     assert ways["padded batches"] > 30 and ways["one by one"] > 2 and ways["lanes"] > 0
 
 
@@ -174,6 +181,23 @@ def test_a_word_outside_of_the_table_is_the_error_of_its_sequence() -> None:
         expect_same(found[i], session.run(None, feeds[i]))
 
 
+def test_a_failed_part_ends_the_other_parts_of_its_sequence() -> None:
+    model = padded_models.tagger("RNN")
+    session = InferenceSession(model.model, threads=1)
+    feeds = sequences(model, [70, 60, 4, 3])
+    feeds[0]["words"][3] = 20
+    resets = [np.zeros(one["words"].shape[0], bool) for one in feeds]
+    resets[0][66] = True
+    reports: list[ManyReport] = []
+    found = session.run_many(None, feeds, reset=resets, on_error="return", report=reports.append)
+    assert isinstance(found[0], scanloom.Error) and "20" in found[0].text
+    for one, results in zip(feeds[1:], found[1:]):
+        expect_same(results, session.run(None, one))
+    assert reports[0].sequences == 4 and reports[0].runs == 1
+    assert reports[0].filled == 7 / 8  # the last part of the first sequence takes no lane
+    assert reports[0].why_alone == "its run failed"
+
+
 def test_a_sequence_of_another_size_runs_alone() -> None:
     model = padded_models.tagger("GRU")
     session = InferenceSession(model.model)
@@ -181,6 +205,36 @@ def test_a_sequence_of_another_size_runs_alone() -> None:
     feeds = [*sequences(model), {"words": words}]
     expect_all_same(session.run_many(None, feeds), [session.run(None, one) for one in feeds])
     assert report_of(session, feeds).alone == 3
+
+
+def joined_inputs() -> tuple[InferenceSession, list[dict[str, np.ndarray]]]:
+    """Two inputs with the same number of steps; Z of the second sequence has 1 instead of 5."""
+    text = f"""g (float[T, 1, {INPUTS}] X, float[T, 1, {INPUTS}] Z) => (float[?, ?, ?, ?] Y) {{
+      both = Add(X, Z)
+      Y = GRU <hidden_size = {WIDTH}, direction = "reverse"> (both, aW, aR, aB)
+    }}"""
+    model = padded_models.with_constants(parse(text), padded_models.weights("a", "GRU", INPUTS, 1, 10))
+    steps = [(4, 4), (5, 1), (6, 6)]
+    feeds = [{"X": numbers(x, x, 1, INPUTS), "Z": numbers(9, z, 1, INPUTS)} for x, z in steps]
+    return InferenceSession(model), feeds
+
+
+def test_a_sequence_whose_inputs_have_other_numbers_of_steps_runs_alone() -> None:
+    session, feeds = joined_inputs()
+    expect_all_same(session.run_many(None, feeds), [session.run(None, one) for one in feeds])
+    report = report_of(session, feeds)
+    assert report.way == "padded batches" and report.alone == 1
+    assert report.why_alone == "input 'X' has 5 steps, input 'Z' has 1"
+
+
+def test_a_reset_sequence_has_one_number_of_steps() -> None:
+    session, feeds = joined_inputs()
+    resets = [np.zeros(steps, bool) for steps in (4, 5, 6)]
+    found = session.run_many(None, feeds, reset=resets, on_error="return")
+    assert isinstance(found[1], scanloom.Error)
+    assert "input 'X' has 5 steps, input 'Z' has 1" in found[1].text
+    for i in (0, 2):
+        expect_same(found[i], session.run(None, feeds[i]))
 
 
 def test_little_memory_halves_the_groups() -> None:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/ops.h"
+#include "ops/step_rules.h"
 #include "passes/lifting/flow_of_results.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -135,6 +136,35 @@ Expected<StepFlow> flow_of_sizes(const StepSite& site) {
   if (shapes && site.has(shape) && site.flow(shape).kind == Kind::sizes)
     return flow_of_shaped(site, shape);
   return flow_of_picked(site);
+}
+
+bool picks_for_sizes(const StepSite& site) {
+  const Node& node = site.node;
+  if (node.op != &ops::gather_op || !site.along(0) || !site.type(0).ranked ||
+      ops::attribute_axis(site, site.type(0).rank()) != site.axis(0))
+    return false;
+  // Other steps may be outside of a piece, or inside of the padding.
+  const auto is_end = [](std::int64_t index) { return index == 0 || index == -1; };
+  const auto indices = site.integers(1);
+  if (!indices || !std::ranges::all_of(*indices, is_end)) return false;
+  const ir::Region& top = site.module.region(site.module.top());
+  const auto is_picked = [&](ir::ValueId value) { return value == node.outputs[0]; };
+  return std::ranges::none_of(top.yields, is_picked) &&
+         std::ranges::none_of(top.nodes, [&](ir::NodeId id) {
+           const Node& reader = site.module.node(id);
+           const bool reads_sizes = reader.op == &ops::shape_op || reader.op == &ops::dim_op;
+           return !reads_sizes && std::ranges::any_of(reader.inputs, is_picked);
+         });
+}
+
+Expected<void> expect_no_hidden_steps(const StepSite& site) {
+  for (const ir::ValueId output : site.node.outputs) {
+    const std::vector<Dim>& dims = site.module.value(output).type.dims;
+    if (site.flows[output.index].kind == Kind::same &&
+        std::ranges::find(dims, site.steps) != dims.end())
+      return across("a result has their number as a size");
+  }
+  return {};
 }
 
 }  // namespace scanloom::passes

@@ -12,4 +12,11 @@ namespace scanloom::passes {
 /// anything but count the steps of a loop or shape another value.
 Expected<ir::StepFlow> flow_of_sizes(const ir::StepSite& site);
 
+/// Whether the node picks the first or last step, and nothing but sizes is read of it:
+/// "zeros_like(x[0])". All steps have these sizes.
+bool picks_for_sizes(const ir::StepSite& site);
+
+/// Error: a result that does not depend on the steps, as far as found, has their number as a size.
+Expected<void> expect_no_hidden_steps(const ir::StepSite& site);
+
 }  // namespace scanloom::passes

@@ -35,7 +35,7 @@ class Follower {
     SCANLOOM_CHECK_OK(check_draws());
     for (const ValueId arg : module_.region(module_.top()).args) SCANLOOM_CHECK_OK(enter(arg));
     for (const NodeId id : module_.region(module_.top()).nodes) {
-      Expected<void> visited = visit(id);
+      Expected<void> visited = visit_and_check(id);
       if (!visited) {
         Error error = fail(Code::unsupported, "{} computes across the steps: {}",
                            module_.describe(id), visited.error().message());
@@ -96,6 +96,11 @@ class Follower {
     return {};
   }
 
+  Expected<void> visit_and_check(NodeId id) {
+    SCANLOOM_CHECK_OK(visit(id));
+    return expect_no_hidden_steps({module_, module_.node(id), axes_.flows, uses_, dims_, steps_});
+  }
+
   /// Handles values without steps first, then counts of steps, then values along the steps.
   Expected<void> visit(NodeId id) {
     const Node& node = module_.node(id);
@@ -114,22 +119,8 @@ class Follower {
     if (has_operand_of(site, Kind::last))
       return across("it needs the final state of a loop over them");
     if (node.op->layer_states > 0) return set_carried(node, flow_of_layer(site, id));
-    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0]))
-      return {};
+    if (picks_for_sizes(site)) return {};
     return set_all(node, flow_along(site));
-  }
-
-  /// Whether nothing but sizes is read of a value: "zeros_like(x[0])" takes a step for its sizes,
-  /// which all steps have.
-  [[nodiscard]] bool reads_sizes_only(ValueId value) const {
-    const ir::Region& top = module_.region(module_.top());
-    const auto is_value = [&](ValueId other) { return other == value; };
-    return std::ranges::none_of(top.yields, is_value) &&
-           std::ranges::none_of(top.nodes, [&](NodeId id) {
-             const Node& node = module_.node(id);
-             const bool reads_sizes = node.op == &ops::shape_op || node.op == &ops::dim_op;
-             return !reads_sizes && std::ranges::any_of(node.inputs, is_value);
-           });
   }
 
   /// A loop or layer along another open axis would start again with each piece, and a user may feed

@@ -245,8 +245,8 @@ class LaneAdder {
     }
     std::vector<bool> varies;
     for (const Lifted& operand : operands) varies.push_back(operand.is_sequence());
-    // Where one sequence picks an element that it does not have, the run fails, and its sequences
-    // run on their own.
+    // The index is the same for all lanes; if it is outside, the run fails and its sequences run
+    // alone, which gives the error.
     const bool picks = node.op == &ops::gather_op && varies[0] && !varies[1] &&
                        ops::attribute_axis(module_, node).has_value();
     if (!picks && !can_lift(module_, sizes_, id, varies))

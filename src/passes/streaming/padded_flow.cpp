@@ -51,7 +51,7 @@ class PaddedFollower {
   std::variant<PaddedFlow, Refusal> follow() {
     if (Expected<void> entered = enter_all(); !entered) return Refusal(entered.error().message());
     for (const NodeId id : module_.region(module_.top()).nodes)
-      if (const Expected<void> visited = visit(id); !visited)
+      if (const Expected<void> visited = visit_and_check(id); !visited)
         return Refusal(visited.error().message(), id);
     for (const ValueId yield : module_.region(module_.top()).yields) {
       const Kind kind = yield.valid() ? found_.flows[yield.index].kind : Kind::same;
@@ -102,6 +102,11 @@ class PaddedFollower {
     return common;
   }
 
+  Expected<void> visit_and_check(NodeId id) {
+    SCANLOOM_CHECK_OK(visit(id));
+    return expect_no_hidden_steps({module_, module_.node(id), found_.flows, uses_, dims_, steps_});
+  }
+
   Expected<void> visit(NodeId id) {
     const Node& node = module_.node(id);
     const StepSite site{module_, node, found_.flows, uses_, dims_, steps_};
@@ -116,8 +121,7 @@ class PaddedFollower {
       return {};
     }
     if (node.op->layer_states > 0) return visit_layer(site, id, order);
-    if (node.op == &ops::gather_op && !site.along(1) && reads_sizes_only(node.outputs[0]))
-      return {};
+    if (picks_for_sizes(site)) return {};
     if (reverses(site)) {
       set(node.outputs[0], site.flow(0), opposite(order));
       return {};
@@ -125,20 +129,9 @@ class PaddedFollower {
     if (const std::optional<std::int64_t> end = end_picked(site)) return visit_end(site, id, *end);
     SCANLOOM_TRY(const StepFlow flow, flow_along(site));
     if (flow.kind == Kind::sum) return across("it sums over them");
+    if (flow.kind == Kind::last) return across("it picks the last one in another way than x[-1]");
     for (const ValueId output : node.outputs) set(output, flow, order);
     return {};
-  }
-
-  /// Whether nothing but sizes is read of a value: a step of it has those of all steps.
-  [[nodiscard]] bool reads_sizes_only(ValueId value) const {
-    const ir::Region& top = module_.region(module_.top());
-    const auto is_value = [&](ValueId other) { return other == value; };
-    return std::ranges::none_of(top.yields, is_value) &&
-           std::ranges::none_of(top.nodes, [&](NodeId id) {
-             const Node& node = module_.node(id);
-             const bool reads_sizes = node.op == &ops::shape_op || node.op == &ops::dim_op;
-             return !reads_sizes && std::ranges::any_of(node.inputs, is_value);
-           });
   }
 
   /// Whether the node is a slice that reverses the steps and cuts nothing else.
@@ -162,7 +155,7 @@ class PaddedFollower {
       const std::int64_t axis = attr_of(site.node, "axis").integer();
       const bool is_of_steps = (axis < 0 ? axis + site.type(0).rank() : axis) == site.axis(0);
       const auto indices = site.integers(1);
-      if (!is_of_steps || !is_end(indices)) return {};
+      if (!is_of_steps || !is_end(indices) || site.type(1).rank() > 1) return {};
       return indices->front();
     }
     if (site.node.op != &ops::slice_op) return {};
