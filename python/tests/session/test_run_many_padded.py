@@ -19,6 +19,7 @@ from many_runs import LENGTHS, expect_all_same, expect_same, report_of, sequence
 import scanloom
 from scanloom import InferenceSession, ManyReport
 
+
 @pytest.mark.parametrize("threads", [1, 2, 7])
 @pytest.mark.parametrize(
     "model", padded_models.in_padded_batches(), ids=lambda model: model.name

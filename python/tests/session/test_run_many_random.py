@@ -29,7 +29,7 @@ def bits(array: np.ndarray) -> tuple[object, ...]:
     resets=st.booleans(),
     has_batch=st.booleans(),
 )
-def test_random_cells(
+def check_cells(
     seed: int, lengths: list[int], batch: int, window: int, resets: bool, has_batch: bool
 ) -> None:
     model = batch_models.random_model(seed) if has_batch else batch_models.random_vectors(seed)
@@ -54,6 +54,8 @@ def test_random_cells(
         assert bits(found[i][1]) == bits(np.concatenate([each for _, each in alone], rows))
 
 
-def test_random_cells_ran_both_ways() -> None:
+def test_random_cells() -> None:
+    ways.clear()
+    check_cells()
     for has_batch in (False, True):
         assert ways[has_batch, "lanes"] > 20 and ways[has_batch, "one by one"] > 2
