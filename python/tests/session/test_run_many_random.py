@@ -18,7 +18,7 @@ def bits(array: np.ndarray) -> tuple[object, ...]:
 
 
 @settings(
-    max_examples=120, deadline=None, derandomize=True, database=None,
+    max_examples=180, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 @given(
