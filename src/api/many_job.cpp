@@ -1,6 +1,8 @@
 #include "api/many_job.h"
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
 
 #include "api/boxes.h"
 #include "plan/plan.h"
@@ -72,16 +74,18 @@ bool is_reset(const ManyJob& job) {
 Expected<void> cut(ManyJob& job, const ManyProgram& program) {
   std::int64_t begin = 0;
   if (is_reset(job)) {
-    if (!program.has_steps)
-      return fail(Code::unsupported, "the sequence cannot be reset: {}", program.why_not_cut);
     if (job.sequence.reset.dtype != DType::boolean)
       return fail(Code::invalid_argument, "the resets are {}, not bool",
                   dtype_onnx_name(job.sequence.reset.dtype));
     SCANLOOM_TRY(const Tensor flags, tensor::tensor_of(job.sequence.reset, "the resets"));
-    if (flags.elements() != job.steps)
+    const std::span<const bool> resets = flags.as<bool>();
+    // A sequence begins reset: the first flag changes nothing.
+    const bool is_cut = std::ranges::any_of(resets | std::views::drop(1), std::identity());
+    if (!program.has_steps && is_cut)
+      return fail(Code::unsupported, "the sequence cannot be reset: {}", program.why_not_cut);
+    if (program.has_steps && flags.elements() != job.steps)
       return fail(Code::invalid_argument, "the sequence has {}, but {}",
                   plan::counted(job.steps, "step"), plan::counted(flags.elements(), "reset"));
-    const std::span<const bool> resets = flags.as<bool>();
     for (std::int64_t step = 1; step < job.steps; ++step) {
       if (!resets[static_cast<std::size_t>(step)]) continue;
       job.parts.push_back({&job, begin, step});

@@ -203,8 +203,10 @@ class Maker {
 /// Adds why padding does not help to why sequences cannot run in lanes.
 void add_refusal(ManyProgram& made, const ManyProgram& padded) {
   if (padded.node.empty()) return;
+  const std::string why = fmt::format("; in padded batches {}: {}", padded.node, padded.reason);
+  if (!made.why_not_cut.empty()) made.why_not_cut += why;
   if (!made.node.empty()) {
-    made.reason += fmt::format("; in padded batches {}: {}", padded.node, padded.reason);
+    made.reason += why;
     return;
   }
   made.reason = fmt::format("{}; in lanes {}", padded.reason, made.reason);

@@ -34,7 +34,7 @@ class ManyReport:
     reason: str  #: why not in lanes; "" in lanes
     node: str  #: the node that stands in the way; "" if it is no single one
     sequences: int
-    steps: int
+    steps: int  #: of sequences whose number of steps is known, which it may not be one by one
     alone: int  #: sequences that ran on their own although others shared runs
     why_alone: str  #: of the last of these
     runs: int  #: runs that sequences shared

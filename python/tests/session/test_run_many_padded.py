@@ -156,6 +156,17 @@ def test_a_node_that_mixes_the_steps_is_named(line: str, node: str) -> None:
     assert "; in lanes node 0 (RNN" in report.reason and "it walks backwards" in report.reason
 
 
+def test_resets_are_refused_by_the_node_in_the_way_if_they_cut() -> None:
+    session = InferenceSession(mixing("other = ReduceMean(X, at)"))
+    feeds = {"X": numbers(1, 6, 1, INPUTS)}
+    alone = session.run(None, feeds)
+    for first in (False, True):  # a sequence begins reset
+        flags = np.array([first, *[False] * 5])
+        expect_same(session.run_many(None, [feeds], reset=[flags])[0], alone)
+    with pytest.raises(scanloom.Error, match="cannot be reset: .*; in padded batches .*ReduceMean"):
+        session.run_many(None, [feeds], reset=[np.arange(6) == 3])
+
+
 def test_lengths_outside_of_a_sequence_are_its_own_error() -> None:
     model = padded_models.with_lengths("LSTM")
     session = InferenceSession(model.model)
