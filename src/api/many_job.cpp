@@ -103,7 +103,7 @@ Expected<void> prepare_or_fail(ManyJob& job, const Session::Impl& model, const M
     Expected<std::int64_t> steps = steps_of(job, model, program);
     if (steps)
       job.steps = *steps;
-    else if (!program.pads || is_reset(job))
+    else if (is_reset(job))
       return std::move(steps).error();
     else if (job.why_alone.empty())  // the whole sequence may run even so: sizes of 1 broadcast
       job.why_alone = steps.error().message();

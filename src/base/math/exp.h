@@ -127,7 +127,7 @@ typename M::F exp(const M& m, typename M::F x) {
 /// vector takes longer.
 template <MathDomain M>
 [[gnu::always_inline]] inline typename M::F exp_nonpositive(const M& m, typename M::F x) {
-  // As in exp: no result is denormal, and none is NaN.
+  // If all x are bounded, no result is denormal or NaN.
   if constexpr (requires { m.all(m.less(x, x)); }) {
     const auto is_bounded = m.less(m.constant(-ExpFormat<M::kBits>::kBounded), x);
     if (!scales(m) && m.all(is_bounded)) return exp_bounded(m, x);

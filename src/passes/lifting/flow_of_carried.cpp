@@ -16,7 +16,8 @@ using ir::StepSite;
 using ir::Type;
 using Kind = StepFlow::Kind;
 
-/// Checks that the loop takes as many steps as there are, and reads nothing of all of them.
+}  // namespace
+
 Expected<void> check_steps_of_loop(const StepSite& site, NodeId id) {
   const ir::LoopPorts& ports = *site.node.loop;
   if (!takes_all_steps(site.module, id)) return across("a condition may end it early");
@@ -34,23 +35,20 @@ Expected<void> check_steps_of_loop(const StepSite& site, NodeId id) {
   return {};
 }
 
-/// Checks that each step of the loop reads what belongs to it.
-Expected<void> check_sequences_of_loop(const StepSite& site) {
+Expected<bool> scans_backwards(const StepSite& site, std::size_t scanned) {
   const ir::LoopPorts& ports = *site.node.loop;
-  for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
-    const ir::ScannedPort& port = ports.scanned[i];
-    const std::size_t operand = ports.first_scanned_input() + i;
-    const StepFlow& flow = site.flow(operand);
-    if (flow.kind != Kind::along || flow.axis != port.axis)
-      return across(fmt::format("it walks along another axis of {}",
-                                site.module.describe(site.node.inputs[operand])));
-    if (port.start != 0 || port.stride != 1 || port.part != 1 || flow.each != Dim(1))
-      return across(port.stride < 0 ? "it walks backwards" : "it does not take one at a time");
-  }
-  return {};
+  const ir::ScannedPort& port = ports.scanned[scanned];
+  const std::size_t operand = ports.first_scanned_input() + scanned;
+  const StepFlow& flow = site.flow(operand);
+  if (flow.kind != Kind::along || flow.axis != port.axis)
+    return across(fmt::format("it walks along another axis of {}",
+                              site.module.describe(site.node.inputs[operand])));
+  const bool is_forward = port.start == 0 && port.stride == 1;
+  const bool is_backward = port.start == -1 && port.stride == -1;
+  if ((!is_forward && !is_backward) || port.part != 1 || flow.each != Dim(1))
+    return across("it does not take one at a time");
+  return is_backward;
 }
-
-}  // namespace
 
 Expected<Dim> elements_of_row(const StepSite& site, std::size_t stacked) {
   const ir::LoopPorts& ports = *site.node.loop;
@@ -75,7 +73,10 @@ Expected<CarriedFlow> flow_of_sum(const StepSite& site, NodeId id) {
 
 Expected<CarriedFlow> flow_of_loop(const StepSite& site, NodeId id) {
   SCANLOOM_CHECK_OK(check_steps_of_loop(site, id));
-  SCANLOOM_CHECK_OK(check_sequences_of_loop(site));
+  for (std::size_t i = 0; i < site.node.loop->scanned.size(); ++i) {
+    SCANLOOM_TRY(const bool is_backward, scans_backwards(site, i));
+    if (is_backward) return across("it walks backwards");
+  }
   const ir::LoopPorts& ports = *site.node.loop;
   const ir::Region& body = site.module.region(site.node.regions[0]);
   CarriedFlow flow;

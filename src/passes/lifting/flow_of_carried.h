@@ -16,6 +16,12 @@ struct CarriedFlow {
   std::vector<CarriedSite> sites;
 };
 
+/// Checks that the loop takes as many steps as there are, and reads nothing of all of them. Error:
+/// unsupported, saying what it does instead.
+Expected<void> check_steps_of_loop(const ir::StepSite& site, ir::NodeId id);
+/// Returns whether a scanned port of a loop along the steps takes the last one first. Error:
+/// unsupported, if it walks along another axis, or does not take one at a time.
+Expected<bool> scans_backwards(const ir::StepSite& site, std::size_t scanned);
 /// Returns how many elements each step of a loop adds to a stacked result along the axis of its
 /// rows. Error: unsupported, saying that it is not known.
 Expected<ir::Dim> elements_of_row(const ir::StepSite& site, std::size_t stacked);

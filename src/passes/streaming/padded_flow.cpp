@@ -205,7 +205,8 @@ class PaddedFollower {
   }
 
   Expected<void> visit_loop(const StepSite& site, NodeId id) {
-    SCANLOOM_CHECK_OK(check_what_loop_reads(site, id));
+    SCANLOOM_CHECK_OK(check_steps_of_loop(site, id));
+    if (site.node.loop->scanned.empty()) return across("it counts them, but walks along none");
     SCANLOOM_TRY(const StepOrder order, order_of_loop(site));
     const LoopPorts& ports = *site.node.loop;
     const ir::Region& body = module_.region(site.node.regions[0]);
@@ -223,39 +224,13 @@ class PaddedFollower {
     return {};
   }
 
-  /// Checks that the loop takes as many steps as there are, and reads nothing of all of them.
-  static Expected<void> check_what_loop_reads(const StepSite& site, NodeId id) {
-    const LoopPorts& ports = *site.node.loop;
-    const ir::Region& body = site.module.region(site.node.regions[0]);
-    if (!takes_all_steps(site.module, id)) return across("a condition may end it early");
-    if (ports.has_trip_count && kind_of(site, 0) != Kind::count)
-      return across("it takes its own number of steps");
-    for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
-      if (i < ports.captured && site.uses[body.args[i].index] == 0) continue;
-      const Kind read = kind_of(site, ports.first_captured_input() + i);
-      if (read == Kind::along) return across("its body reads all of them in each step");
-      if (read != Kind::same) return across("its body reads their number");
-    }
-    if (ports.scanned.empty()) return across("it counts them, but walks along none");
-    return {};
-  }
-
   /// Returns the order of the loop's steps, which is that of what they scan.
   [[nodiscard]] Expected<StepOrder> order_of_loop(const StepSite& site) const {
     const LoopPorts& ports = *site.node.loop;
     std::optional<StepOrder> found;
     for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
-      const ir::ScannedPort& port = ports.scanned[i];
-      const std::size_t operand = ports.first_scanned_input() + i;
-      const StepFlow& flow = site.flow(operand);
-      if (flow.kind != Kind::along || flow.axis != port.axis)
-        return across(fmt::format("it walks along another axis of {}",
-                                  module_.describe(site.node.inputs[operand])));
-      const bool is_forward = port.start == 0 && port.stride == 1;
-      const bool is_backward = port.start == -1 && port.stride == -1;
-      if ((!is_forward && !is_backward) || port.part != 1 || flow.each != Dim(1))
-        return across("it does not take one at a time");
-      const StepOrder own = order_of(site, operand);
+      SCANLOOM_TRY(const bool is_backward, scans_backwards(site, i));
+      const StepOrder own = order_of(site, ports.first_scanned_input() + i);
       if (own == StepOrder::any) continue;
       const StepOrder order = is_backward ? opposite(own) : own;
       if (found && *found != order) return across("it walks along them in both directions");
