@@ -219,11 +219,11 @@ def test_a_sequence_of_another_size_runs_alone() -> None:
     assert report_of(session, feeds).alone == 3
 
 
-def joined_inputs() -> tuple[InferenceSession, list[dict[str, np.ndarray]]]:
+def joined_inputs(direction: str = "reverse") -> tuple[InferenceSession, list[dict[str, np.ndarray]]]:
     """Two inputs with the same number of steps; Z of the second sequence has 1 instead of 5."""
     text = f"""g (float[T, 1, {INPUTS}] X, float[T, 1, {INPUTS}] Z) => (float[?, ?, ?, ?] Y) {{
       both = Add(X, Z)
-      Y = GRU <hidden_size = {WIDTH}, direction = "reverse"> (both, aW, aR, aB)
+      Y = GRU <hidden_size = {WIDTH}, direction = "{direction}"> (both, aW, aR, aB)
     }}"""
     model = padded_models.with_constants(parse(text), padded_models.weights("a", "GRU", INPUTS, 1, 10))
     steps = [(4, 4), (5, 1), (6, 6)]
@@ -231,11 +231,12 @@ def joined_inputs() -> tuple[InferenceSession, list[dict[str, np.ndarray]]]:
     return InferenceSession(model), feeds
 
 
-def test_a_sequence_whose_inputs_have_other_numbers_of_steps_runs_alone() -> None:
-    session, feeds = joined_inputs()
+@pytest.mark.parametrize(("direction", "way"), [("reverse", "padded batches"), ("forward", "lanes")])
+def test_a_sequence_whose_inputs_have_other_numbers_of_steps_runs_alone(direction: str, way: str) -> None:
+    session, feeds = joined_inputs(direction)
     expect_all_same(session.run_many(None, feeds), [session.run(None, one) for one in feeds])
     report = report_of(session, feeds)
-    assert report.way == "padded batches" and report.alone == 1
+    assert report.way == way and report.alone == 1
     assert report.why_alone == "input 'X' has 5 steps, input 'Z' has 1"
 
 
