@@ -15,9 +15,11 @@
 #include "kernels/conv_planes.h"
 #include "kernels/conv_trim.h"
 #include "kernels/conv_unfold.h"
+#include "kernels/conv_winograd.h"
 #include "kernels/isa_tables.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
+#include "opmath/winograd.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -375,6 +377,8 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
+  if (ctx.outputs[0].dtype == DType::f32 && tensor::sums_by_winograd(*geometry))
+    return prepare_conv_winograd(ctx, *geometry);
   const PrepareConvFn typed =
       ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float> : prepare_typed<double>;
   const tensor::LiveTaps taps = tensor::live_taps(*geometry);

@@ -16,6 +16,7 @@
 #include "kernels/conv_planes_schedule.h"
 #include "kernels/padded_planes.h"
 #include "kernels/share_tasks.h"
+#include "opmath/winograd.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -239,6 +240,11 @@ ChannelsLast conv_takes_channels_last(const tensor::Operand& x, const tensor::Op
   const auto geometry = tensor::conv_geometry(x.shape(), w.shape(), attrs);
   if (!geometry) return ChannelsLast::no;
   if (tensor::live_taps(*geometry).count != geometry->kernel) return ChannelsLast::no;
+  if (x.dtype == DType::f32 && tensor::sums_by_winograd(*geometry)) {
+    const ConvBlockFns<float>& fns = conv_block_fns<float>(isa);
+    const bool takes = fns.broadcasts && geometry->filters % fns.lanes == 0;
+    return takes && geometry->out_positions() > 1 ? ChannelsLast::either : ChannelsLast::no;
+  }
   if (x.dtype == DType::f32) return fits_channels_last<float>(x, w, *geometry, isa);
   if (x.dtype == DType::f64) return fits_channels_last<double>(x, w, *geometry, isa);
   return ChannelsLast::no;

@@ -12,6 +12,9 @@
 #include "kernels/conv_blocks.h"
 #include "kernels/conv_blocks_run.h"
 #include "kernels/conv_planes.h"
+#include "opmath/conv_geometry.h"
+#include "opmath/winograd.h"
+#include "ops/ops.h"
 #include "tests/kernels/harness.h"
 
 namespace scanloom::kernels::testing {
@@ -78,8 +81,33 @@ T naive_element(const ConvCase& c, const Geometry& g, Buffer& x, Buffer& w, std:
   return sum;
 }
 
+/// Whether the sums are taken in the order of opmath/winograd.h.
+template <class T>
+bool is_winograd(const ConvCase& c) {
+  const auto geometry = tensor::conv_geometry(c.x, c.w, attrs_of(c));
+  return sizeof(T) == sizeof(float) && geometry && tensor::sums_by_winograd(*geometry);
+}
+
+/// Results of the reference, which conv_winograd_test.cpp compares with sums in f64.
+std::vector<float> results_of_reference(const ConvCase& c, Buffer& x, Buffer& w, Buffer& bias,
+                                        Isa isa) {
+  const Masked masked(isa);
+  const Geometry g = geometry_of(c);
+  Buffer y(DType::f32, {c.x[0], c.w[0], g.out[0], g.out[1]});
+  EXPECT_EQ(run_reference(ops::conv_op, {.id = KernelId::conv,
+                                         .inputs = {&x, &w, c.bias ? &bias : nullptr},
+                                         .outputs = {&y},
+                                         .attrs = attrs_of(c)}),
+            "");
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < y.elements(); ++i) values.push_back(y.at<float>(i));
+  return values;
+}
+
 template <class T>
 std::vector<T> expected_results(const ConvCase& c, Buffer& x, Buffer& w, Buffer& bias, Isa isa) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (is_winograd<T>(c)) return results_of_reference(c, x, w, bias, isa);
   const Geometry g = geometry_of(c);
   std::vector<T> values;
   std::int64_t positions = 1;
@@ -164,6 +192,7 @@ const std::vector<ConvCase>& conv_cases() {
        .stride = {1, 2, 2},
        .pads = {1, 0, 2, 0, 1, 0}},
       // Many filters: panels of windows, in blocks of taps, from planes or from x itself.
+      {.x = {1, 110, 23, 25}, .w = {33, 110, 3, 2}, .pads = {1, 1, 1, 1}},
       {.x = {1, 110, 23, 25}, .w = {33, 110, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {2, 13, 33, 19}, .w = {37, 13, 3, 3}, .bias = false},
       {.x = {2, 150, 25, 21}, .w = {32, 150, 1, 1}},
@@ -175,17 +204,17 @@ const std::vector<ConvCase>& conv_cases() {
       {.x = {1, 20, 300, 5}, .w = {32, 20, 1, 1}, .stride = {2, 1}},
       {.x = {1, 33, 600, 1}, .w = {32, 33, 2, 1}},
       // Few positions: vectors along the filters, in blocks of taps and ranges of positions.
-      {.x = {1, 40, 7, 7}, .w = {64, 40, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 40, 7, 7}, .w = {64, 40, 2, 3}, .pads = {1, 1, 1, 1}},
       {.x = {2, 300, 7, 7}, .w = {33, 300, 1, 1}},
       {.x = {1, 600, 14, 14}, .w = {64, 600, 1, 1}, .bias = false},
-      {.x = {1, 130, 14, 13}, .w = {64, 130, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 130, 14, 13}, .w = {64, 130, 3, 2}, .pads = {1, 1, 1, 1}},
       {.x = {1, 40, 15, 14},
        .w = {96, 20, 3, 3},
        .group = 2,
        .stride = {2, 2},
        .pads = {1, 0, 1, 1}},
       // Blocks of filters: blocks of taps, parts of a vector, pieces of a line and of a band.
-      {.x = {1, 260, 6, 5}, .w = {48, 260, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 260, 6, 5}, .w = {48, 260, 3, 2}, .pads = {1, 1, 1, 1}},
       {.x = {2, 12, 9, 31}, .w = {72, 12, 3, 3}, .stride = {1, 2}, .pads = {1, 1, 1, 1}},
       {.x = {1, 40, 1100}, .w = {32, 40, 3}, .dilation = {2}, .pads = {0, 3}, .bias = false},
       {.x = {1, 24, 50, 12}, .w = {96, 12, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
@@ -515,6 +544,7 @@ void expect_curve(const ConvCase& c, Curve curve, Isa isa, Layout layout) {
 
 TEST(Conv, BlocksComputeActivations) {
   const std::vector<ConvCase> cases = {
+      {.x = {2, 24, 9, 31}, .w = {80, 24, 2, 3}, .pads = {1, 1, 1, 1}},
       {.x = {2, 24, 9, 31}, .w = {80, 24, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 600, 9, 8}, .w = {32, 600, 1, 1}, .bias = false},
       {.x = {1, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
@@ -559,9 +589,11 @@ TEST(Conv, PartsOfFiltersHaveTheBlocksOfAllFilters) {
 
 TEST(Conv, BlocksFinishTheirSums) {
   const std::vector<ConvCase> cases = {
+      {.x = {2, 24, 9, 31}, .w = {80, 24, 2, 3}, .pads = {1, 1, 1, 1}},
       {.x = {2, 24, 9, 31}, .w = {80, 24, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 600, 9, 8}, .w = {32, 600, 1, 1}, .bias = false},
       // Idle filters in the last vector, if channels come first.
+      {.x = {1, 40, 9, 8}, .w = {72, 40, 3, 2}},
       {.x = {1, 40, 9, 8}, .w = {72, 40, 3, 3}},
       {.x = {1, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
       {.x = {1, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
@@ -596,6 +628,7 @@ void expect_channels_last(const ConvCase& c, Isa isa, int threads) {
 
 std::vector<ConvCase> cases_of_channels_last() {
   std::vector<ConvCase> all{
+      {.x = {2, 24, 9, 31}, .w = {64, 24, 2, 3}, .pads = {1, 1, 1, 1}},
       {.x = {2, 24, 9, 31}, .w = {64, 24, 3, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 17, 13, 12}, .w = {48, 17, 3, 2}, .stride = {2, 3}, .pads = {1, 0, 2, 1}},
       {.x = {1, 17, 13, 12}, .w = {16, 17, 3, 3}, .dilation = {2, 1}, .pads = {2, 0, 1, 3}},
@@ -605,7 +638,7 @@ std::vector<ConvCase> cases_of_channels_last() {
       {.x = {2, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
       {.x = {1, 20, 600}, .w = {48, 20, 3}, .pads = {1, 1}, .bias = false},
       {.x = {1, 6, 5, 7, 8}, .w = {32, 6, 2, 3, 2}, .pads = {1, 0, 1, 0, 1, 0}},
-      {.x = {1, 600, 4, 5}, .w = {32, 600, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 600, 4, 5}, .w = {32, 600, 3, 2}, .pads = {1, 1, 1, 1}},
       // Positions that are a multiple of 4096 bytes apart.
       {.x = {1, 1024, 7, 7}, .w = {32, 1024, 1, 1}},
       {.x = {1, 512, 9, 8}, .w = {32, 512, 1, 1}, .stride = {2, 2}},
@@ -648,13 +681,14 @@ TEST(Conv, ChannelsLast) {
 TEST(Conv, ThreadsDoNotChangeBits) {
   const ConvCase large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
   const ConvCase one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
-  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
+  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 2}, .pads = {1, 1, 1, 1}};
   const ConvCase pointwise{.x = {1, 60, 31, 33}, .w = {100, 60, 1, 1}};
   const ConvCase single{.x = {1, 2, 90, 90}, .w = {2, 1, 5, 5}, .group = 2, .pads = {2, 2, 2, 2}};
   const ConvCase small{.x = {1, 99, 20, 20}, .w = {99, 1, 3, 3}, .group = 99, .stride = {2, 2}};
-  const ConvCase few{.x = {1, 64, 14, 14}, .w = {64, 64, 3, 3}, .pads = {1, 1, 1, 1}};
-  const ConvCase parts{.x = {1, 64, 14, 14}, .w = {176, 64, 3, 3}, .pads = {1, 1, 1, 1}};
-  for (const ConvCase& c : {large, one, many, pointwise, single, small, few, parts})
+  const ConvCase few{.x = {1, 64, 14, 14}, .w = {64, 64, 3, 2}, .pads = {1, 1, 1, 1}};
+  const ConvCase parts{.x = {1, 64, 14, 14}, .w = {176, 64, 3, 2}, .pads = {1, 1, 1, 1}};
+  const ConvCase winograd{.x = {1, 64, 30, 30}, .w = {64, 64, 3, 3}, .pads = {1, 1, 1, 1}};
+  for (const ConvCase& c : {large, one, many, pointwise, single, small, few, parts, winograd})
     for (const int threads : {1, 2, 7}) {
       expect_conv(c, active_isa(), true, threads, Layout::contiguous);
       expect_conv<double>(c, active_isa(), true, threads, Layout::contiguous);
@@ -670,10 +704,11 @@ TEST(Conv, ComputesWhatFollows) {
   const ConvCase trimmed{
       .x = {2, 3, 5, 5}, .w = {7, 3, 3, 3}, .dilation = {6, 6}, .pads = {6, 6, 6, 6}};
   const ConvCase large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
-  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 3}, .pads = {1, 1, 1, 1}};
+  const ConvCase many{.x = {1, 60, 31, 33}, .w = {100, 60, 3, 2}, .pads = {1, 1, 1, 1}};
   const ConvCase pointwise{.x = {1, 60, 31, 33}, .w = {20, 60, 1, 1}};
   const ConvCase one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
-  for (const ConvCase& c : {trimmed, large, many, pointwise, one})
+  const ConvCase winograd{.x = {1, 64, 30, 30}, .w = {160, 64, 3, 3}, .pads = {1, 1, 1, 1}};
+  for (const ConvCase& c : {trimmed, large, many, pointwise, one, winograd})
     for (const int threads : {1, 2, 7}) expect_epilogue<float>(c, active_isa(), threads);
 }
 

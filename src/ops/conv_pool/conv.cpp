@@ -4,7 +4,15 @@
 // padding gives NaN. Only the ends of the kernel that meet nothing but padding wherever the window
 // is, as under wide dilations, are left out (tensor::live_taps). f16 and bf16 are summed in f32 and
 // rounded once.
+//
+// Dense convolutions of 3x3 with stride 1 and many channels and filters, except of f64, take their
+// sums in the order of opmath/winograd.h instead, and in the order above only where those are not
+// finite. The bias is still added last.
+#include <cmath>
+#include <vector>
+
 #include "base/dot.h"
+#include "opmath/winograd.h"
 #include "ops/conv_pool/conv_sizes.h"
 #include "ops/conv_pool/conv_windows.h"
 #include "ops/conv_pool/window_rules.h"
@@ -36,9 +44,34 @@ Expected<void> infer(ir::InferCtx& ctx) {
 }
 
 template <class T>
+using Sum = decltype(tensor::widen(T{}));
+
+/// Returns a sum over channels, then kernel positions.
+template <class T>
+Sum<T> direct_sum(const ConvGeometry& geometry, const Operand& x, const Operand& w,
+                  std::int64_t image, std::int64_t filter, const Shape& position) {
+  Sum<T> sum = 0;
+  for_each_tap(geometry, x, w, image, filter, position,
+               [&](std::int64_t w_at, bool inside, std::int64_t x_at) {
+                 const Sum<T> value = inside ? tensor::widen(x.data<const T>()[x_at]) : Sum<T>{0};
+                 sum = multiply_add(value, tensor::widen(w.data<const T>()[w_at]), sum);
+               });
+  return sum;
+}
+
+/// Stores a sum with its bias.
+template <class T>
+void store(const tensor::Call& call, std::int64_t filter, std::int64_t at, Sum<T> sum) {
+  if (call.has(kBias)) {
+    const Operand& bias = call.in(kBias);
+    sum += tensor::widen(bias.data<const T>()[filter * bias.strides[0]]);
+  }
+  call.out(0).data<T>()[at] = tensor::narrow<T>(sum);
+}
+
+template <class T>
 void convolve(const tensor::Call& call, const ConvGeometry& whole) {
-  using Sum = decltype(tensor::widen(T{}));
-  const Operand &x = call.in(0), &y = call.out(0);
+  const Operand& x = call.in(0);
   const tensor::LiveTaps taps = tensor::live_taps(whole);
   const ConvGeometry geometry = tensor::trimmed(whole, taps);
   Operand w = call.in(1);
@@ -46,20 +79,74 @@ void convolve(const tensor::Call& call, const ConvGeometry& whole) {
     w.offset += taps.first[static_cast<std::size_t>(axis)] * w.strides[axis + 2] *
                 static_cast<std::int64_t>(sizeof(T));
   for_each_output(
-      geometry, y,
+      geometry, call.out(0),
       [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {
-        Sum sum = 0;
-        for_each_tap(geometry, x, w, image, filter, position,
-                     [&](std::int64_t w_at, bool inside, std::int64_t x_at) {
-                       const Sum value = inside ? tensor::widen(x.data<const T>()[x_at]) : Sum{0};
-                       sum = multiply_add(value, tensor::widen(w.data<const T>()[w_at]), sum);
-                     });
-        if (call.has(kBias)) {
-          const Operand& bias = call.in(kBias);
-          sum += tensor::widen(bias.data<const T>()[filter * bias.strides[0]]);
-        }
-        y.data<T>()[at] = tensor::narrow<T>(sum);
+        store<T>(call, filter, at, direct_sum<T>(geometry, x, w, image, filter, position));
       });
+}
+
+/// Returns U of all channels of a filter.
+template <class T>
+std::vector<tensor::WinogradPatch> transformed_weights(const Operand& w, std::int64_t filter) {
+  std::vector<tensor::WinogradPatch> all(static_cast<std::size_t>(w.dims[1]));
+  const T* from = w.data<const T>() + filter * w.strides[0];
+  for (tensor::WinogradPatch& u : all) {
+    std::array<float, 9> g{};
+    for (std::int64_t i = 0; i < 9; ++i)
+      g[static_cast<std::size_t>(i)] =
+          tensor::widen(from[i / 3 * w.strides[2] + i % 3 * w.strides[3]]);
+    u = tensor::winograd_weights(g.data(), 3, 1);
+    from += w.strides[1];
+  }
+  return all;
+}
+
+/// Returns the elements of a channel that the tile with its first result at (row, column) reads.
+template <class T>
+tensor::WinogradPatch patch_of(const ConvGeometry& geometry, const Operand& x, const T* channel,
+                               std::int64_t row, std::int64_t column) {
+  tensor::WinogradPatch d{};
+  for (std::int64_t i = 0; i < tensor::kWinogradParts; ++i) {
+    const std::int64_t y_at = row + i / 4 - geometry.pad[0],
+                       x_at = column + i % 4 - geometry.pad[1];
+    if (y_at >= 0 && y_at < geometry.in[0] && x_at >= 0 && x_at < geometry.in[1])
+      d[static_cast<std::size_t>(i)] =
+          tensor::widen(channel[y_at * x.strides[2] + x_at * x.strides[3]]);
+  }
+  return d;
+}
+
+template <class T>
+void convolve_by_winograd(const tensor::Call& call, const ConvGeometry& geometry) {
+  const Operand &x = call.in(0), &w = call.in(1), &y = call.out(0);
+  const auto tile = [&](std::int64_t image, std::int64_t filter, std::int64_t row,
+                        std::int64_t column, const std::vector<tensor::WinogradPatch>& weights) {
+    tensor::WinogradPatch m{};
+    const T* channel = x.data<const T>() + image * x.strides[0];
+    for (const tensor::WinogradPatch& u : weights) {
+      const tensor::WinogradPatch v =
+          tensor::winograd_input(patch_of(geometry, x, channel, row, column));
+      for (std::size_t i = 0; i < m.size(); ++i) m[i] = multiply_add(v[i], u[i], m[i]);
+      channel += x.strides[1];
+    }
+    const std::array<float, 4> sums = tensor::winograd_output(m);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const Shape position{row + i / 2, column + i % 2};
+      if (position[0] >= geometry.out[0] || position[1] >= geometry.out[1]) continue;
+      const float sum = sums[static_cast<std::size_t>(i)];
+      store<T>(
+          call, filter,
+          image * y.strides[0] + filter * y.strides[1] + tensor::offset_of(position, y.strides + 2),
+          std::isfinite(sum) ? sum : direct_sum<T>(geometry, x, w, image, filter, position));
+    }
+  };
+  for (std::int64_t filter = 0; filter < geometry.filters; ++filter) {
+    const std::vector<tensor::WinogradPatch> weights = transformed_weights<T>(w, filter);
+    for (std::int64_t image = 0; image < geometry.batch; ++image)
+      for (std::int64_t row = 0; row < geometry.out[0]; row += 2)
+        for (std::int64_t column = 0; column < geometry.out[1]; column += 2)
+          tile(image, filter, row, column, weights);
+  }
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
@@ -67,7 +154,11 @@ tensor::Status reference(const tensor::Call& call) noexcept {
                                               {call.attrs, conv_op.attrs.size()});
   if (!geometry) return call.fail("the operands do not fit the attributes");
   tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>) convolve<T>(call, *geometry);
+    if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>) {
+      if constexpr (std::same_as<Sum<T>, float>)
+        if (tensor::sums_by_winograd(*geometry)) return convolve_by_winograd<T>(call, *geometry);
+      convolve<T>(call, *geometry);
+    }
   });
   return tensor::Status::ok;
 }

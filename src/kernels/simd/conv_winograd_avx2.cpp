@@ -1,0 +1,4 @@
+#if defined(__x86_64__)
+#define HWY_BASELINE_TARGETS HWY_AVX2
+#include "kernels/simd/conv_winograd.inc"
+#endif

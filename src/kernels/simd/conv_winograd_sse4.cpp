@@ -1,0 +1,4 @@
+#if defined(__x86_64__)
+#define HWY_BASELINE_TARGETS HWY_SSE4
+#include "kernels/simd/conv_winograd.inc"
+#endif

@@ -1,0 +1,72 @@
+// Convolutions of 3x3 by Winograd's minimal filtering F(2x2, 3x3): 16 products per channel give the
+// four results of a tile of 2x2, instead of 36 (Lavin and Gray, "Fast Algorithms for Convolutional
+// Neural Networks", 2015). Defines the order of such sums for the reference of conv and its kernel.
+//
+// A tile with its first result at (2 i, 2 j) reads a patch d of 4x4 elements of x, where padding
+// and whatever lies beyond x are zeros. With g the 3x3 weights of a filter and a channel, in this
+// order:
+//
+//   U = G g G', V = B' d B, M = the sums over the channels of U V by element, Y = A' M A
+//
+// U is computed in f64 and rounded to f32 once; V and Y are rounded to f32 after each addition. The
+// sums over the channels are multiply-adds (base/dot.h), from 0. Each result depends on the
+// elements of its own window only, and on all of them, so it is not finite if one of these is not.
+// Results that are not finite, also because a transform has overflowed, are replaced by the sum in
+// the order of other convolutions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "opmath/conv_geometry.h"
+
+namespace scanloom::tensor {
+
+/// Elements of a patch, and of transformed weights, inputs and sums.
+inline constexpr int kWinogradParts = 16;
+
+/// Whether convolutions whose sums are accumulated in f32 take them in this order: dense ones of
+/// 3x3 with stride 1 and enough channels and filters that the transforms pay. Depends neither on
+/// the batch nor, unless there is only padding under a side of the kernel, on the size of x.
+bool sums_by_winograd(const ConvGeometry& geometry);
+
+/// Row-major.
+using WinogradPatch = std::array<float, kWinogradParts>;
+
+/// Returns U. Element (i, j) of the weights is g[i * row + j * column].
+WinogradPatch winograd_weights(const float* g, std::int64_t row, std::int64_t column);
+
+/// Returns V.
+constexpr WinogradPatch winograd_input(const WinogradPatch& d) {
+  WinogradPatch t{}, v{};
+  for (std::size_t j = 0; j < 4; ++j) {
+    t[j] = d[j] - d[8 + j];
+    t[4 + j] = d[4 + j] + d[8 + j];
+    t[8 + j] = d[8 + j] - d[4 + j];
+    t[12 + j] = d[4 + j] - d[12 + j];
+  }
+  for (std::size_t i = 0; i < kWinogradParts; i += 4) {
+    v[i] = t[i] - t[i + 2];
+    v[i + 1] = t[i + 1] + t[i + 2];
+    v[i + 2] = t[i + 2] - t[i + 1];
+    v[i + 3] = t[i + 1] - t[i + 3];
+  }
+  return v;
+}
+
+/// Returns Y, row-major.
+constexpr std::array<float, 4> winograd_output(const WinogradPatch& m) {
+  std::array<float, 8> s{};
+  for (std::size_t j = 0; j < 4; ++j) {
+    s[j] = (m[j] + m[4 + j]) + m[8 + j];
+    s[4 + j] = (m[4 + j] - m[8 + j]) - m[12 + j];
+  }
+  std::array<float, 4> y{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    y[2 * i] = (s[4 * i] + s[4 * i + 1]) + s[4 * i + 2];
+    y[2 * i + 1] = (s[4 * i + 1] - s[4 * i + 2]) - s[4 * i + 3];
+  }
+  return y;
+}
+
+}  // namespace scanloom::tensor
