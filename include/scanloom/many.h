@@ -49,11 +49,14 @@ struct ManyOptions {
 
 /// How the sequences were run.
 struct ManyReport {
+  /// Whether the way is known; before the first sequence, whose sizes may decide it, it may not be.
+  bool is_decided = false;
   bool lanes = false;   ///< in the lanes of shared runs, without padding
   bool padded = false;  ///< in batches, padded to the longest; neither: one by one
   std::string reason;   ///< why not in lanes; empty if in lanes
   std::string node;     ///< the node that stands in the way; empty if it is no single one
-  std::int64_t sequences = 0, steps = 0;
+  std::int64_t sequences = 0;
+  std::int64_t steps = -1;  ///< of all sequences together; -1: which axis has them is not known
   std::int64_t alone = 0;   ///< sequences that ran on their own although others shared runs
   std::string why_alone;    ///< of the last of these
   std::int64_t runs = 0;    ///< of several sequences together

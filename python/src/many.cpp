@@ -93,11 +93,14 @@ class Many {
   [[nodiscard]] nb::dict report() const {
     const ManyReport report = runs_->report();
     nb::dict fields;
-    fields["way"] = report.lanes ? "lanes" : report.padded ? "padded batches" : "one by one";
+    fields["way"] = nb::none();
+    if (report.is_decided)
+      fields["way"] = report.lanes ? "lanes" : report.padded ? "padded batches" : "one by one";
     fields["reason"] = text(report.reason);
     fields["node"] = text(report.node);
     fields["sequences"] = report.sequences;
-    fields["steps"] = report.steps;
+    fields["steps"] = nb::none();
+    if (report.steps >= 0) fields["steps"] = report.steps;
     fields["alone"] = report.alone;
     fields["why_alone"] = text(report.why_alone);
     fields["runs"] = report.runs;

@@ -175,8 +175,10 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
       return model->run(feeds, run, wanted, false, number);
     };
     const bool has_steps = target.program->has_steps;
-    const std::size_t tries = has_steps ? 1 : passes::open_walked_sizes(impl_->plan->module).size();
-    if (!target.program->has_lanes() && tries > 0)
+    const std::size_t tries = target.program->carries_nothing() ? kTries
+                              : has_steps                       ? 1
+                                          : passes::open_walked_sizes(impl_->plan->module).size();
+    if ((!target.program->has_lanes() || target.program->carries_nothing()) && tries > 0)
       target.for_sizes =
           [model = impl_, common, has_steps,
            tries](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
@@ -261,7 +263,7 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
 /// their own, which tells their error. Errors: those that are not of the sequence.
 Expected<void> ManyRuns::Impl::settle(ManyJob& job) {
   if (is_settled || !target.for_sizes) return {};
-  if (!program->has_lanes() || !has_one_row(job, *program)) {
+  if (!program->has_lanes() || program->carries_nothing() || !has_one_row(job, *program)) {
     auto found = target.for_sizes(job.arranged);
     if (!found && is_of_sequence(found.error().code())) {
       job.why_alone = "its sizes do not fit together: " + found.error().message();
@@ -463,10 +465,11 @@ ManyReport ManyRuns::report() const {
   ManyReport report;
   report.padded = impl.program->pads;
   report.lanes = impl.program->has_lanes() && !report.padded;
+  report.is_decided = impl.next_index > 0 || !impl.target.for_sizes;
   report.reason = impl.program->reason;
   report.node = impl.program->node;
   report.sequences = impl.shared->sequences;
-  report.steps = impl.shared->steps;
+  if (report.is_decided && impl.program->has_steps) report.steps = impl.shared->steps;
   report.alone = impl.alone;
   report.why_alone = impl.why_alone;
   report.runs = impl.shared->runs;
