@@ -41,22 +41,25 @@ struct ManyOptions {
   std::vector<std::string> outputs = {};  ///< as in Session::run; empty: all
   std::vector<Feed> shared = {};          ///< feeds that all sequences have in common
   /// The deadline counts from the first sequence; other limits hold for each run inside. `cancel`
-  /// must outlive the runs. `progress` and `profile` are ignored.
+  /// must outlive the runs. `progress`, `on_poll` and `profile` are ignored.
   RunOptions run = {};
-  /// Called about ten times a second, from the thread that asks for results.
+  /// Called about ten times a second, from the thread that asks for results, also within long runs.
   std::function<void(const ManyProgress&)> progress = {};
 };
 
 /// How the sequences were run.
 struct ManyReport {
+  /// Whether the way is known; before the first sequence, whose sizes may decide it, it may not be.
+  bool is_decided = false;
   bool lanes = false;   ///< in the lanes of shared runs, without padding
   bool padded = false;  ///< in batches, padded to the longest; neither: one by one
   std::string reason;   ///< why not in lanes; empty if in lanes
   std::string node;     ///< the node that stands in the way; empty if it is no single one
-  std::int64_t sequences = 0, steps = 0;
-  std::int64_t alone = 0;  ///< sequences that ran on their own although others shared runs
-  std::string why_alone;   ///< of the last of these
-  std::int64_t runs = 0;   ///< of several sequences together
+  std::int64_t sequences = 0;
+  std::int64_t steps = -1;  ///< of all sequences together; -1: which axis has them is not known
+  std::int64_t alone = 0;   ///< sequences that ran on their own although others shared runs
+  std::string why_alone;    ///< of the last of these
+  std::int64_t runs = 0;    ///< of several sequences together
   std::int64_t lane_steps = 0, filled_lane_steps = 0;  ///< that these runs took, and had use for
   int threads = 0, batch = 0;
   double seconds = 0;
@@ -85,7 +88,9 @@ class SCANLOOM_API ManyRuns {
   /// Returns the results of the next sequence, in the order of the source; nullopt at the end. May
   /// read as many sequences ahead as the window holds. Calls the source in this thread only.
   /// Errors, which all later calls repeat: those of the source, cancelled, limit_reached (the
-  /// deadline), out_of_memory. An error of one sequence is part of its result.
+  /// deadline), out_of_memory. Except for cancelled, they come after the results that are complete:
+  /// after an error of the source, those of all sequences that it returned before. An error of one
+  /// sequence is part of its result.
   Expected<std::optional<SequenceResult>> next();
   /// Returns how the sequences were run so far.
   [[nodiscard]] ManyReport report() const;

@@ -110,6 +110,9 @@ struct RunOptions {
   std::int64_t max_memory = 0;
   const CancelFlag* cancel = nullptr;
   std::function<void(const Progress&)> progress = {};  ///< called about ten times a second
+  /// Called about 20 times a second from the thread that runs, also within long layers, where there
+  /// is no progress to report; may set `cancel`.
+  std::function<void()> on_poll = {};
   bool profile = false;  ///< fills RunReport::profile; ignored by interpreted execution
 };
 

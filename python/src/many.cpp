@@ -84,6 +84,7 @@ class Many {
     }();
     // Once: Python takes the exception out of it.
     if (raised_) std::rethrow_exception(std::exchange(raised_, nullptr));
+    if (!result && source_raised_) std::rethrow_exception(std::exchange(source_raised_, nullptr));
     if (!result) raise(result.error());
     if (!*result) return nb::none();
     return to_python(**std::move(result));
@@ -92,11 +93,14 @@ class Many {
   [[nodiscard]] nb::dict report() const {
     const ManyReport report = runs_->report();
     nb::dict fields;
-    fields["way"] = report.lanes ? "lanes" : report.padded ? "padded batches" : "one by one";
+    fields["way"] = nb::none();
+    if (report.is_decided)
+      fields["way"] = report.lanes ? "lanes" : report.padded ? "padded batches" : "one by one";
     fields["reason"] = text(report.reason);
     fields["node"] = text(report.node);
     fields["sequences"] = report.sequences;
-    fields["steps"] = report.steps;
+    fields["steps"] = nb::none();
+    if (report.steps >= 0) fields["steps"] = report.steps;
     fields["alone"] = report.alone;
     fields["why_alone"] = text(report.why_alone);
     fields["runs"] = report.runs;
@@ -147,14 +151,28 @@ class Many {
     const GilAcquire locked;
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
-      const nb::object item = pull_();
+      const nb::object item = pull();
+      if (!item.is_valid())
+        return Error(Code::invalid_argument, "the source of the sequences raised an exception");
       if (item.is_none()) return std::optional<SequenceFeeds>();
       const std::int64_t index = read_++;
       if (PyExceptionInstance_Check(item.ptr()) != 0) return failed(index, item);
       return sequence(index, nb::cast<nb::tuple>(item));
     } catch (...) {
       raised_ = std::current_exception();
-      return Error(Code::cancelled, "the source of the sequences raised an exception");
+      return Error(Code::cancelled, "the reading of the sequences was interrupted");
+    }
+  }
+
+  /// Calls the source. Keeps its exception for the moment when the results before it have been
+  /// delivered, and returns no object; passes on KeyboardInterrupt and what else is no Exception.
+  nb::object pull() {
+    try {
+      return pull_();
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;
+      source_raised_ = std::current_exception();
+      return {};
     }
   }
 
@@ -215,7 +233,8 @@ class Many {
   RunSettings settings_;
   nb::object progress_;
   CancelFlag flag_;
-  std::exception_ptr raised_;
+  std::exception_ptr raised_;         ///< ends the iteration at once
+  std::exception_ptr source_raised_;  ///< ends it after the results of the sequences before
   std::map<std::int64_t, nb::object>
       failed_;  ///< by index: exceptions of sequences not yet asked for
   std::int64_t read_ = 0;

@@ -11,25 +11,20 @@
 namespace scanloom::python {
 namespace {
 
-/// Called by the run about ten times a second: lets Python run, and keeps its exception. Ends the
-/// run through `flag`, which belongs to this run only; the user's flag may be shared by others.
+/// Called by the run several times a second: lets Python run, and keeps its exception. Ends the run
+/// through `flag`, which belongs to this run only; the user's flag may be shared by others.
 class Turn {
  public:
   Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
 
-  void operator()(const Progress& progress) {
-    const GilAcquire locked;
-    if (raised_) return;
-    try {
-      if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!settings_.progress.is_none())
-        settings_.progress(text(progress.node), progress.step, progress.steps);
-    } catch (const std::exception&) {
-      raised_ = std::current_exception();
-      flag_.cancel();
-    } catch (...) {  // no exception: Python is ending
-      wait_for_the_end();
-    }
+  /// Runs the handlers of signals, which only Python's main thread may do.
+  void check_signals() {
+    attempt([] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+  }
+  void tell(const Progress& progress) {
+    attempt([&] { settings_.progress(text(progress.node), progress.step, progress.steps); });
   }
 
   /// Raises the exception that Python raised during the run.
@@ -38,6 +33,20 @@ class Turn {
   }
 
  private:
+  template <class Call>
+  void attempt(Call call) {
+    const GilAcquire locked;
+    if (raised_) return;
+    try {
+      call();
+    } catch (const std::exception&) {
+      raised_ = std::current_exception();
+      flag_.cancel();
+    } catch (...) {  // no exception: Python is ending
+      wait_for_the_end();
+    }
+  }
+
   const RunSettings& settings_;
   CancelFlag& flag_;
   std::exception_ptr raised_;
@@ -55,8 +64,9 @@ Results run_unlocked(const RunSettings& settings,
   options.max_steps = settings.max_steps;
   options.max_memory = settings.max_memory;
   options.cancel = &flag;
-  if (settings.watch_signals || !settings.progress.is_none())
-    options.progress = [&turn](const Progress& progress) { turn(progress); };
+  if (settings.watch_signals) options.on_poll = [&turn] { turn.check_signals(); };
+  if (!settings.progress.is_none())
+    options.progress = [&turn](const Progress& progress) { turn.tell(progress); };
   std::optional<Expected<Results>> results;
   {
     const GilRelease unlocked;

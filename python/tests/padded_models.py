@@ -157,18 +157,73 @@ def reversed_copy() -> BatchModel:
       back = Slice(brows, start, stop, axis, step)
       rows = Concat <axis = 2> (arows, back)
     }}"""
-    constants = {
-        **CELL_CONSTANTS,
-        "start": np.array([-1], np.int64),
-        "stop": np.array([-(2**63) + 1], np.int64),
-        "axis": np.array([0], np.int64),
-        "step": np.array([-1], np.int64),
-    }
+    constants = {**CELL_CONSTANTS, **BACKWARDS}
 
     def feeds(steps: int, seed: int) -> Feeds:
         return {"X": numbers(seed, steps, 1, INPUTS), "H": numbers(seed + 1, 1, WIDTH)}
 
     return BatchModel("reversed copy", with_constants(parse(text), constants), feeds, {"X": 0})
+
+
+BACKWARDS = {
+    "start": np.array([-1], np.int64),
+    "stop": np.array([-(2**63) + 1], np.int64),
+    "axis": np.array([0], np.int64),
+    "step": np.array([-1], np.int64),
+}
+
+
+def reversed_layer(kind: str, direction: str, layout: int = 0, activations: str = "") -> BatchModel:
+    """A layer over a reversed copy, with initial states, whose results are also reversed again."""
+    ways = 2 if direction == "bidirectional" else 1
+    cell = ", c" if kind == "LSTM" else ""
+    body = f"""g (float[T, 1, {INPUTS}] X) => (float[?, ?, ?, ?] Y, float[?, ?, ?] h, float[?, ?, ?, ?] both) {{
+      R = Slice(X, start, stop, axis, step)
+      x = Transpose <perm = {[0, 1, 2] if layout == 0 else [1, 0, 2]}> (R)
+      Y, h = {kind} <hidden_size = {WIDTH}, direction = "{direction}", layout = {layout} {activations}>
+        (x, aW, aR, aB, , first{cell})
+      y = Transpose <perm = {[0, 1, 2, 3] if layout == 0 else [1, 2, 0, 3]}> (Y)
+      back = Slice(y, start, stop, axis, step)
+      rows = Unsqueeze(X, axis)
+      steps = Transpose <perm = [1, 0, 2, 3]> (rows)
+      both = Concat <axis = 3> (back, steps)
+    }}"""
+    states = (ways, 1, WIDTH) if layout == 0 else (1, ways, WIDTH)
+    constants = {**BACKWARDS, **weights("a", kind, INPUTS, ways, 10), "first": numbers(3, *states), "c": numbers(4, *states)}
+    if ways == 2:
+        body = body.replace("steps = Transpose <perm = [1, 0, 2, 3]> (rows)", """one = Transpose <perm = [1, 0, 2, 3]> (rows)
+      steps = Concat <axis = 1> (one, one)""")
+    if kind != "LSTM":
+        del constants["c"]
+
+    def feeds(steps: int, seed: int) -> Feeds:
+        return {"X": numbers(seed, steps, 1, INPUTS)}
+
+    name = f"{direction} {kind} over a reversed copy, layout {layout} {activations}"
+    return BatchModel(name, with_constants(parse(body), constants), feeds, {"X": 0})
+
+
+def reversed_by_lengths(counts: bool) -> BatchModel:
+    """ReverseSequence before and after a layer, by the number of steps or by any number of them."""
+    lengths = "" if counts else ", int64[1] ends"
+    body = f"""g (float[T, 1, {INPUTS}] X{lengths}) => (float[?, ?, ?, ?] Y, float[?, ?, ?] h, float[?, ?, ?] back) {{
+      {"sizes = Shape(X)" if counts else ""}
+      {"ends = Slice(sizes, zero, one)" if counts else ""}
+      R = ReverseSequence <batch_axis = 1, time_axis = 0> (X, ends)
+      Y, h = GRU <hidden_size = {WIDTH}> (R, aW, aR, aB)
+      y = Squeeze(Y, one)
+      back = ReverseSequence <batch_axis = 1, time_axis = 0> (y, ends)
+    }}"""
+    constants = {**weights("a", "GRU", INPUTS, 1, 10), "one": np.array([1], np.int64)}
+    if counts:
+        constants["zero"] = np.array([0], np.int64)
+
+    def feeds(steps: int, seed: int) -> Feeds:
+        ends = {} if counts else {"ends": np.random.default_rng(seed).integers(0, steps + 1, 1)}
+        return {"X": numbers(seed, steps, 1, INPUTS), **ends}
+
+    name = f"reversed by {'the number of steps' if counts else 'lengths'}"
+    return BatchModel(name, with_constants(parse(body), constants), feeds, {"X": 0})
 
 
 def gathered() -> BatchModel:
@@ -214,6 +269,16 @@ def in_padded_batches() -> list[BatchModel]:
         scans(True, True, flips=True),
         scans(True, False, True),
         reversed_copy(),
+        *(reversed_layer(kind, way) for kind in GATES for way in ("forward", "reverse", "bidirectional")),
+        reversed_layer("LSTM", "reverse", layout=1),
+        reversed_layer("LSTM", "bidirectional", layout=1),
+        reversed_layer(
+            "GRU",
+            "bidirectional",
+            activations=', activations = ["Sigmoid", "Tanh", "HardSigmoid", "Softsign"], activation_alpha = [0.3]',
+        ),
+        reversed_by_lengths(counts=True),
+        reversed_by_lengths(counts=False),
         gathered(),
     ]
 
@@ -227,7 +292,7 @@ class RandomStack:
         self._lines: list[str] = []
         self._values = ["X"]
         self._states: list[str] = []
-        self.constants: dict[str, np.ndarray] = dict(CELL_CONSTANTS)
+        self.constants: dict[str, np.ndarray] = {**CELL_CONSTANTS, **BACKWARDS}
         self._integers("joined", 0, 0, 2 * WIDTH)
         self._integers("time", 0)
         for _ in range(source.randint(1, 3)):
@@ -290,6 +355,7 @@ class RandomStack:
             lambda name: f"{name} = Softmax <axis = -1> ({a})",
             lambda name: f"{name} = MatMul({a}, {self._constant(INPUTS, INPUTS)})",
             lambda name: f"{name} = Mul({a}, {self._constant(INPUTS)})",
+            lambda name: f"{name} = Slice({a}, start, stop, axis, step)",
         ]
         if self._source.random() < 0.06:
             forms = [

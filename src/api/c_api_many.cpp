@@ -46,9 +46,10 @@ Expected<std::optional<SequenceFeeds>> read(scanloom_source_fn source, void* use
 }
 
 std::string text_of(const ManyReport& report) {
-  std::string text =
-      fmt::format("{} with {} in {:.3g} s\n", plan::counted(report.sequences, "sequence"),
-                  plan::counted(report.steps, "step"), report.seconds);
+  std::string text = plan::counted(report.sequences, "sequence");
+  if (report.steps >= 0) text += " with " + plan::counted(report.steps, "step");
+  text += fmt::format(" in {:.3g} s\n", report.seconds);
+  if (!report.is_decided) return text;
   const std::string why = (report.node.empty() ? "" : report.node + ": ") + report.reason;
   if (!report.lanes && !report.padded) return text + fmt::format("one by one: {}\n", why);
   text += fmt::format("{}: {} x {}, {:.1f} % filled, {}\n",

@@ -242,7 +242,8 @@ std::string Session::Impl::sequences_text() const {
   const std::scoped_lock lock(many_mutex);
   if (!many) return {};
   const bool knows_more = of_sizes && (of_sizes->has_lanes() || !many->has_steps);
-  return way_of(knows_more && !many->has_lanes() ? *of_sizes : *many);
+  const bool is_last_choice = !many->has_lanes() || many->carries_nothing();
+  return way_of(knows_more && is_last_choice ? *of_sizes : *many);
 }
 
 std::string Session::Impl::explain() const {

@@ -9,9 +9,6 @@
 namespace scanloom {
 namespace {
 
-/// A size of an input that may be the number of steps: each one costs the passes.
-constexpr std::size_t kTries = 4;
-
 /// The module with a name of its own for each input.
 ir::Module with_names(ir::Module module) {
   std::set<std::string> used;

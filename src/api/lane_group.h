@@ -56,7 +56,9 @@ struct ManyShared {
   ManyShared(const Session::Impl& of, const ManyProgram* with) : model(of), program(with) {}
   /// Counts a part; the sequence is complete after its last one.
   void finish(ManyJob& job) {
-    if (job.parts_left.fetch_sub(1) == 1 && !job.has_failed) ++sequences;
+    if (job.parts_left.fetch_sub(1) != 1 || job.has_failed) return;
+    ++sequences;
+    job.is_complete = true;
   }
 };
 

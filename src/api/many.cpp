@@ -100,12 +100,14 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   std::int64_t next_index = 0, alone = 0;
   std::string why_alone;
   std::optional<Error> fatal;
+  std::optional<Error> pending;  ///< fatal once the window is empty: results before it are complete
   std::optional<Clock::time_point> start;
   double seconds = 0;  ///< inside next()
 
   // While a window runs:
   CancelFlag stop;
   std::mutex error_mutex;
+  std::optional<Error> failure;
   std::exception_ptr thrown;  ///< by `options.progress`, in the caller's thread
   std::thread::id caller;
   Clock::time_point last_progress;
@@ -116,12 +118,16 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::unique_ptr<ManyJob>> read_one();
   Expected<void> settle(ManyJob& job);
   Expected<void> run_window();
+  void end_with(Error error);
+  void release_feeds();
   Expected<void> run_parts(std::vector<const ManyPart*> parts);
   Expected<void> run_one(ManyJob& job);
   /// Calls work(0) ... work(count - 1) on the threads, until one of them fails.
   template <class Work>
   Expected<void> run_parallel(std::int64_t count, Work work);
   Expected<RunOptions> options_of_run();
+  /// Returns the seconds until the deadline, 0 without one. Error: it has passed.
+  Expected<double> time_left() const;
   Expected<void> report_window();
   void report_progress(bool is_last = false);
   void give_up(Error error);
@@ -142,6 +148,7 @@ Expected<ManyRuns> ManyTarget::start(SequenceSource source, const ManyOptions& o
   impl->source = std::move(source);
   impl->options = options;
   impl->options.run.progress = {};
+  impl->options.run.on_poll = {};
   impl->options.run.profile = false;
   if (options.batch > 0) impl->batch = options.batch;
   impl->threads = std::min(pool_threads(), model->plan->options.threads);
@@ -168,8 +175,10 @@ Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& o
       return model->run(feeds, run, wanted, false, number);
     };
     const bool has_steps = target.program->has_steps;
-    const std::size_t tries = has_steps ? 1 : passes::open_walked_sizes(impl_->plan->module).size();
-    if (!target.program->has_lanes() && tries > 0)
+    const std::size_t tries = target.program->carries_nothing() ? kTries
+                              : has_steps                       ? 1
+                                          : passes::open_walked_sizes(impl_->plan->module).size();
+    if ((!target.program->has_lanes() || target.program->carries_nothing()) && tries > 0)
       target.for_sizes =
           [model = impl_, common, has_steps,
            tries](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
@@ -198,12 +207,10 @@ Expected<std::optional<SequenceResult>> ManyRuns::Impl::next() {
     else if (done && next_index > 0)
       done = report_window();
     seconds += std::chrono::duration<double>(Clock::now() - begin).count();
-    if (!done) {
-      fatal = done.error();
-      window.clear();
-      return *fatal;
-    }
+    if (!done) end_with(done.error());
   }
+  if (window.empty() && pending) fatal = std::exchange(pending, std::nullopt);
+  if (fatal) return *fatal;
   if (window.empty()) return std::optional<SequenceResult>();
   SCANLOOM_TRY(SequenceResult result, take());
   return std::optional(std::move(result));
@@ -214,16 +221,21 @@ Expected<void> ManyRuns::Impl::read_window() {
   const std::int64_t most =
       options.window > 0 ? options.window : kSequencesOfLane * batch * threads;
   std::int64_t bytes = 0;
-  while (!is_at_end && std::ssize(window) < most) {
+  while (!is_at_end && !pending && std::ssize(window) < most) {
     if (options.window == 0 && bytes > kBytesOfWindow && std::ssize(window) >= batch * threads)
       break;
-    SCANLOOM_TRY(std::unique_ptr<ManyJob> job, read_one());
+    Expected<std::unique_ptr<ManyJob>> job = read_one();
+    if (!job && job.error().code() == Code::cancelled) return job.error();
     if (!job) {
+      pending = job.error();
+      break;
+    }
+    if (*job == nullptr) {
       is_at_end = true;
       break;
     }
-    bytes += bytes_of(*job, *model);
-    window.push_back(std::move(job));
+    bytes += bytes_of(**job, *model);
+    window.push_back(*std::move(job));
   }
   return {};
 }
@@ -251,7 +263,7 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
 /// their own, which tells their error. Errors: those that are not of the sequence.
 Expected<void> ManyRuns::Impl::settle(ManyJob& job) {
   if (is_settled || !target.for_sizes) return {};
-  if (!program->has_lanes() || !has_one_row(job, *program)) {
+  if (!program->has_lanes() || program->carries_nothing() || !has_one_row(job, *program)) {
     auto found = target.for_sizes(job.arranged);
     if (!found && is_of_sequence(found.error().code())) {
       job.why_alone = "its sizes do not fit together: " + found.error().message();
@@ -299,11 +311,7 @@ Expected<void> ManyRuns::Impl::run_window() {
     why_alone = job->why_alone;
   }
   SCANLOOM_CHECK_OK(report_window());
-  for (const std::unique_ptr<ManyJob>& job : window) {
-    job->feeds.clear();
-    job->arranged = {};
-    job->sequence = {};
-  }
+  release_feeds();
   is_run = true;
   return {};
 }
@@ -317,18 +325,48 @@ Expected<void> ManyRuns::Impl::report_window() {
   });
 }
 
+/// Whoever cancels wants nothing more. Otherwise the results before the first incomplete one are
+/// delivered before the error is.
+void ManyRuns::Impl::end_with(Error error) {
+  const auto is_incomplete = [](const auto& job) { return !job->error && !job->is_complete; };
+  if (error.code() == Code::cancelled)
+    window.clear();
+  else
+    window.erase(std::ranges::find_if(window, is_incomplete), window.end());
+  release_feeds();
+  pending = std::move(error);
+  is_run = true;
+}
+
+void ManyRuns::Impl::release_feeds() {
+  for (const std::unique_ptr<ManyJob>& job : window) {
+    job->feeds.clear();
+    job->arranged = {};
+    job->sequence = {};
+  }
+}
+
 template <class Work>
 Expected<void> ManyRuns::Impl::run_parallel(std::int64_t count, Work work) {
-  parallel_for(count, static_cast<int>(threads), [&](std::int64_t i) {
+  const auto attempt = [&](auto&& call) {
     try {
-      if (const Expected<void> done = guard([&] { return work(i); }); !done) give_up(done.error());
+      if (const Expected<void> done = guard(call); !done) give_up(done.error());
     } catch (...) {  // must not leave a thread of the pool
       thrown = std::current_exception();
       give_up(Error(Code::cancelled, "an exception of `progress` ended the runs"));
     }
-  });
+  };
+  parallel_for_attended(
+      count, static_cast<int>(threads), [&](std::int64_t i) { attempt([&] { return work(i); }); },
+      [&] {
+        if (!options.progress || thrown) return;
+        attempt([&]() -> Expected<void> {
+          report_progress();
+          return {};
+        });
+      });
   if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
-  if (fatal) return *fatal;
+  if (failure) return *failure;
   return {};
 }
 
@@ -353,7 +391,11 @@ Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
   SCANLOOM_TRY(const RunOptions run_options, options_of_run());
   Expected<void> ran = run_alone(job, *model, *program, target.run, run_options, options.outputs);
   if (!ran && ran.error().code() == Code::cancelled) return ran;
-  if (!ran) job.error = std::move(ran).error();
+  if (!ran) {
+    SCANLOOM_CHECK_OK(time_left());
+    job.error = std::move(ran).error();
+  }
+  job.is_complete = true;
   ++shared->sequences;
   shared->steps += job.steps - job.steps_in_lanes;
   return {};
@@ -362,7 +404,7 @@ Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
 /// Ends the other threads too.
 void ManyRuns::Impl::give_up(Error error) {
   const std::scoped_lock lock(error_mutex);
-  if (!fatal) fatal = std::move(error);
+  if (!failure) failure = std::move(error);
   stop.cancel();
 }
 
@@ -370,16 +412,20 @@ Expected<RunOptions> ManyRuns::Impl::options_of_run() {
   RunOptions run = options.run;
   if (stop.cancelled() || (run.cancel != nullptr && run.cancel->cancelled()))
     return fail(Code::cancelled, "the run was cancelled");
-  if (run.deadline > 0) {
-    run.deadline -= elapsed();
-    if (run.deadline <= 0)
-      return fail(Code::limit_reached, "the deadline of {} s was reached", options.run.deadline);
-  }
   if (std::this_thread::get_id() == caller && options.progress) {
     report_progress();
-    run.progress = [this](const Progress&) { report_progress(); };
+    run.on_poll = [this] { report_progress(); };
   }
+  SCANLOOM_TRY(run.deadline, time_left());
   return run;
+}
+
+Expected<double> ManyRuns::Impl::time_left() const {
+  if (options.run.deadline <= 0) return 0.0;
+  const double left = options.run.deadline - elapsed();
+  if (left <= 0)
+    return fail(Code::limit_reached, "the deadline of {} s was reached", options.run.deadline);
+  return left;
 }
 
 /// `is_last`: whatever the interval, unless it has been reported.
@@ -419,10 +465,11 @@ ManyReport ManyRuns::report() const {
   ManyReport report;
   report.padded = impl.program->pads;
   report.lanes = impl.program->has_lanes() && !report.padded;
+  report.is_decided = impl.next_index > 0 || !impl.target.for_sizes;
   report.reason = impl.program->reason;
   report.node = impl.program->node;
   report.sequences = impl.shared->sequences;
-  report.steps = impl.shared->steps;
+  if (report.is_decided && impl.program->has_steps) report.steps = impl.shared->steps;
   report.alone = impl.alone;
   report.why_alone = impl.why_alone;
   report.runs = impl.shared->runs;

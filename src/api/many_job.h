@@ -38,7 +38,8 @@ struct ManyJob {
   std::vector<tensor::Tensor> outputs;  ///< by own output; undefined until a part has run
   std::atomic<std::int64_t> parts_left{0};
   std::atomic<std::int64_t> steps_in_lanes{0};  ///< taken so far, also in runs that failed later
-  std::atomic<bool> has_failed{false};  ///< in lanes: runs again on its own, which tells the error
+  std::atomic<bool> has_failed{false};   ///< in lanes: runs again on its own, which tells the error
+  std::atomic<bool> is_complete{false};  ///< has all results, or the error that it has alone
   std::optional<Error> error;
   Results results;
 

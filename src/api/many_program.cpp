@@ -104,7 +104,7 @@ class Maker {
         has_batch ? std::get<Refusal>(form_.lanes).reason
                   : "there is no batch of open size, and lanes cannot be added: " + refusal.reason;
     made_.node = has_batch              ? form_.refused_node
-                 : refusal.node.valid() ? form.describe(refusal.node)
+                 : refusal.node.valid() ? describe_inside(form, refusal.node)
                                         : "";
     return std::nullopt;
   }
@@ -214,6 +214,16 @@ void add_refusal(ManyProgram& made, const ManyProgram& padded) {
 }
 
 }  // namespace
+
+std::string describe_inside(const ir::Module& module, ir::NodeId id) {
+  std::string text = module.describe(id);
+  for (ir::NodeId at = module.region(module.node(id).parent).owner; at.valid();
+       at = module.region(module.node(at).parent).owner)
+    text +=
+        fmt::format(" in {} of {}", module.node(at).op == &ir::loop_op ? "the body" : "a branch",
+                    module.describe(at));
+  return text;
+}
 
 bool is_plain(const ValueInfo& info) {
   return info.kind == ValueKind::tensor && info.dtype != DType::string && info.ranked;

@@ -75,6 +75,8 @@ struct ManyProgram {
   std::int64_t bytes_of_step = 0;          ///< of inputs and outputs in one lane, as far as known
 
   [[nodiscard]] bool has_lanes() const { return pads || reason.empty(); }
+  /// Whether lanes take steps that do not depend on each other.
+  [[nodiscard]] bool carries_nothing() const { return has_lanes() && !pads && states.empty(); }
   /// The sizes of one sequence's value as those of one lane.
   [[nodiscard]] tensor::Shape in_lane(tensor::Shape own, std::optional<int> lane) const {
     if (adds_axis && lane) own.insert(*lane, 1);
@@ -94,6 +96,8 @@ struct ManyProgram {
 /// passes. `from` becomes the module that a refusal's node is in.
 [[nodiscard]] std::variant<passes::PaddedForm, Refusal> padded_form(
     const Session::Impl& model, std::optional<ir::Module>& from);
+/// Names a node and the loops and branches that it is in.
+[[nodiscard]] std::string describe_inside(const ir::Module& module, ir::NodeId id);
 /// Whether all values of an input or output are tensors of numbers with known axes.
 [[nodiscard]] bool is_plain(const ValueInfo& info);
 /// Bytes of one step: the product of the sizes that are known.

@@ -88,9 +88,13 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program_for(
   SCANLOOM_TRY(const std::shared_ptr<const ManyProgram> open, many_program(common));
   const std::scoped_lock lock(sized_mutex);
   // Without lanes for these sizes, there may be some for all sizes. Otherwise the program for these
-  // sizes knows more of what stands in the way.
+  // sizes knows more of what stands in the way. Lanes that carry nothing are the last choice: their
+  // steps may be the rows of a batch, which are sequences that a loop inside walks along.
+  const auto rank = [](const ManyProgram& program) {
+    return program.has_lanes() ? program.carries_nothing() ? 1 : 2 : 0;
+  };
   const auto better = [&](std::shared_ptr<const ManyProgram> program) {
-    return program && (program->has_lanes() || !open->has_lanes()) ? std::move(program) : open;
+    return program && rank(*program) >= rank(*open) ? std::move(program) : open;
   };
   if (sized && fits(sized->plan->module, shapes)) {
     SCANLOOM_TRY(auto known, sized->many_program(common));
@@ -109,12 +113,12 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program_for(
     const std::shared_ptr<Impl> made = of_module(fixed, options);
     made->written = std::move(fixed);
     SCANLOOM_TRY(std::shared_ptr<const ManyProgram> program, made->many_program(common));
-    if (!first || program->has_lanes()) {
+    if (!first || rank(*program) > rank(*first)) {
       first = program;
       sized = made;
       many_of_sized = program;
     }
-    if (program->has_lanes()) break;
+    if (rank(*program) == 2) break;
   }
   return better(std::move(first));
 }

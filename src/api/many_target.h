@@ -11,6 +11,9 @@
 
 namespace scanloom {
 
+/// How many sizes of inputs may be tried as the number of steps: each one costs the passes.
+inline constexpr std::size_t kTries = 4;
+
 struct ManyTarget {
   std::shared_ptr<const Session::Impl> model;  ///< feeds are checked against it
   std::shared_ptr<const ManyProgram> program;

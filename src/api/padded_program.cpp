@@ -71,7 +71,7 @@ Expected<std::shared_ptr<ManyProgram>> padded_program(const Session::Impl& model
   auto made = std::make_shared<ManyProgram>();
   const auto refuse = [&](const Refusal& refusal, const ir::Module& module) {
     made->reason = refusal.reason;
-    if (refusal.node.valid()) made->node = module.describe(refusal.node);
+    if (refusal.node.valid()) made->node = describe_inside(module, refusal.node);
     return made;
   };
   std::optional<ir::Module> from;

@@ -1,6 +1,7 @@
 // One run of a session: feeds, binding, limits, results.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "api/impl.h"
 #include "api/profile.h"
@@ -12,6 +13,8 @@
 
 namespace scanloom {
 namespace {
+
+constexpr auto kAttendInterval = std::chrono::milliseconds(50);
 
 /// `name_of` gives the name of a loop by its number in the run.
 runtime::Limits limits_of(const RunOptions& options,
@@ -27,6 +30,13 @@ runtime::Limits limits_of(const RunOptions& options,
                           std::uint32_t loop, std::int64_t step, std::int64_t steps) {
       const std::string name = name_of(loop);
       progress({name, step, steps});
+    };
+  if (options.on_poll)
+    limits.attend = [&on_poll = options.on_poll, caller = std::this_thread::get_id(),
+                     last = runtime::Clock::now()](runtime::Clock::time_point now) mutable {
+      if (std::this_thread::get_id() != caller || now - last < kAttendInterval) return;
+      last = now;
+      on_poll();
     };
   return limits;
 }

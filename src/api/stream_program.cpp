@@ -15,11 +15,13 @@ namespace {
 using passes::StreamForm;
 
 /// Runs passes that keep what loops carry, except for values that grow, which become stacked rows:
-/// only those can be streamed.
+/// only those can be streamed. Short loops are unrolled: one over a batch of a single row hides the
+/// loop along the sequence.
 Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disabled) {
-  constexpr passes::PassFn kWanted[] = {
-      passes::canonicalise,   passes::fold_constants,   passes::inline_branch, passes::merge_common,
-      passes::sink_constants, passes::slice_by_counter, passes::stack_growth};
+  constexpr passes::PassFn kWanted[] = {passes::canonicalise,   passes::fold_constants,
+                                        passes::inline_branch,  passes::merge_common,
+                                        passes::sink_constants, passes::slice_by_counter,
+                                        passes::stack_growth,   passes::unroll_short_loop};
   passes::RunOptions options;
   options.disabled = disabled;
   for (const passes::PassDef& pass : passes::all_passes())
@@ -88,7 +90,7 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
   StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
   made.lanes = passes::lane_axes(form.module, form.arguments, form.results);
   if (const auto* refusal = std::get_if<Refusal>(&made.lanes)) {
-    if (refusal->node.valid()) made.refused_node = form.module.describe(refusal->node);
+    if (refusal->node.valid()) made.refused_node = describe_inside(form.module, refusal->node);
     made.form = std::make_shared<const ir::Module>(form.module);
   }
   made.arguments = std::move(form.arguments);

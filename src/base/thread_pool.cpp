@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,28 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   value.wait(old, std::memory_order_acquire);
 }
 
+/// Returns when the value has changed. It sleeps for a tenth of the time that it has waited, so it
+/// notices the change late by no more than that.
+void wait_attended(const std::atomic<std::uint32_t>& value, std::uint32_t old,
+                   FunctionRef<void()> attend) {
+  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    spin_pause();
+  }
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point attended = begin;
+  while (value.load(std::memory_order_acquire) == old) {
+    const Clock::time_point now = Clock::now();
+    if (now - attended > 50ms) {
+      attend();
+      attended = now;
+    }
+    std::this_thread::sleep_for(std::clamp<Clock::duration>((now - begin) / 10, 20us, 5ms));
+  }
+}
+
 /// Runs one call of parallel_for at a time. Each thread begins with the same chunks every time, so
 /// that the data they read stays in its cache, then takes chunks that others have left. All state
 /// shared between the caller and one helper fits in one cache line.
@@ -64,7 +87,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   /// Returns false if another job has the pool; the caller then works alone.
-  bool run(std::int64_t chunks, int threads, Work work) {
+  bool run(std::int64_t chunks, int threads, Work work, const FunctionRef<void()>* attend) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     for (int i = 0; i < threads; ++i) {
       Seat& seat = seat_of(i);
@@ -87,6 +110,7 @@ class Pool {
       if (offered == kOffered &&
           state.compare_exchange_strong(offered, kIdle, std::memory_order_acq_rel))
         continue;
+      if (attend != nullptr) wait_attended(state, kTaken, *attend);
       while (state.load(std::memory_order_acquire) != kIdle) wait_while(state, kTaken);
     }
     busy_.store(false, std::memory_order_release);
@@ -196,6 +220,20 @@ const Wanted& environment_threads() {
   return wanted;
 }
 
+/// `attend`: may be null.
+void run_parallel(std::int64_t chunks, int max_threads, Work work,
+                  const FunctionRef<void()>* attend) {
+  const int threads = static_cast<int>(
+      std::min<std::int64_t>({chunks, std::int64_t{max_threads}, std::int64_t{pool_threads()}}));
+  const auto alone = [&] {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
+  };
+  if (threads <= 1 || t_inside) return alone();
+  t_inside = true;
+  if (!pool().run(chunks, threads, work, attend)) alone();
+  t_inside = false;
+}
+
 }  // namespace
 
 int pool_threads() {
@@ -207,15 +245,12 @@ int pool_threads() {
 std::string_view threads_warning() { return environment_threads().warning; }
 
 void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::int64_t)> work) {
-  const int threads = static_cast<int>(
-      std::min<std::int64_t>({chunks, std::int64_t{max_threads}, std::int64_t{pool_threads()}}));
-  const auto alone = [&] {
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
-  };
-  if (threads <= 1 || t_inside) return alone();
-  t_inside = true;
-  if (!pool().run(chunks, threads, work)) alone();
-  t_inside = false;
+  run_parallel(chunks, max_threads, work, nullptr);
+}
+
+void parallel_for_attended(std::int64_t chunks, int max_threads,
+                           FunctionRef<void(std::int64_t)> work, FunctionRef<void()> attend) {
+  run_parallel(chunks, max_threads, work, &attend);
 }
 
 }  // namespace scanloom

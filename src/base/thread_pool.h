@@ -15,6 +15,11 @@ namespace scanloom {
 /// on first use, and again after a fork. `work` must not throw.
 void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::int64_t)> work);
 
+/// The same; while the caller waits for the other threads at the end, it calls `attend` about 20
+/// times a second. `attend` must not throw.
+void parallel_for_attended(std::int64_t chunks, int max_threads,
+                           FunctionRef<void(std::int64_t)> work, FunctionRef<void()> attend);
+
 /// Number of threads that parallel_for may use, including the caller.
 int pool_threads();
 

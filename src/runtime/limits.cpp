@@ -36,6 +36,7 @@ Expected<void> Watch::poll(std::int64_t step, const LoopProgress& outermost,
 }
 
 Expected<void> Watch::check(Clock::time_point now, std::int64_t step) const {
+  attend(now);
   const auto when = [&] {
     return step < 0 ? "" : fmt::format(" after {}", plan::counted(step, "step"));
   };
@@ -49,22 +50,27 @@ Expected<void> Watch::check(Clock::time_point now, std::int64_t step) const {
 }
 
 bool KernelWatch::poll() noexcept {
-  using namespace std::chrono_literals;
   if (watch_ == nullptr) return false;
-  const std::unique_lock lock(polling_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  const Clock::time_point now = Clock::now();
-  if (now - polled_ < 500us) return false;
-  polled_ = now;
   try {
-    Expected<void> polled = watch_->poll();
-    if (polled) return false;
-    error_ = std::move(polled).error();
+    if (!polled_stop()) return false;
   } catch (...) {
+    const std::scoped_lock lock(polling_);
     thrown_ = std::current_exception();
   }
   set_stopped(true);
   return true;
+}
+
+bool KernelWatch::polled_stop() {
+  using namespace std::chrono_literals;
+  const Clock::time_point now = Clock::now();
+  watch_->attend(now);  // the caller's thread, even if it is always another one that polls
+  const std::unique_lock lock(polling_, std::try_to_lock);
+  if (!lock.owns_lock() || now - polled_ < 500us) return false;
+  polled_ = now;
+  Expected<void> polled = watch_->poll();
+  if (!polled) error_ = std::move(polled).error();
+  return error_.has_value();
 }
 
 Error KernelWatch::take_error() {

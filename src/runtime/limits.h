@@ -25,6 +25,9 @@ struct Limits {
   std::function<bool()> cancelled;
   /// Called in the caller's thread with the progress of the outermost running loop (LoopProgress).
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
+  /// Called at every poll, from any of the running threads, also at the same time; acts about 20
+  /// times a second in the caller's thread, where it may set what `cancelled` reads.
+  std::function<void(std::chrono::steady_clock::time_point now)> attend;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -68,7 +71,12 @@ class Watch {
   [[nodiscard]] const Limits& limits() const { return limits_; }
   /// Whether a poll may find a reason to stop.
   [[nodiscard]] bool may_stop() const {
-    return limits_.cancelled != nullptr || limits_.deadline_seconds > 0;
+    return limits_.cancelled != nullptr || limits_.deadline_seconds > 0 ||
+           limits_.attend != nullptr;
+  }
+  /// Calls Limits::attend, if there is one.
+  void attend(Clock::time_point now) const {
+    if (limits_.attend) limits_.attend(now);
   }
   /// Checks for cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> poll() const { return check(Clock::now(), -1); }
@@ -108,6 +116,8 @@ class KernelWatch final : public tensor::StopToken {
 
  private:
   bool poll() noexcept override;
+  /// Returns whether the run is to end. May throw.
+  bool polled_stop();
 
   const Watch* watch_ = nullptr;  // null: nothing ends the run early
   std::mutex polling_;            // guards the members below

@@ -70,9 +70,12 @@ class Shares {
                      static_cast<std::int64_t>(workers_.size()));
       });
     });
-    parallel_for(count, threads_, [this](std::int64_t share) {
-      if (!stop_.load(std::memory_order_relaxed)) attempt([&] { take(share); });
-    });
+    parallel_for_attended(
+        count, threads_,
+        [this](std::int64_t share) {
+          if (!stop_.load(std::memory_order_relaxed)) attempt([&] { take(share); });
+        },
+        [this] { attempt([&] { attend(); }); });
     for (int i = 0; i < threads_; ++i) end_worker(*workers_[static_cast<std::size_t>(i)]);
     if (thrown_) std::rethrow_exception(thrown_);
     if (cancelled_ && error_) return *std::move(error_);
@@ -100,6 +103,12 @@ class Shares {
     if (!watch_.limits().cancelled) return;
     const std::unique_lock lock(asking_, std::try_to_lock);
     if (lock.owns_lock() && watch_.limits().cancelled()) stop_ = cancelled_ = true;
+  }
+
+  /// What the caller does while the other threads take the last shares.
+  void attend() {
+    watch_.attend(Clock::now());
+    ask();
   }
 
   void take(std::int64_t share) {

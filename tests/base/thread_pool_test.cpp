@@ -55,6 +55,28 @@ TEST(ThreadPool, KeepsToItsSize) {
   EXPECT_LE(threads_of(500, 2).size(), 2u);
 }
 
+/// Whether the caller attends while others work: they end only once it has. An only thread never
+/// waits.
+bool is_attended(int max_threads) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> attended{false}, in_others{false};
+  std::atomic<int> runs{0};
+  parallel_for_attended(
+      64, max_threads,
+      [&](std::int64_t) {
+        ++runs;
+        if (std::this_thread::get_id() == caller) return;
+        in_others = true;
+        while (!attended) std::this_thread::yield();
+      },
+      [&] { attended = std::this_thread::get_id() == caller; });
+  return runs == 64 && attended == in_others;
+}
+
+TEST(ThreadPool, TheCallerAttendsWhileItWaits) {
+  for (const int max_threads : {1, 2, kAll}) EXPECT_TRUE(is_attended(max_threads)) << max_threads;
+}
+
 void end_while_a_job_runs() {
   std::atomic<bool> runs{false};
   std::thread([&] {

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from .._errors import Error, InvalidArgument, LimitReached
 from .run import run
+from .spelling import spelled_as_options
 
 _ABOUT = """\
 Runs a model on every row of files and writes the results as Parquet, each row exactly once. A job that
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str]) -> int:
         if len(args.paths) < 2:
             raise InvalidArgument(f"the folder of the outputs is missing after '{args.paths[0]}'")
         *inputs, outputs = args.paths
-        report = run(args.model, inputs, outputs, **_options(args))
+        with spelled_as_options():
+            report = run(args.model, inputs, outputs, **_options(args))
     except (Error, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 3 if isinstance(error, LimitReached) else 2

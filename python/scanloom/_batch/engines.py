@@ -11,6 +11,7 @@ from .._suggest import did_you_mean
 from .local_engine import LocalEngine
 from .problems import JobFailed
 from .scheduler import Engine
+from .spelling import given, named
 from .work import Sealed
 
 _NAMES = ("local", "ray", "dask")
@@ -20,10 +21,10 @@ def check(engine: str, address: Union[str, None]) -> None:
     """Raises InvalidArgument for an unknown engine."""
     if engine not in _NAMES:
         raise InvalidArgument(
-            f"engine is {engine!r}, but must be one of {', '.join(_NAMES)}{did_you_mean(str(engine), _NAMES)}"
+            f"{named('engine')} is {engine!r}, but must be one of {', '.join(_NAMES)}{did_you_mean(str(engine), _NAMES)}"
         )
     if engine == "local" and address is not None:
-        raise InvalidArgument(f"address is {address!r}, but the local engine has none")
+        raise InvalidArgument(f"{named('address')} is {address!r}, but the local engine has none")
 
 
 def make(
@@ -36,7 +37,7 @@ def make(
         # Ray and Dask are optional, and only jobs on them need their packages.
         module: Any = importlib.import_module(f"{__package__}.{engine}_engine")
     except ImportError as error:
-        raise ImportError(f"engine={engine!r} needs a package: pip install 'scanloom[{engine}]' ({error})") from None
+        raise ImportError(f"{given('engine', engine)} needs a package: pip install 'scanloom[{engine}]' ({error})") from None
     try:
         made: Engine = module.start(sealed, workers, threads, address)
         return made

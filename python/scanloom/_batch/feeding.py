@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 from .._errors import InvalidArgument
 from .._ort.option_values import integer
 from .._suggest import did_you_mean
+from .spelling import are_options, named
 
 Dim = Union[int, str, None]
 
@@ -48,12 +49,12 @@ def feed_plan(
         for name in names:
             if name not in known:
                 raise InvalidArgument(
-                    f"{argument} names '{name}', which is not an input of the model{did_you_mean(name, known)}",
+                    f"{named(argument)} names '{name}', which is not an input of the model{did_you_mean(name, known)}",
                     (f"the inputs are {', '.join(known)}",),
                 )
     for name, column in columns.items():
         if not isinstance(column, str):
-            raise InvalidArgument(f"columns gives {column!r} for '{name}', but must give the name of a column")
+            raise InvalidArgument(f"{named('columns')} gives {column!r} for '{name}', but must give the name of a column")
     return [
         _feed(end, schema, columns.get(end.name, end.name), shapes.get(end.name))
         for end in inputs
@@ -75,7 +76,8 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
         raise InvalidArgument(
             f"the tables have no column '{column}' for the input '{end.name}'{did_you_mean(column, schema.names)}",
             (f"the columns are {', '.join(schema.names)}",
-             f'write columns={{"{end.name}": ...}} (--columns {end.name}=...), or shared={{"{end.name}": array}} for all rows'),
+             f"write --columns {end.name}=COLUMN" if are_options() else
+             f'write columns={{"{end.name}": ...}}, or shared={{"{end.name}": array}} for all rows'),
         )  # fmt: skip
     dtype = dtype_of(end.type, f"the input '{end.name}'")
     check_column(schema, Feed(end.name, column, dtype, 0, None))
@@ -94,10 +96,10 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
 def _sizes(name: str, shape: Any) -> tuple[int, ...]:
     """The sizes that the caller gives for an input. Raises InvalidArgument."""
     if isinstance(shape, str) or not isinstance(shape, Iterable):
-        raise InvalidArgument(f"shapes gives {shape!r} for '{name}', but must give a list of sizes")
-    sizes = tuple(integer(f"a size of '{name}' in shapes", size, -1) for size in shape)
+        raise InvalidArgument(f"{named('shapes')} gives {shape!r} for '{name}', but must give a list of sizes")
+    sizes = tuple(integer(f"a size of '{name}' in {named('shapes')}", size, -1) for size in shape)
     if sizes.count(-1) > 1:
-        raise InvalidArgument(f"shapes gives {list(sizes)} for '{name}': at most one size may be -1")
+        raise InvalidArgument(f"{named('shapes')} gives {list(sizes)} for '{name}': at most one size may be -1")
     return sizes
 
 
@@ -149,7 +151,8 @@ def _row_shape(end: Any, column: str, rank: int) -> Union[tuple[int, ...], None]
         raise InvalidArgument(
             f"rows of the column '{column}' have {rank} axes, but the input '{end.name}' has "
             f"{len(dims)}, of sizes {dims}, of which several are open",
-            (f'write shapes={{"{end.name}": [...]}} with the sizes of one sequence, -1 for its length',),
+            (("write " + (f"--shape {end.name}=SIZES" if are_options() else f'shapes={{"{end.name}": [...]}}')
+              + " with the sizes of one sequence, -1 for its length"),),
         )
     # A batch that is the only open axis is taken for the length: nothing distinguishes [batch, 40] and
     # rows of 40 numbers from [steps, 40].

@@ -42,7 +42,7 @@ class MemoryGuard:
             os._exit(EXIT_MEMORY)  # a new process has room again
         if now >= self._limit:
             raise InvalidArgument(
-                f"memory is {self._limit / 1e6:.3g} MB, but a worker takes {now / 1e6:.3g} MB before its first row",
+                f"the limit of {self._limit / 1e6:.3g} MB is too small: a worker takes {now / 1e6:.3g} MB before its first row",
                 ("give more memory per worker",),
             )
         MemoryGuard._has_worked = True

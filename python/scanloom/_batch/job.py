@@ -23,6 +23,7 @@ from .parts import ERROR, key_schema
 from .results import output_fields, output_plan
 from .scoring import Scoring
 from .shards import InputFile, Shard
+from .spelling import named
 from .work import Work, versions
 
 Path = Union[str, "os.PathLike[str]"]
@@ -76,7 +77,7 @@ def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
         for path in paths:  # two spellings of a path are one file, whose rows count once
             found.setdefault(os.path.abspath(path), path)
     if not found:
-        raise InvalidArgument("inputs names no file")
+        raise InvalidArgument("the inputs name no file")
     return sorted(found.values())
 
 
@@ -132,7 +133,7 @@ def _check_columns(path: str, schema: pa.Schema, feeds: Sequence[Feed], key: Seq
 def _check_names(schema: pa.Schema, key: Sequence[str], outputs: Sequence[str]) -> None:
     for name in key:
         if schema.get_field_index(name) < 0:
-            raise InvalidArgument(f"key names the column '{name}', which the inputs lack",
+            raise InvalidArgument(f"{named('key')} names the column '{name}', which the inputs lack",
                                   (f"they have {', '.join(schema.names)}",))  # fmt: skip
     names = [*(key or ("file", "row")), *outputs]
     twice = sorted({name for name in names if names.count(name) > 1} | ({ERROR} & set(key)))

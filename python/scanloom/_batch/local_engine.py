@@ -106,7 +106,7 @@ class _Worker:
 
 def _reason(status: int) -> str:
     if status == EXIT_MEMORY:
-        return "because it reached the limit `memory`"
+        return "because it reached the limit of its memory"
     if status < 0:
         name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
         hint = " (which the system sends when memory runs out)" if name == "SIGKILL" else ""

@@ -7,6 +7,7 @@ from typing import NamedTuple, Union
 
 from .. import _errors
 from .._errors import Error
+from .spelling import given
 
 
 class JobFailed(Error):
@@ -33,6 +34,12 @@ class VersionMismatch(JobFailed):
     code = "version_mismatch"
 
 
+class RowFailed(JobFailed):
+    """A row failed in a worker; the driver, which knows how the job was started, says what helps."""
+
+    __module__ = "scanloom.batch"
+
+
 class Failure(NamedTuple):
     """An error of a shard as plain data, which any engine can transport."""
 
@@ -40,6 +47,7 @@ class Failure(NamedTuple):
     text: str
     notes: tuple[str, ...] = ()
     is_transient: bool = False  # worth a retry: an error of a disk or a network
+    is_of_row: bool = False
 
 
 # What a retry cannot cure.
@@ -54,7 +62,7 @@ AGAIN = "start the job again when this is solved: it continues with what is miss
 def failure_of(error: BaseException, where: str) -> Failure:
     """Describes an exception that a worker met in a shard."""
     if isinstance(error, Error):
-        return Failure(error.code, f"{where}: {error.text}", error.notes)
+        return Failure(error.code, f"{where}: {error.text}", error.notes, is_of_row=isinstance(error, RowFailed))
     if isinstance(error, OSError):
         text = f"{where}: {error.strerror or error}"
         if error.filename and str(error.filename) not in text:
@@ -70,7 +78,10 @@ def failure_of(error: BaseException, where: str) -> Failure:
 def error_of(failure: Failure) -> Error:
     """Makes the exception that the driver raises."""
     kind: Union[type[Error], None] = _CLASSES.get(failure.code) or _errors._CLASSES.get(failure.code)
-    return (kind or JobFailed)(failure.text, failure.notes)
+    notes = failure.notes
+    if failure.is_of_row:
+        notes = (*notes, f"{given('on_error', 'quarantine')} sets such rows aside")
+    return (kind or JobFailed)(failure.text, notes)
 
 
 def engine_failure(engine: str, where: str, error: BaseException) -> Failure:

@@ -16,6 +16,7 @@ from .problems import AGAIN, JobFailed, engine_failure, first_line
 from .scheduler import Died
 from .scratch import scratch
 from .shards import Task
+from .spelling import given
 from .work import Outcome, Sealed, attempt
 
 ray: Any = importlib.import_module("ray")  # most of it has no types
@@ -148,7 +149,7 @@ class RayEngine:
         cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
         if max(cpus, default=0) >= self._threads:
             return None
-        return f"no machine of Ray has the CPUs of a task (threads={self._threads}); the largest has {max(cpus, default=0):g}"
+        return f"no machine of Ray has the CPUs of a task ({given('threads', self._threads)}); the largest has {max(cpus, default=0):g}"
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # the cluster may be gone, which is no reason to lose a report

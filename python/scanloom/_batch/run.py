@@ -23,6 +23,7 @@ from .manifest import QUARANTINE, Lock, Manifest, prepare, remove_leftovers
 from .progress import Listener, Meter, draw_bar
 from .scheduler import Scheduler
 from .shards import Record, Shard
+from .spelling import named
 from .work import seal
 
 
@@ -104,25 +105,25 @@ def run(
     JobLocked, JobChanged, VersionMismatch, JobFailed.
     """
     given = Given(
-        _named("columns", columns), (key,) if isinstance(key, str) else tuple(texts("key", key or ())),
-        tuple(texts("output_names", output_names or ())), _named("shared", shared), _named("shapes", shapes),
-        integer("batch", batch, 1, MAX_BATCH), bool(by_length), memory_size(memory), _is_quarantine(on_error),
+        _named("columns", columns), (key,) if isinstance(key, str) else tuple(texts(named("key"), key or ())),
+        tuple(texts(named("output_names"), output_names or ())), _named("shared", shared), _named("shapes", shapes),
+        integer(named("batch"), batch, 1, MAX_BATCH), bool(by_length), memory_size(memory), _is_quarantine(on_error),
     )  # fmt: skip
-    integer("retries", retries, 0, 1000)
+    integer(named("retries"), retries, 0, 1000)
     listener = listener_of(progress, draw_bar)
     engines.check(engine, address)
     begun = time.monotonic()
-    session = open_session(model, options, integer("threads", threads, 1, 4096))
+    session = open_session(model, options, integer(named("threads"), threads, 1, 4096))
     folder = pathlib.Path(os.path.abspath(outputs))
     job = plan(session, expand(inputs), folder, given)
-    count = None if workers is None else integer("workers", workers, 1, 100_000)
+    count = None if workers is None else integer(named("workers"), workers, 1, 100_000)
     chosen = _Chosen(engine, address, count, threads, retries)
     return _run(job, folder, chosen, listener, begun)
 
 
 def _named(argument: str, given: Any) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
-        raise InvalidArgument(f"{argument} is a {type(given).__name__}, but must be a dictionary by inputs")
+        raise InvalidArgument(f"{named(argument)} is a {type(given).__name__}, but must be a dictionary by inputs")
     return dict(given or {})
 
 
@@ -210,14 +211,14 @@ def memory_size(memory: Union[int, str, None]) -> Union[int, None]:
     if memory is None:
         return None
     if not isinstance(memory, str):
-        return integer("memory", memory, 1)
+        return integer(named("memory"), memory, 1)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
     if found is None or found[2].lower() not in _UNITS:
-        raise InvalidArgument(f"memory is {memory!r}, but must be a number of bytes or a text like '2GB'")
-    return integer("memory", int(Decimal(found[1]) * _UNITS[found[2].lower()]), 1)
+        raise InvalidArgument(f"{named('memory')} is {memory!r}, but must be a number of bytes or a text like '2GB'")
+    return integer(named("memory"), int(Decimal(found[1]) * _UNITS[found[2].lower()]), 1)
 
 
 def _is_quarantine(on_error: str) -> bool:
     if on_error not in ("raise", "quarantine"):
-        raise InvalidArgument(f"on_error is {on_error!r}, but must be 'raise' or 'quarantine'")
+        raise InvalidArgument(f"{named('on_error')} is {on_error!r}, but must be 'raise' or 'quarantine'")
     return on_error == "quarantine"

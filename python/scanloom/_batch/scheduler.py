@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, Union
 from .._counted import counted
 from .problems import Failure, error_of
 from .shards import Record, Shard, Task
+from .spelling import given
 from .work import Outcome
 
 
@@ -133,10 +134,10 @@ class Scheduler:
             self._searches[task.shard.name] = _Search(task.shard)
             self._continue_search(task.shard)
         elif self._failure is None:
-            hint = 'give more memory, or on_error="quarantine" to find and set aside the rows'
+            hint = f"give more memory, or {given('on_error', 'quarantine')} to find and set aside the rows"
             self._failure = Failure(
                 "job_failed",
-                f"{task.shard.where}: the worker ended {counted(times, 'time')} (retries={self._retries}), at last {reason}{detail and ': '}{detail}",
+                f"{task.shard.where}: the worker ended {counted(times, 'time')} ({given('retries', self._retries)}), at last {reason}{detail and ': '}{detail}",
                 (hint,) if not self._quarantine else ("its rows run one by one, but not together: give more memory",),
             )
 

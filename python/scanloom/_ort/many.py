@@ -30,11 +30,11 @@ Resets = Union[str, Iterable[Any], None]
 class ManyReport:
     """How sequences were run; see InferenceSession.iter_many() and Function.iter_many()."""
 
-    way: str  #: "lanes", "padded batches", or "one by one"
+    way: Union[str, None]  #: "lanes", "padded batches", "one by one"; None: not known yet
     reason: str  #: why not in lanes; "" in lanes
     node: str  #: the node that stands in the way; "" if it is no single one
     sequences: int
-    steps: int  #: of sequences whose number of steps is known, which it may not be one by one
+    steps: Union[int, None]  #: of all sequences; None: the model's steps are not known
     alone: int  #: sequences that ran on their own although others shared runs
     why_alone: str  #: of the last of these
     runs: int  #: runs that sequences shared
@@ -49,15 +49,20 @@ class ManyReport:
 
     @property
     def steps_per_second(self) -> float:
-        return self.steps / self.seconds if self.seconds > 0 else 0.0
+        return (self.steps or 0) / self.seconds if self.seconds > 0 else 0.0
 
     def __str__(self) -> str:
+        of_steps, per_second = "", ""
+        if self.steps is not None:
+            of_steps = f" with {counted(self.steps, 'step')}"
+            per_second = f", {self.steps_per_second:.3g} steps/s"
         lines = [
-            f"{counted(self.sequences, 'sequence')} with {counted(self.steps, 'step')} "
-            f"in {self.seconds:.3g} s: "
-            f"{self.sequences_per_second:.3g} sequences/s, {self.steps_per_second:.3g} steps/s"
+            f"{counted(self.sequences, 'sequence')}{of_steps} in {self.seconds:.3g} s: "
+            f"{self.sequences_per_second:.3g} sequences/s{per_second}"
         ]
         why = f"{self.node}: {self.reason}" if self.node else self.reason
+        if self.way is None:
+            return lines[0]
         if self.way == "one by one":
             lines.append(f"one by one: {why}")
             return "\n".join(lines)
@@ -336,14 +341,13 @@ class _Bar:
 
     def _line(self, sequences: int, steps: int, seconds: float) -> str:
         rate = sequences / max(seconds, 1e-9)
-        text = (
-            f"{counted(sequences, 'sequence')}, {rate:,.0f}/s,"
-            f" {steps / max(seconds, 1e-9):,.0f} steps/s"
-        )
+        text = f"{counted(sequences, 'sequence')}, {rate:,.0f}/s"
+        if steps > 0:
+            text += f", {steps / max(seconds, 1e-9):,.0f} steps/s"
         if not self._total:
             return text
         left = f", {duration((self._total - sequences) / rate)} left" if rate > 0 else ""
         return f"{bar(sequences, self._total)} {text}{left}"
 
     def finish(self, report: ManyReport) -> None:
-        redraw(self._line(report.sequences, report.steps, report.seconds), end="\n")
+        redraw(self._line(report.sequences, report.steps or 0, report.seconds), end="\n")

@@ -194,7 +194,7 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
         ({"address": "here"}, "the local engine has none"),
         ({"memory": "lots"}, "memory is 'lots'"),
         ({"memory": f"{'9' * 400} TB"}, "memory is 1000*, but must be 1 to"),
-        ({"memory": "10 MB"}, "memory is 10 MB, but a worker takes .* MB before its first row"),
+        ({"memory": "10 MB"}, "the limit of 10 MB is too small: a worker takes .* MB before its first row"),
         ({"on_error": "ignore"}, "must be 'raise' or 'quarantine'"),
         ({"workers": 0}, "workers is 0"),
         ({"retries": -1}, "retries is -1"),
@@ -281,6 +281,29 @@ def test_the_command(model, tmp_path):
     ]:
         answer = command(*arguments, folder=tmp_path)
         assert answer.returncode == 2 and re.match(message, answer.stderr), answer.stderr
+
+
+def test_the_command_names_its_options(model, tmp_path):
+    job_files.write_inputs(tmp_path / "in")
+    for arguments, message in [
+        (["--columns", "z=x"], "--columns names 'z', which is not an input of the model"),
+        (["--columns", "x=n"], "the tables have no column 'n' (.*\n)*  note: write --columns x=COLUMN\n"),
+        (["--columns", "x=name"], "in/0.*fails: (.*\n)*  note: --on-error quarantine sets such rows aside\n"),
+        (["--shape", "x=-1,-1"], r"--shape gives \[-1, -1\] for 'x': at most one size may be -1"),
+        (["--shape", "x=-2"], "a size of 'x' in --shape is -2, but must be"),
+        (["--key", "nome"], "--key names the column 'nome', which the inputs lack"),
+        (["--engine", "spark"], "--engine is 'spark', but must be one of"),
+        (["--address", "here"], "--address is 'here', but the local engine has none"),
+        (["--memory", "lots"], "--memory is 'lots', but must be"),
+        (["--on-error", "ignore"], "--on-error is 'ignore', but must be"),
+        (["--batch", "5000"], "--batch is 5000, but must be 1 to 4096"),
+        (["--workers", "0"], "--workers is 0, but must be"),
+        (["--threads", "0"], "--threads is 0, but must be"),
+        (["--retries", "-1"], "--retries is -1, but must be"),
+    ]:
+        answer = command(model, "in/0.parquet", "out", *arguments, folder=tmp_path)
+        assert answer.returncode == 2 and re.search(message, answer.stderr), answer.stderr
+        assert not re.search(r"(columns|shapes|on_error)=|`", answer.stderr), answer.stderr
 
 
 def test_the_help_of_the_command(tmp_path):

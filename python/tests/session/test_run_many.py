@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from batch_models import BatchModel
+from loop_models import parse
 from many_runs import LENGTHS, expect_all_same, expect_same, report_of, sequences
 from onnx import TensorProto, helper
 
@@ -115,6 +116,57 @@ def test_the_iterator_is_lazy_and_takes_endless_sequences() -> None:
     assert asked == 30
     results.close()
     assert list(results) == []
+
+
+def test_the_way_is_not_told_before_it_is_known() -> None:
+    body = "g (float[T, N, 2] x) => (float[?, ?, ?] y) { c = Constant <value = int64[1] {0}> () y = ReduceSum(x, c) }"
+    one_by_one = InferenceSession(parse(body))
+    lanes = InferenceSession(batch_models.cell().model)
+    function = scanloom.function([v := scanloom.tensor.fmatrix("v")], v + v)
+    assert lanes.iter_many(None, []).report.way == "lanes"
+    assert one_by_one.iter_many(None, []).report.way == "one by one"
+    iterator = function.iter_many([(np.ones((3, 2), np.float32),)])
+    assert iterator.report.way is None and iterator.report.steps is None
+    assert str(iterator.report).startswith("0 sequences in ")
+    next(iterator)
+    assert iterator.report.way is not None
+
+
+def scan_of_batch(steps: str = "T") -> bytes:
+    """Scan of operator set 8, which has the batch before the steps."""
+    numbers = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Add", ["h", "v"], ["g"]), helper.make_node("Identity", ["g"], ["w"])],
+        "step",
+        [numbers("h", TensorProto.FLOAT, [4]), numbers("v", TensorProto.FLOAT, [4])],
+        [numbers("g", TensorProto.FLOAT, [4]), numbers("w", TensorProto.FLOAT, [4])],
+    )
+    node = helper.make_node("Scan", ["", "h0", "x"], ["hn", "y"], body=body, num_scan_inputs=1)
+    inputs = [numbers("h0", TensorProto.FLOAT, ["N", 4]), numbers("x", TensorProto.FLOAT, ["N", steps, 4])]
+    outputs = [numbers("hn", TensorProto.FLOAT, ["N", 4]), numbers("y", TensorProto.FLOAT, ["N", steps, 4])]
+    graph = helper.make_graph([node], "g", inputs, outputs)
+    opset = [helper.make_opsetid("", 8)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=4).SerializeToString()
+
+
+@pytest.mark.parametrize("execution", ["automatic", "interpreted"])
+def test_the_steps_of_a_scan_with_a_batch_are_those_of_its_sequences(execution: str) -> None:
+    session = InferenceSession(scan_of_batch(), execution=execution)
+    random = np.random.default_rng(0)
+    given = [
+        {
+            "h0": random.standard_normal((1, 4)).astype(np.float32),
+            "x": random.standard_normal((1, steps, 4)).astype(np.float32),
+        }
+        for steps in (3, 5, 1, 40)
+    ]
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    report = report_of(session, given)
+    assert (report.way, report.steps, report.alone) == ("lanes", 49, 0)
+    resets = [np.arange(len(one["x"][0])) == 2 for one in given]
+    found = session.run_many(None, given, reset=resets)
+    parts = [session.run(None, {**given[1], "x": part}) for part in np.split(given[1]["x"], [2], 1)]
+    expect_same(found[1], [parts[1][0], np.concatenate([part[1] for part in parts], 1)])
 
 
 def test_closing_ends_the_generator() -> None:

@@ -156,6 +156,67 @@ def test_a_node_that_mixes_the_steps_is_named(line: str, node: str) -> None:
     assert "; in lanes node 0 (RNN" in report.reason and "it walks backwards" in report.reason
 
 
+@pytest.mark.parametrize(
+    ("inputs", "lines", "node", "reason"),
+    [
+        ("[T, 1, 3] x", "z = Slice(x, one, end, zero)", "(Slice-13) making 'z'", "selects some of them"),
+        ("[?, 1, 3] x", "z = Slice(x, one, end, zero)", "(Slice-13) making 'z'", "selects some of them"),
+        ("[] x", "z = Identity(x)", "making 'Y'", "the axes of its input 'x' are not declared"),
+        ("[T, 1, 3] x", "n = RandomNormalLike(x)  z = Add(x, n)", "(RandomNormalLike-1) making 'n'", "draws random"),
+    ],
+)
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_the_node_is_named_before_a_layer(
+    inputs: str, lines: str, node: str, reason: str, direction: str
+) -> None:
+    ways = 2 if direction == "bidirectional" else 1
+    text = f"""g (float{inputs}) => (float[?, ?, ?, ?] Y) {{
+      {lines}
+      Y = GRU <hidden_size = {WIDTH}, direction = "{direction}"> (z, aW, aR, aB)
+    }}"""
+    constants = {
+        **padded_models.weights("a", "GRU", 3, ways, 5),
+        "one": np.array([1]),
+        "end": np.array([2**60]),
+        "zero": np.array([0]),
+    }
+    session = InferenceSession(padded_models.with_constants(parse(text), constants))
+    report = report_of(session, [{"x": numbers(i, steps, 1, 3)} for i, steps in enumerate([3, 4])])
+    assert report.way == "one by one" and report.steps is None
+    assert node in report.node and reason in report.reason
+    assert str(report).startswith("2 sequences in ") and "steps" not in str(report).split("\n")[0]
+
+
+def test_the_node_is_named_where_lengths_are_added() -> None:
+    text = f"""g (float[T, 1, 3] a, float[S, 1, 3] b) => (float[?, ?, ?, ?] Y) {{
+      z = Concat <axis = 0> (a, b)
+      Y = GRU <hidden_size = {WIDTH}> (z, aW, aR, aB)
+    }}"""
+    constants = padded_models.weights("a", "GRU", 3, 1, 5)
+    session = InferenceSession(padded_models.with_constants(parse(text), constants))
+    report = report_of(session, [{"a": numbers(1, 3, 1, 3), "b": numbers(2, 2, 1, 3)}])
+    assert report.way == "one by one" and "(Concat-13) making 'z'" in report.node
+    assert report.reason.startswith("its operands do not all have the steps on one axis")
+
+
+def test_a_node_of_a_body_is_named_with_its_loop() -> None:
+    model = parse("""g (float[T, 4] x, float[4] h0) => (float[T, 4] y) {
+      hn, y = Scan <num_scan_inputs = 1, body = step (float[4] h, float[4] v) => (float[4] h2, float[4] w) {
+        found = NonZero(v)
+        count = Size(found)
+        c = Cast <to = 1> (count)
+        h2 = Add(h, c)
+        w = Identity(h2)
+      }> (h0, x)
+    }""")
+    session = InferenceSession(model)
+    report = report_of(session, [{"x": numbers(1, 3, 4), "h0": numbers(2, 4)}])
+    assert report.way == "one by one" and report.steps == 3
+    assert report.node == (
+        "node 0 (NonZero-13) making 'found' in the body of node 0 (Scan-16) making 'hn'"
+    )
+
+
 def test_resets_are_refused_by_the_node_in_the_way_if_they_cut() -> None:
     session = InferenceSession(mixing("other = ReduceMean(X, at)"))
     feeds = {"X": numbers(1, 6, 1, INPUTS)}

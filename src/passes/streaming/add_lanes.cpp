@@ -128,6 +128,22 @@ Expected<Operands> layer_with_lanes(const Node& node, const Operands& operands, 
   return results;
 }
 
+/// A reversal by lengths whose batch is one row: the lanes become its batch.
+Expected<Lifted> reversal_with_lanes(const Node& node, const Operands& operands, Builder& builder) {
+  const Type& x = builder.module().value(node.inputs[0]).type;
+  int batch = static_cast<int>(attr_of(node, "batch_axis").integer());
+  if (batch < 0) batch += x.rank();
+  if (!x.ranked || x.dims[static_cast<std::size_t>(batch)] != Dim(1))
+    return refuse("its batch is not one row");
+  const Lifted& like = first_with_lanes(operands);
+  SCANLOOM_TRY(const ValueId rows, as_batch(builder, operands[0], batch, like));
+  SCANLOOM_TRY(const ValueId lengths, as_batch(builder, operands[1], 0, like));
+  builder.set_location(node.location);
+  SCANLOOM_TRY(const ValueId made, builder.op(*node.op, {rows, lengths}, ops::attrs_but(node)));
+  SCANLOOM_TRY(const ValueId value, ops::with_axes_of_1(builder, made, batch + 1, 1));
+  return Lifted{value, batch};
+}
+
 /// Writes the nodes of a form again, with lanes, after those that are there; then removes these.
 class LaneAdder {
  public:
@@ -237,6 +253,10 @@ class LaneAdder {
     if (node.op->layer_states > 0) {
       SCANLOOM_TRY(const Operands made, layer_with_lanes(node, operands, builder, uses_));
       return set_results(node, made);
+    }
+    if (node.op == &ops::reverse_sequence_op) {
+      SCANLOOM_TRY(const Lifted made, reversal_with_lanes(node, operands, builder));
+      return set_results(node, {made});
     }
     if (node.op->reads_only_sizes()) {
       SCANLOOM_TRY(operands[0].value, one_lane(builder, operands[0]));

@@ -29,6 +29,8 @@ using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;
 
+constexpr std::size_t kLengths = 4;  ///< operand of layers
+
 StepOrder opposite(StepOrder order) {
   if (order == StepOrder::any) return order;
   return order == StepOrder::forward ? StepOrder::backward : StepOrder::forward;
@@ -49,7 +51,7 @@ class PaddedFollower {
   }
 
   std::variant<PaddedFlow, Refusal> follow() {
-    if (Expected<void> entered = enter_all(); !entered) return Refusal(entered.error().message());
+    if (std::optional<Refusal> refusal = enter_all()) return *std::move(refusal);
     for (const NodeId id : module_.region(module_.top()).nodes)
       if (const Expected<void> visited = visit_and_check(id); !visited)
         return Refusal(visited.error().message(), id);
@@ -64,17 +66,17 @@ class PaddedFollower {
 
  private:
   /// Padded sequences share a run, and with it the samples that it draws.
-  Expected<void> enter_all() {
+  std::optional<Refusal> enter_all() {
     for (const ir::RegionId region : ir::regions_outer_first(module_, module_.top()))
       for (const NodeId id : module_.region(region).nodes)
         if (module_.node(id).op->effects == ir::Effects::random)
-          return across(fmt::format("{} draws random numbers", module_.describe(id)));
+          return Refusal("it draws random numbers", id);
     for (const ValueId arg : module_.region(module_.top()).args) {
       const Type& type = module_.value(arg).type;
       const auto count = std::ranges::count(type.dims, steps_);
       if (count > 1 || (count == 1 && !type.is_tensor()))
-        return across(fmt::format("input {} has the size of the steps on {} axes",
-                                  module_.describe(arg), count));
+        return Refusal(fmt::format("input {} has the size of the steps on {} axes",
+                                   module_.describe(arg), count));
       if (count == 0) continue;
       const auto axis = std::ranges::find(type.dims, steps_) - type.dims.begin();
       set(arg, {Kind::along, static_cast<int>(axis)}, StepOrder::forward);
@@ -114,6 +116,7 @@ class PaddedFollower {
     const bool counts = has_operand_of(site, Kind::count) || has_operand_of(site, Kind::sizes);
     if (!along && !counts) return {};
     if (node.op == &ir::loop_op) return visit_loop(site, id);
+    if (reverses_along(site)) return visit_reversal(site, id);
     SCANLOOM_TRY(const StepOrder order, common_order(site));
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) {
       SCANLOOM_TRY(const StepFlow flow, flow_of_sizes(site));
@@ -142,6 +145,35 @@ class PaddedFollower {
     return axes && *axes == std::vector<int>{site.axis(0)} && starts && starts->size() == 1 &&
            (starts->front() == -1 || starts->front() >= INT32_MAX) && ends &&
            ends->front() <= -INT32_MAX && steps && steps->front() == -1;
+  }
+
+  static bool reverses_along(const StepSite& site) {
+    if (site.node.op != &ops::reverse_sequence_op || !site.along(0) || !site.type(0).ranked)
+      return false;
+    const std::int64_t axis = attr_of(site.node, "time_axis").integer();
+    return (axis < 0 ? axis + site.type(0).rank() : axis) == site.axis(0);
+  }
+
+  /// A reversal of as many steps as there are is that of all steps. Other lengths are inside the
+  /// sequence, or fail.
+  Expected<void> visit_reversal(const StepSite& site, NodeId id) {
+    const Type& x = site.type(0);
+    const std::int64_t batch = attr_of(site.node, "batch_axis").integer();
+    if (site.flow(0).each != Dim(1)) return across("it reverses parts of them");
+    if (x.dims[static_cast<std::size_t>(batch < 0 ? batch + x.rank() : batch)] != Dim(1))
+      return across("its batch is not one row");
+    StepOrder order = order_of(site, 0);
+    if (kind_of(site, 1) == Kind::count) {
+      order = opposite(order);
+    } else {
+      if (kind_of(site, 1) != Kind::same) return across("its lengths depend on them");
+      if (order == StepOrder::backward)
+        return across("it reverses the first ones of a reversed sequence");
+      order = StepOrder::forward;
+      found_.reversals.push_back(id);
+    }
+    set(site.node.outputs[0], site.flow(0), order);
+    return {};
   }
 
   /// Returns 0 or -1 for a node that picks the first or the last element along the steps, with or
@@ -195,12 +227,14 @@ class PaddedFollower {
         return across("an operand other than the sequence has them");
     if (site.flow(0).axis != time || site.flow(0).each != Dim(1))
       return across("it walks along another axis");
-    if (order == StepOrder::backward) return across("its sequence is in reverse order");
+    if (order == StepOrder::backward && site.has(kLengths))
+      return across("its sequence is in reverse order, and it has lengths of its own");
     const Type& x = site.type(0);
     if (!x.ranked || x.rank() != 3 || x.dims[static_cast<std::size_t>(1 - time)] != Dim(1))
       return across("its batch is not one row");
-    set(node.outputs[0], {Kind::along, time}, StepOrder::forward);
-    found_.walks.push_back({id, StepOrder::forward});
+    if (order == StepOrder::any) order = StepOrder::forward;
+    set(node.outputs[0], {Kind::along, time}, order);
+    found_.walks.push_back({id, order});
     return {};
   }
 

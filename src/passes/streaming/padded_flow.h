@@ -19,7 +19,7 @@ enum class StepOrder : std::uint8_t {
   backward,  ///< padding comes first; the last step's elements are the first ones after it
 };
 
-/// A loop along the steps; a layer, which is always forward.
+/// A loop or layer along the steps.
 struct PaddedWalk {
   ir::NodeId node;
   StepOrder order = StepOrder::forward;  ///< of its steps: backward ones begin in the padding
@@ -36,6 +36,7 @@ struct PaddedFlow {
   std::vector<StepOrder> orders;    ///< by ValueId, for values along the steps
   std::vector<PaddedWalk> walks;
   std::vector<PaddedLast> lasts;
+  std::vector<ir::NodeId> reversals;  ///< of the first steps, as many as the user says
 
   [[nodiscard]] StepOrder order(ir::ValueId value) const { return orders[value.index]; }
 };

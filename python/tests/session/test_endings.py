@@ -1,0 +1,147 @@
+"""How runs end early: signals within long runs, exceptions of the caller's iterable, deadlines."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from batch_models import numbers, with_constants
+from loop_models import parse
+from many_runs import expect_same
+
+import scanloom
+from scanloom import InferenceSession
+
+
+class Rang(Exception):
+    """Raised by the handler of a signal."""
+
+
+@pytest.fixture
+def ringing() -> Iterator[None]:
+    """A signal every 30 ms, whose handler raises Rang when it is called for the third time since
+    the last call of RINGS.clear(). It is called once at most after a run that calls no handlers."""
+
+    def ring(*_: Any) -> None:
+        RINGS.append(0)
+        if len(RINGS) == 3:
+            raise Rang
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+RINGS: list[int] = []
+
+
+def rings_within(run: Callable[[int], object]) -> bool:
+    """Whether a handler can end a run; `run` takes more time for a larger number."""
+    size = 1000
+    while size < 1 << 22:
+        RINGS.clear()
+        signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
+        try:
+            run(size)
+        except Rang:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        size *= 2
+    return False
+
+
+def layer(direction: str, threads: int) -> InferenceSession:
+    """An LSTM of inputs [steps, 1, 2] whose steps take long for what they read."""
+    units, ways = 128, 2 if direction == "bidirectional" else 1
+    body = f"""g (float[T, 1, 2] x) => (float[?, ?, ?] last) {{
+      y, last = LSTM <hidden_size = {units}, direction = "{direction}"> (x, W, R)
+    }}"""
+    constants = {"W": numbers(1, ways, 4 * units, 2), "R": numbers(2, ways, 4 * units, units)}
+    return InferenceSession(with_constants(parse(body), constants), threads=threads)
+
+
+def of_steps(steps: int) -> dict[str, Any]:
+    return {"x": np.zeros((steps, 1, 2), np.float32)}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_handler_is_called_within_a_layer(ringing: None, threads: int) -> None:
+    session = layer("forward", threads)
+    assert rings_within(lambda steps: session.run(None, of_steps(steps)))
+    expect_same(session.run(None, of_steps(9)), session.run(None, of_steps(9)))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("lengths", [[1] * 40, [1], [8, 1]], ids=str)
+def test_a_handler_is_called_within_padded_batches(
+    ringing: None, threads: int, lengths: list[int]
+) -> None:
+    session = layer("bidirectional", threads)
+    assert rings_within(
+        lambda steps: session.run_many(None, [of_steps(steps * length) for length in lengths])
+    )
+    assert len(session.run_many(None, [of_steps(9)] * 3)) == 3
+
+
+def results_until(error: type[BaseException], iterator: Iterator[Any]) -> list[Any]:
+    """The results that come before the iterator raises."""
+    found = []
+    with pytest.raises(error):
+        for result in iterator:
+            found.append(result)
+    assert next(iterator, None) is None
+    return found
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_results_before_an_exception_of_the_iterable_are_delivered(
+    direction: str, count: int
+) -> None:
+    session = layer(direction, 2)
+
+    def given() -> Iterator[dict[str, Any]]:
+        for i in range(count):
+            yield of_steps(3 + i)
+        raise ValueError("no more")
+
+    found = results_until(ValueError, session.iter_many(None, given()))
+    assert len(found) == count
+    for i, result in enumerate(found):
+        expect_same(result, session.run(None, of_steps(3 + i)))
+    with pytest.raises(ValueError, match="no more"):
+        session.run_many(None, given())
+
+
+def test_an_interrupt_in_the_iterable_is_raised_at_once() -> None:
+    def given() -> Iterator[dict[str, Any]]:
+        yield of_steps(3)
+        raise KeyboardInterrupt
+
+    assert results_until(KeyboardInterrupt, layer("forward", 1).iter_many(None, given())) == []
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_results_before_the_deadline_are_delivered(direction: str) -> None:
+    session = layer(direction, 1)
+    session.run_many(None, [of_steps(3)])  # bound before time counts
+    begun = time.monotonic()
+
+    def wait(sequences: int, *_: Any) -> None:  # is called before each run, ten times a second
+        until = begun + 2 if sequences > 0 else time.monotonic() + 0.11
+        time.sleep(max(until - time.monotonic(), 0))
+
+    given = [of_steps(9), of_steps(3), {"x": np.zeros(3, np.float32)}, of_steps(3)]
+    options = scanloom.RunOptions(deadline=1.5)
+    iterator = session.iter_many(
+        None, given, batch=1, run_options=options, progress=wait, on_error="return"
+    )
+    found = results_until(scanloom.LimitReached, iterator)
+    assert len(found) == 1
+    expect_same(found[0], session.run(None, given[0]))
