@@ -49,4 +49,9 @@ const ByteTables& byte_tables(Isa) { return N_NEON::kByteTables; }
 const QuadProductFns& quad_products(Isa isa) { return byte_tables(isa).products; }
 #endif
 
+const QuadProductFns* bounded_products(Isa isa) {
+  const QuadProductFns& bounded = byte_tables(isa).bounded;
+  return multiplies_bytes(isa) || bounded.strip[0] == nullptr ? nullptr : &bounded;
+}
+
 }  // namespace scanloom::kernels

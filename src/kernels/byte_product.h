@@ -1,7 +1,8 @@
 // Products of bytes with exact sums of 32 bits. Operands are stored in quads, four neighbours along
 // k, which is what the instructions for such products take (AVX-512 VNNI, AVX-VNNI); other
 // instruction sets multiply pairs of 16-bit numbers: rows of A are stored as these, B is widened in
-// registers. Used by integer_matmul and qlinear_conv.
+// registers. They multiply bytes as well, and faster, if B is constant and bounded
+// (bounded_quads.h). Used by integer_matmul and qlinear_conv.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,8 @@ namespace scanloom::kernels {
 /// Elements of a quad, columns of a panel, and panels and rows that a strip has at most.
 inline constexpr std::int64_t kQuad = 4, kQuadColumns = 16;
 inline constexpr int kMaxQuadPanels = 4, kMaxQuadRows = 6;
+/// Quads of a bounded B that are multiplied together.
+inline constexpr std::int64_t kBoundedQuads = 2;
 
 /// Quads that k elements fill.
 constexpr std::int64_t quads_of(std::int64_t k) { return (k + kQuad - 1) / kQuad; }
@@ -131,6 +134,9 @@ struct QuadProductFns {
 /// The functions of one instruction set.
 struct ByteTables {
   QuadProductFns products;
+  /// For panels that bound_quads() has bounded; they have unsigned rows only. No functions where
+  /// the instruction set has no products of pairs of bytes.
+  QuadProductFns bounded;
   void (*interleave)(const QuadRun&) = nullptr;
   void (*interleave_line)(const QuadLine&) = nullptr;
   void (*copy_quads)(const QuadRuns&) = nullptr;
@@ -170,6 +176,8 @@ const ByteTables& byte_tables(Isa isa);
 /// The fastest products that `isa` and this machine permit: those of the table, or instructions for
 /// products of bytes.
 const QuadProductFns& quad_products(Isa isa);
+/// Faster products of a bounded B, or null if quad_products(isa) need no bounds or `isa` has none.
+const QuadProductFns* bounded_products(Isa isa);
 /// Whether quad_products(isa) are instructions for products of bytes, which are faster than
 /// products of pairs (integer_pairs.h).
 inline bool multiplies_bytes(Isa isa) { return !quad_products(isa).wide_rows; }

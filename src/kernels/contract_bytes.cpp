@@ -3,16 +3,19 @@
 //   sum of (a - za) (b - zb) = sum of a b - za sum of b - zb sum of a + k za zb.
 // A becomes unsigned and B signed by adding or subtracting 128, which only changes zero points.
 // B is packed once if it is constant, otherwise in each call. Where the machine has no instructions
-// for products of bytes, rows of A are widened to 16 bits in each call.
+// for products of bytes, rows of A are widened to 16 bits in each call, unless B is constant and
+// its bytes are small enough to be multiplied as such (bounded_quads.h).
 #include "kernels/contract_bytes.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
+#include "kernels/bounded_quads.h"
 #include "kernels/byte_product.h"
 #include "kernels/product.h"
 #include "opmath/quantized_conv.h"
@@ -41,11 +44,12 @@ constexpr std::int64_t kWorkBetweenPolls = 1 << 20;
 constexpr std::int64_t kByteForm = -2;
 constexpr std::int64_t kStripColumns = kMaxQuadPanels * kQuadColumns;
 
-/// The columns of a quantized matrix: quads in panels, and their sums.
+/// The columns of constant matrices: quads in panels, and their sums.
 struct PackedB {
-  std::shared_ptr<const std::byte> memory;
-  const std::int8_t* quads = nullptr;
-  const std::uint32_t* sums = nullptr;
+  std::shared_ptr<std::byte> memory;
+  std::int8_t* quads = nullptr;
+  std::uint32_t* sums = nullptr;
+  std::optional<QuadExcesses> excesses;  ///< if the quads are bounded
 };
 
 struct ByteSchedule {
@@ -54,10 +58,11 @@ struct ByteSchedule {
   std::int64_t m = 0, n = 0, k = 0;  ///< of each product
   std::int64_t quads = 0, panels = 0;
   tensor::Shape batch;  ///< axes around the products; none if all of them share B
-  tensor::Shape a_batch, b_batch, y_batch;  ///< their strides; of B in packed matrices
-  tensor::Shape b_dims, b_strides;          ///< the batch axes of B itself
-  bool in_place = false;                    ///< the rows of A are quads already
-  PackedB packed;                           ///< without memory if B changes
+  tensor::Shape a_batch, b_batch, y_batch;     ///< their strides; of B in packed matrices
+  tensor::Shape b_dims, b_strides;             ///< the batch axes of B itself
+  bool in_place = false;                       ///< the rows of A are quads already
+  std::optional<std::int64_t> a_step, y_step;  ///< see step_of_rows()
+  std::shared_ptr<const PackedB> packed;       ///< null if B changes
 
   [[nodiscard]] std::int64_t columns() const { return panels * kQuadColumns; }
   /// k, rounded up to whole quads.
@@ -98,7 +103,7 @@ std::int64_t lay_out(const ByteSchedule& plan, std::byte* base, Scratch& to) {
   take(to.biases, plan.columns());
   take(to.row_sums, plan.m);
   take(to.tiles, plan.slots() * kMaxQuadRows * kStripColumns);
-  const bool packs_b = plan.packed.memory == nullptr;
+  const bool packs_b = plan.packed == nullptr;
   take(to.b_sums, packs_b ? plan.columns() : 0);
   take(to.b, packs_b ? plan.matrix_bytes() : 0);
   take(to.a, plan.in_place ? 0 : plan.m * plan.row_bytes());
@@ -154,15 +159,20 @@ void pack_matrix(const ByteSchedule& plan, const std::uint8_t* b, std::int64_t s
 
 std::uint8_t flip_of_b(const Operand& b) { return b.dtype == DType::u8 ? 0x80 : 0; }
 
-PackedB pack_constant_b(const PrepareCtx& ctx, const ByteSchedule& plan) {
+/// Packs all matrices of a constant B, bounded if `bounds` and if that is faster.
+std::shared_ptr<const PackedB> pack_constant_b(const PrepareCtx& ctx, const ByteSchedule& plan,
+                                               bool bounds) {
   const Operand& b = ctx.inputs[kB];
-  std::int64_t matrices = plan.b_dims.elements();
+  const std::int64_t matrices = plan.b_dims.elements();
   const std::int64_t bytes = matrices * plan.matrix_bytes(), sums = matrices * plan.columns();
   const auto make = [&]() -> std::shared_ptr<const void> {
-    auto memory =
+    auto packed = std::make_shared<PackedB>();
+    packed->memory =
         packed_memory<std::byte>(in_lines(bytes) + sums * std::int64_t{sizeof(std::uint32_t)});
-    auto* quads = reinterpret_cast<std::int8_t*>(memory.get());
-    auto* sum = reinterpret_cast<std::uint32_t*>(memory.get() + in_lines(bytes));
+    packed->quads = reinterpret_cast<std::int8_t*>(packed->memory.get());
+    packed->sums = reinterpret_cast<std::uint32_t*>(packed->memory.get() + in_lines(bytes));
+    std::int8_t* quads = packed->quads;
+    std::uint32_t* sum = packed->sums;
     tensor::for_each_index(plan.b_dims.dims(), [&](const tensor::Shape& index) {
       const auto* const from = static_cast<const std::uint8_t*>(ctx.constants[kB]) +
                                tensor::offset_of(index, plan.b_strides.data());
@@ -171,17 +181,17 @@ PackedB pack_constant_b(const PrepareCtx& ctx, const ByteSchedule& plan) {
       quads += plan.matrix_bytes();
       sum += plan.columns();
     });
+    if (bounds) packed->excesses = bound_quads(matrices * plan.panels, plan.quads, packed->quads);
     // Only the copy is read from now on, unless another node reads the constant.
     if (b.contiguous) release_file_pages(ctx.constants[kB], static_cast<std::size_t>(b.elements()));
-    return memory;
+    return packed;
   };
-  std::vector<std::int64_t> layout{kByteForm, plan.k, plan.n, static_cast<std::int64_t>(b.dtype)};
+  std::vector<std::int64_t> layout{kByteForm, bounds ? 1 : 0, plan.k, plan.n,
+                                   static_cast<std::int64_t>(b.dtype)};
   for (int axis = 0; axis < b.rank; ++axis)
     layout.insert(layout.end(), {b.dims[axis], b.strides[axis]});
-  const auto packed = std::static_pointer_cast<const std::byte>(ctx.packs->get(
+  return std::static_pointer_cast<const PackedB>(ctx.packs->get(
       {ctx.constants[kB], static_cast<int>(KernelId::contract), std::move(layout)}, make));
-  return {packed, reinterpret_cast<const std::int8_t*>(packed.get()),
-          reinterpret_cast<const std::uint32_t*>(packed.get() + in_lines(bytes))};
 }
 
 /// Copies a row of A as unsigned numbers, of so many bits, in whole quads.
@@ -205,12 +215,26 @@ std::int32_t sum_of_row(const ByteSchedule& plan, const T* row) {
   return static_cast<std::int32_t>(sum);
 }
 
-/// The offset of a row, where the axes around the matrices count as rows if all share B.
-std::int64_t row_offset(const ByteSchedule& plan, const Operand& matrices, std::int64_t row) {
+/// The distance of rows, if all adjacent ones have the same. The axes around the matrices count as
+/// rows if all share B.
+std::optional<std::int64_t> step_of_rows(const ByteSchedule& plan, const Operand& matrices) {
   const int last = matrices.rank - 2;
-  if (plan.batch.rank() > 0) return row * matrices.strides[last];
-  std::int64_t offset = 0;
+  if (plan.batch.rank() > 0) return matrices.strides[last];
+  std::int64_t step = 0, rows = 1;
   for (int axis = last; axis >= 0; --axis) {
+    if (matrices.dims[axis] == 1) continue;
+    if (rows == 1) step = matrices.strides[axis];
+    if (matrices.strides[axis] != rows * step) return std::nullopt;
+    rows *= matrices.dims[axis];
+  }
+  return step;
+}
+
+std::int64_t row_offset(const Operand& matrices, std::optional<std::int64_t> step,
+                        std::int64_t row) {
+  if (step) return row * *step;
+  std::int64_t offset = 0;
+  for (int axis = matrices.rank - 2; axis >= 0; --axis) {
     offset += row % matrices.dims[axis] * matrices.strides[axis];
     row /= matrices.dims[axis];
   }
@@ -276,7 +300,8 @@ const float* spread(const ByteSchedule& plan, const Operand& parameter, float* o
 struct Ready {
   const std::uint8_t* a = nullptr;
   const std::int8_t* b = nullptr;
-  std::int64_t y = 0;  ///< offset of the result
+  std::int64_t panel = 0;  ///< the first one among those of all constant matrices
+  std::int64_t y = 0;      ///< offset of the result
   bool has_zeros = false;
   /// The finish of all rows, from column 0 on, without the sum and the offset of a row.
   QuadFinish finish;
@@ -372,10 +397,13 @@ void run_task(const ByteSchedule& plan, const Call& call, const Scratch& scratch
     const std::int64_t rows = std::min<std::int64_t>(kMaxQuadRows, last - row);
     strip.a = ready.a + row * plan.row_bytes();
     plan.products->strip[rows - 1](strip);
+    if (plan.packed != nullptr && plan.packed->excesses)
+      add_excesses(*plan.packed->excesses, strip, ready.panel + panel, rows);
     for (std::int64_t r = 0; r < rows; ++r) {
       finish.sums = tile + r * kStripColumns;
       if (ready.has_zeros) finish_with(ready, scratch.row_sums[row + r], finish);
-      finish_row(plan, call, finish, ready.y + row_offset(plan, call.out(0), row + r) + column);
+      finish_row(plan, call, finish,
+                 ready.y + row_offset(call.out(0), plan.y_step, row + r) + column);
     }
   }
 }
@@ -385,9 +413,10 @@ void prepare_row(const ByteSchedule& plan, const Operand& a, const std::uint8_t*
                  std::int64_t row, const Scratch& scratch, const Ready& ready) {
   std::uint8_t* const own = scratch.a + row * plan.row_bytes();
   if (plan.products->wide_rows)
-    copy_row(plan, a, given + row_offset(plan, a, row), reinterpret_cast<std::int16_t*>(own));
+    copy_row(plan, a, given + row_offset(a, plan.a_step, row),
+             reinterpret_cast<std::int16_t*>(own));
   else if (!plan.in_place)
-    copy_row(plan, a, given + row_offset(plan, a, row), own);
+    copy_row(plan, a, given + row_offset(a, plan.a_step, row), own);
   if (!ready.has_zeros) return;
   const std::uint8_t* const bytes = ready.a + row * plan.row_bytes();
   scratch.row_sums[row] = plan.products->wide_rows
@@ -435,9 +464,10 @@ Status run(const Call& call) noexcept {
   tensor::for_each_index(plan.batch.dims(), [&](const tensor::Shape& index) {
     const std::int64_t matrix = tensor::offset_of(index, plan.b_batch.data());
     const std::uint32_t* sums = nullptr;
-    if (plan.packed.memory != nullptr) {
-      sums = plan.packed.sums + matrix * plan.columns();
-      ready.b = plan.packed.quads + matrix * plan.matrix_bytes();
+    if (plan.packed != nullptr) {
+      sums = plan.packed->sums + matrix * plan.columns();
+      ready.b = plan.packed->quads + matrix * plan.matrix_bytes();
+      ready.panel = matrix * plan.panels;
     } else {
       if (matrix != known)
         pack_matrix(plan, b.data<const std::uint8_t>() + matrix, b.strides[b.rank - 2],
@@ -484,6 +514,14 @@ void place_batches(const PrepareCtx& ctx, bool packs_once, ByteSchedule& plan) {
   }
 }
 
+/// Packs a constant B, and multiplies its bytes as such if they are bounded.
+void pack_once(const PrepareCtx& ctx, ByteSchedule& plan) {
+  const QuadProductFns* const bounded = bounded_products(ctx.isa);
+  if (bounded != nullptr) plan.quads += plan.quads % kBoundedQuads;
+  plan.packed = pack_constant_b(ctx, plan, bounded != nullptr);
+  if (plan.packed->excesses) plan.products = bounded;
+}
+
 Prepared prepare(const PrepareCtx& ctx) {
   const Operand &a = ctx.inputs[kA], &y = ctx.outputs[0];
   if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1)
@@ -497,9 +535,11 @@ Prepared prepare(const PrepareCtx& ctx) {
   plan->panels = panels_of(plan->n);
   const bool packs_once = ctx.constants[kB] != nullptr && ctx.packs != nullptr && !y.empty();
   place_batches(ctx, packs_once, *plan);
-  plan->in_place =
-      a.dtype == DType::u8 && a.contiguous && plan->k % kQuad == 0 && !plan->products->wide_rows;
-  if (packs_once) plan->packed = pack_constant_b(ctx, *plan);
+  plan->a_step = step_of_rows(*plan, a);
+  plan->y_step = step_of_rows(*plan, y);
+  if (packs_once) pack_once(ctx, *plan);
+  plan->in_place = a.dtype == DType::u8 && a.contiguous && plan->k == plan->depth() &&
+                   !plan->products->wide_rows;
   Scratch scratch{};
   const std::int64_t bytes = lay_out(*plan, nullptr, scratch);
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run};

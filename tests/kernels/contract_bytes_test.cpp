@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 #include <type_traits>
@@ -112,15 +113,16 @@ TEST(ContractBytes, DoesNotSaturate) {
 
 /// `strips`: by the number of rows - 1; A and B are the elements of the operands.
 template <class A, class B>
-void expect_strips(void (*const (&strips)[kMaxQuadRows])(const QuadStrip&), const char* isa) {
-  constexpr std::int64_t kQuads = 5, kDepth = kQuads * kQuad, kPanelBytes = kDepth * 16;
+void expect_strips(void (*const (&strips)[kMaxQuadRows])(const QuadStrip&), const char* isa,
+                   int greatest = 255) {
+  constexpr std::int64_t kQuads = 6, kDepth = kQuads * kQuad, kPanelBytes = kDepth * 16;
   constexpr std::int64_t kColumns = kMaxQuadPanels * kQuadColumns;
   std::vector<A> a(static_cast<std::size_t>(kMaxQuadRows * kDepth));
   std::vector<B> b(static_cast<std::size_t>(kMaxQuadPanels * kPanelBytes));
   std::mt19937 random(7);
   const auto number = [&] { return static_cast<int>(random() % 511) - 255; };
   for (A& each : a) each = static_cast<A>(number());
-  for (B& each : b) each = static_cast<B>(number());
+  for (B& each : b) each = static_cast<B>(number() % (greatest + 1));
   for (int rows = 1; rows <= kMaxQuadRows; ++rows)
     for (int panels = 1; panels <= kMaxQuadPanels; ++panels) {
       std::vector<std::int32_t> c(static_cast<std::size_t>(rows * kColumns), -1);
@@ -156,6 +158,76 @@ TEST(ContractBytes, StripsOfEveryTable) {
         expect_strips<std::int8_t, std::uint8_t>(fns->signed_rows, name);
       }
     }
+}
+
+// Sums of 16 bits reach 255 * 128 with them.
+TEST(ContractBytes, StripsOfBoundedBytes) {
+  for (const Isa isa : available_isas())
+    if (const QuadProductFns& bounded = byte_tables(isa).bounded; bounded.strip[0] != nullptr)
+      expect_strips<std::uint8_t, std::int8_t>(bounded.strip, isa_name(isa).data(), 32);
+}
+
+/// Compares products with B constant and changing, whose products are in another form.
+template <class A, class B>
+void expect_any_weights(const ByteProductCase& c, const std::function<int(std::int64_t)>& weight) {
+  Buffer a(dtype_of<A>, {c.batch, c.m, c.k});
+  Buffer b(dtype_of<B>, c.b_has_batch ? Shape{c.batch, c.k, c.n} : Shape{c.k, c.n});
+  Buffer az(dtype_of<A>, {}), bz(dtype_of<B>, {}), y(DType::i32, {c.batch, c.m, c.n});
+  std::mt19937 random(3);
+  for (std::int64_t i = 0; i < a.elements(); ++i)
+    a.at<A>(i) = static_cast<A>(random() % 4 == 0 ? std::numeric_limits<A>::max() : random());
+  const int shift = std::is_same_v<B, std::uint8_t> ? 128 : 0;
+  for (std::int64_t i = 0; i < b.elements(); ++i) b.at<B>(i) = static_cast<B>(weight(i) + shift);
+  az.fill<A>({11});
+  bz.fill<B>({3});
+  std::vector<std::int32_t> expected;
+  for (std::int64_t i = 0; i < c.batch * c.m; ++i)
+    for (std::int64_t j = 0; j < c.n; ++j) {
+      const std::int64_t matrix = c.b_has_batch ? i / c.m : 0;
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < c.k; ++k)
+        sum += (a.at<A>(i * c.k + k) - 11) * (b.at<B>((matrix * c.k + k) * c.n + j) - 3);
+      expected.push_back(sum);
+    }
+  for (const bool constant : {true, false})
+    for (const Isa isa : available_isas())
+      for (const int threads : {1, 3}) {
+        ASSERT_EQ(run({.id = KernelId::contract,
+                       .inputs = {&a, &b, &az, &bz, nullptr, nullptr, nullptr},
+                       .outputs = {&y},
+                       .constant = {false, constant}},
+                      isa, threads),
+                  "");
+        EXPECT_EQ(difference(y, expected), "") << isa_name(isa) << constant << " " << c.batch << " "
+                                               << c.m << " " << c.k << " " << c.n;
+      }
+}
+
+// Small weights are bounded, a few great ones have excesses, many take the other form.
+TEST(ContractBytes, WeightsOfAnyBound) {
+  std::mt19937 random(5);
+  const auto small = [&] { return static_cast<int>(random() % 41) - 20; };
+  const std::vector<std::function<int(std::int64_t)>> weights = {
+      [&](std::int64_t) { return small(); },
+      [&](std::int64_t i) { return i % 301 == 0   ? 127
+                                   : i % 211 == 0 ? -128
+                                                  : small(); },
+      [&](std::int64_t i) { return i % 1601 < 4   ? 127
+                                   : i % 1901 < 4 ? -128
+                                                  : small(); },
+      [&](std::int64_t) { return static_cast<int>(random() % 256) - 128; },
+      [&](std::int64_t) { return 127; },
+      [&](std::int64_t) { return -128; },
+  };
+  for (const auto& weight : weights) {
+    for (std::int64_t m = 1; m <= 7; ++m)
+      expect_any_weights<std::uint8_t, std::int8_t>({1, m, 61, 75, false, false, true}, weight);
+    for (const std::int64_t k : {1, 4, 5, 8, 63, 64, 200})
+      expect_any_weights<std::int8_t, std::uint8_t>({1, 3, k, 40, false, false, true}, weight);
+    expect_any_weights<std::uint8_t, std::int8_t>({3, 100, 72, 33, true, false, true}, weight);
+    expect_any_weights<std::int8_t, std::int8_t>({2, 9, 30, 130, false, false, true}, weight);
+    expect_any_weights<std::uint8_t, std::uint8_t>({2, 9, 32, 130, true, false, true}, weight);
+  }
 }
 
 TEST(ContractBytes, BiasOfIntegersIsPartOfTheSum) {
