@@ -213,10 +213,25 @@ void add_refusal(ManyProgram& made, const ManyProgram& padded) {
   made.node = padded.node;
 }
 
+/// Returns the next value with a name of the user's before a node that passes have made, which has
+/// none; invalid for other nodes, and where there is no such value.
+ir::ValueId named_source(const ir::Module& module, ir::NodeId id) {
+  while (id.valid() && !module.node(id).location.valid()) {
+    const std::vector<ir::ValueId>& inputs = module.node(id).inputs;
+    if (inputs.empty() || !inputs[0].valid()) return {};
+    id = module.value(inputs[0]).producer;
+    const bool is_users = id.valid() && module.node(id).location.valid();
+    if (is_users || !module.value(inputs[0]).name.empty()) return inputs[0];
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string describe_inside(const ir::Module& module, ir::NodeId id) {
   std::string text = module.describe(id);
+  if (const ir::ValueId source = named_source(module, id); source.valid())
+    text += " that depends on " + module.describe_result(source);
   for (ir::NodeId at = module.region(module.node(id).parent).owner; at.valid();
        at = module.region(module.node(at).parent).owner)
     text +=

@@ -96,7 +96,7 @@ struct ManyProgram {
 /// passes. `from` becomes the module that a refusal's node is in.
 [[nodiscard]] std::variant<passes::PaddedForm, Refusal> padded_form(
     const Session::Impl& model, std::optional<ir::Module>& from);
-/// Names a node and the loops and branches that it is in.
+/// Names a node, or what it depends on, and the loops and branches that it is in.
 [[nodiscard]] std::string describe_inside(const ir::Module& module, ir::NodeId id);
 /// Whether all values of an input or output are tensors of numbers with known axes.
 [[nodiscard]] bool is_plain(const ValueInfo& info);

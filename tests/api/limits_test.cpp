@@ -357,6 +357,27 @@ TEST(Limits, HoldInTheStepsOfALayer) {
     }
 }
 
+TEST(Limits, TheCallerIsCalledWithinALayer) {
+  constexpr std::int64_t kSteps = 10'000'000;  // seconds
+  const std::vector<float> x(static_cast<std::size_t>(kSteps), 0.5F);
+  for (const int threads : {1, 2}) {
+    const Session session = load(long_layer(), {.threads = threads});
+    const std::vector<Feed> feeds{{"x", view(x.data(), {kSteps, 1, 1})}};
+    CancelFlag flag;
+    std::thread::id caller;
+    RunOptions options;
+    options.cancel = &flag;
+    options.on_poll = [&] {
+      caller = std::this_thread::get_id();
+      flag.cancel();
+    };
+    const auto results = session.run(feeds, options);
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().code(), Code::cancelled);
+    EXPECT_EQ(caller, std::this_thread::get_id());
+  }
+}
+
 TEST(Limits, HoldInALargeProduct) {
   constexpr std::int64_t kSize = 8000;  // 10 seconds
   ModelBytes model;

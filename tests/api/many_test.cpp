@@ -216,6 +216,28 @@ TEST(Many, AnErrorOfTheSourceEndsAll) {
   }
 }
 
+TEST(Many, ResultsBeforeAnErrorOfTheSourceAreDelivered) {
+  for (const bool is_backward : {false, true}) {
+    const Session session = load(batched_sums(is_backward));
+    const auto broken = [source = of_lengths({3, 1})]() -> Expected<std::optional<SequenceFeeds>> {
+      auto next = source();
+      if (next && !*next) return Error(Code::not_found, "no more");
+      return next;
+    };
+    ManyRuns runs = session.run_many(broken, {}).value_or_throw();
+    for (const float last : {16.0F, 11.0F}) {
+      const auto next = runs.next();
+      ASSERT_TRUE(next && *next);
+      EXPECT_THAT(floats((*next)->results.at("last")), ElementsAre(last));
+    }
+    for (int i = 0; i < 2; ++i) {  // all later calls repeat it
+      const auto next = runs.next();
+      ASSERT_FALSE(next);
+      EXPECT_EQ(next.error().text(), "no more");
+    }
+  }
+}
+
 TEST(Many, StepsOfRunsThatFailedCountOnce) {
   const Session session = load(looked_up());
   std::vector<std::int64_t> wrong(12), right(20);

@@ -53,7 +53,9 @@ TEST(WidthsOfLanes, AreRoundedDownToThoseThatAreRoundedUpTo) {
       const std::int64_t width = rounded_down_width(lanes, most);
       EXPECT_LE(width, lanes);
       EXPECT_EQ(rounded_width(width, most), width);
-      if (width < most) EXPECT_GT(rounded_width(width + 1, most), std::min(lanes, most));
+      if (width < most) {
+        EXPECT_GT(rounded_width(width + 1, most), std::min(lanes, most));
+      }
     }
 }
 

@@ -9,6 +9,7 @@ import pathlib
 import signal
 import socket
 import tempfile
+import time
 from typing import Any, Union
 
 
@@ -24,6 +25,7 @@ ray: Any = importlib.import_module("ray")  # most of it has no types
 _POLL_SECONDS = 5.0
 _PATIENCE_SECONDS = 60
 _REACH_SECONDS = 30
+_HEAD_SECONDS = 30  # Ray ends the whole program after 60 s without its head
 _STARTS = 3
 _LONGEST_ROOT = 20  # of the 107 bytes of a socket's path, Ray's names take 64, and the folder's 22
 
@@ -59,11 +61,11 @@ def _connect(
         raise ConnectionError(f"{error}, which asks for a token: {advice}") from error
 
 
-def _check_is_there(address: str) -> None:
+def _check_is_there(address: str, seconds: float = _REACH_SECONDS) -> None:
     """Raises OSError if nobody listens at an address with a port. Ray itself tries for minutes."""
     host, _, port = address.rpartition("/")[2].rpartition(":")
     if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
 
 
 def _start_here(own: contextlib.ExitStack, cpus: int) -> None:
@@ -115,6 +117,8 @@ class RayEngine:
         # The scheduler of jobs counts retries, and knows what to do when they are used up.
         self._attempt = ray.remote(max_retries=0, num_cpus=threads, scheduling_strategy="SPREAD")(attempt)
         self._tasks: dict[Any, Task] = {}
+        self._head: str = ray.get_runtime_context().gcs_address
+        self._has_head = True
 
     def submit(self, task: Task) -> None:
         self._tasks[self._attempt.remote(self._work, task)] = task
@@ -134,15 +138,30 @@ class RayEngine:
 
     def _next(self) -> Any:
         """A task that has ended. Raises JobFailed if none can run."""
-        waited = 0.0
+        waited, seen = 0.0, time.monotonic()
         while True:
             (*ended,), _ = ray.wait(list(self._tasks), num_returns=1, timeout=_POLL_SECONDS)
             if ended:
                 return ended[0]
+            if self._head_answers():
+                seen = time.monotonic()
+            elif time.monotonic() - seen < _HEAD_SECONDS:
+                continue
+            else:
+                self._has_head = False
+                raise JobFailed(f"Ray's head at '{self._head}' does not answer, for {_HEAD_SECONDS} s", (AGAIN,))
             trouble = self._trouble()
             waited = 0.0 if trouble is None else waited + _POLL_SECONDS
             if waited > _PATIENCE_SECONDS:
                 raise JobFailed(f"{trouble}, for {_PATIENCE_SECONDS} s", (AGAIN,))
+
+    def _head_answers(self) -> bool:
+        """Asks without Ray, whose own questions wait for the head."""
+        try:
+            _check_is_there(self._head, _POLL_SECONDS)
+        except OSError:
+            return False
+        return True
 
     def _trouble(self) -> Union[str, None]:
         """Why no task can run, if that is so. Ray itself waits for machines without end."""
@@ -153,7 +172,7 @@ class RayEngine:
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # the cluster may be gone, which is no reason to lose a report
-            for task in self._tasks:
+            for task in self._tasks if self._has_head else ():
                 ray.cancel(task, force=True)
         self._tasks.clear()
         self._own.close()

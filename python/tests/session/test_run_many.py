@@ -132,6 +132,17 @@ def test_the_way_is_not_told_before_it_is_known() -> None:
     assert iterator.report.way is not None
 
 
+def test_a_node_of_a_function_is_named_by_what_it_reads() -> None:
+    tensor = scanloom.tensor
+    x = tensor.fmatrix("x")
+    levels, _ = scanloom.scan(
+        lambda now, level: level + now, sequences=x[1:], outputs_info=tensor.zeros_like(x[0])
+    )
+    iterator = scanloom.function([x], levels).iter_many([(np.ones((3, 2), np.float32),)])
+    next(iterator)
+    assert (iterator.report.way, iterator.report.node) == ("one by one", "a slice node that depends on 'x'")
+
+
 def scan_of_batch(steps: str = "T") -> bytes:
     """Scan of operator set 8, which has the batch before the steps."""
     numbers = helper.make_tensor_value_info

@@ -317,7 +317,7 @@ def test_little_memory_halves_the_groups() -> None:
     feeds = sequences(model, [200] * 40)
     alone = [session.run(None, one) for one in feeds]
     options = scanloom.RunOptions()
-    options.max_memory = 1_000_000
+    options.max_memory = 300_000
     reports: list[ManyReport] = []
     found = session.run_many(None, feeds, run_options=options, report=reports.append)
     expect_all_same(found, alone)
