@@ -16,6 +16,9 @@ target_compile_options(scanloom_jit PRIVATE -fno-rtti $<$<CONFIG:Release>:-O1>)
 if(SCANLOOM_SANITIZE MATCHES "undefined")
   target_compile_options(scanloom_jit PRIVATE -fno-sanitize=alignment)  # as the layers of programs
 endif()
+if(SCANLOOM_SANITIZE STREQUAL "thread")
+  target_compile_options(scanloom_jit PRIVATE -O0)  # as the layers of programs
+endif()
 scanloom_join_sources(scanloom_jit)
 scanloom_precompile(scanloom_jit jit <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span>
                     <string> <variant> <vector> <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)

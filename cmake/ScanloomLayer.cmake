@@ -46,7 +46,7 @@ function(scanloom_layer folder)
   set(group_suffix "")
   set(unoptimised "^(ops|frontends/.*|expr|grad|exporters/.*|loopnest|report|api)$")
   if(SCANLOOM_SANITIZE STREQUAL "thread")  # whose tests run in half a minute
-    set(unoptimised "^(ir|ops|frontends/.*|expr|grad|exporters/.*|interp|passes|loopnest|plan|report|api)$")
+    set(unoptimised "^(tensor|ir|opmath|kernels|ops|frontends/.*|expr|grad|exporters/.*|interp|passes|loopnest|plan|report|api)$")
   endif()
   if(SCANLOOM_SANITIZE AND folder MATCHES "${unoptimised}")
     # These layers take half of the compile time and little of the time of the tests, so optimising

@@ -27,6 +27,17 @@ def test_gives_no_header_what_others_include(tree):
     assert "src/ir/node.h: does not" in output and "src/ir/edge.h: does not" in output
 
 
+def test_gives_no_header_what_it_includes_too_late_or_not_at_all(tree):
+    tree.write("src/base/id.h", "#pragma once\n#include <functional>\nstruct Id { int raw; };\n")
+    for i in range(6):
+        tree.write(f"src/ir/part{i}.h", f'#pragma once\n#include "base/id.h"\nstruct Part{i} {{ Id id; }};\n')
+    tree.write("src/ir/node.h", "#pragma once\n#include <functional>\nstruct Node { Id id; };\n")
+    tree.write("src/ir/edge.h", '#pragma once\nvoid cut(Id edge);\n#include "base/id.h"\n')
+    output = tree.fails("check_headers.py")
+    assert "9 compiled: 2 problems" in output
+    assert "src/ir/node.h: does not" in output and "src/ir/edge.h: does not" in output
+
+
 def test_wants_pragma_once(tree):
     tree.write("include/scanloom/api.h", "struct Api {};\n")
     assert "api.h: has no #pragma once" in tree.fails("check_headers.py")

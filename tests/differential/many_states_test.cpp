@@ -139,7 +139,12 @@ TEST_F(ManyStates, ValuesCountOnceHoweverManyReadThem) {
 }
 
 TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
-  for (const std::int64_t lanes : {1, 16, 64}) {
+#ifdef SCANLOOM_SANITIZED
+  constexpr std::int64_t kLanes[] = {64};  // sizes of code, which are the same there
+#else
+  constexpr std::int64_t kLanes[] = {1, 16, 64};
+#endif
+  for (const std::int64_t lanes : kLanes) {
     const auto small = bind(250, lanes, 3, true), large = bind(500, lanes, 3, true);
     ASSERT_TRUE(small != nullptr && large != nullptr);
     const jit::CodeSize few = small->loops[0].per_step.code.code.size,

@@ -65,7 +65,8 @@ std::vector<Tensor> small_feeds_of(const ir::Module& module) {
 
 /// Whether both have the same bits, with all NaNs taken as equal.
 bool same_values(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return identical(a, b);
+  if (identical(a, b)) return true;  // quick, as tests are not optimised
+  if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return false;
   const auto same = [](float x, float y) {
     return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
            (std::isnan(x) && std::isnan(y));
@@ -88,7 +89,8 @@ bool may_round_otherwise(const ir::Module& module) {
 
 /// Whether values are nearly equal, compared with the largest finite value.
 bool close_values(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return identical(a, b);
+  if (identical(a, b)) return true;
+  if (a.dtype() != DType::f32 || b.dtype() != DType::f32) return false;
   float largest = 1;
   for (const float x : b.as<float>())
     if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
@@ -203,7 +205,7 @@ bool takes_long(const ir::Module& module) {
 // fault.
 TEST_P(EachPass, RewiredModulesKeepResults) {
 #ifdef SCANLOOM_SANITIZED
-  constexpr int kMax = 400, kUsual = 40, kOfLongLoops = 8;
+  constexpr int kMax = 400, kUsual = 30, kOfLongLoops = 4;
 #else
   constexpr int kMax = 400, kUsual = 200, kOfLongLoops = 200;
 #endif
@@ -222,7 +224,7 @@ TEST_P(EachPass, RewiredModulesKeepResults) {
       const auto report = run(*module, {.disabled = {}, .verify_each = true, .dump = {}});
       ASSERT_TRUE(report) << report.error().message();
       EXPECT_TRUE(report->settled);
-      expect_same_results(before, *module);
+      if (ir::print(*module) != ir::print(before)) expect_same_results(before, *module);
       if (HasFailure()) return;
     }
   }

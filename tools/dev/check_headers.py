@@ -2,10 +2,12 @@
 """Checks that every header of include/ and src/ has #pragma once and compiles alone.
 
 A header that passed is compiled again only after it, or one of our headers that it includes, has
-changed. Most of the time is spent on system headers, which are precompiled in a few groups. A group
-is used only for headers that include all of it themselves, so it never hides a missing include."""
+changed. Most of the time is spent on what headers include, system headers and our own, so that is
+precompiled in a few groups. A group is used only for headers that include all of it themselves, and
+before anything else, so it never hides a missing include."""
 
 import collections
+import collections.abc
 import concurrent.futures
 import hashlib
 import json
@@ -21,11 +23,19 @@ import source_tree
 
 FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-x", "c++"]
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
+# What may precede an include: comments, blank lines and other directives.
+_PREAMBLE = re.compile(r"^\s*(#|//|$)")
 _CONDITION = re.compile(r"^\s*#\s*(if|endif)")
-# The slowest headers, with their cost in about tenths of a second; and the number of groups.
-HEAVY = {"fmt/format.h": 6, "functional": 4, "algorithm": 4, "memory": 4, "string": 3, "map": 3, "unordered_map": 3,
-         "vector": 2, "span": 2, "variant": 2, "optional": 2, "array": 1, "string_view": 1, "utility": 1}  # fmt: skip
-GROUPS = 10
+# What it costs to read a header that no other of the group reads, in about hundredths of a second.
+# LLVM's headers read hundreds of their own.
+SYSTEM = {"fmt/format.h": 60, "functional": 40, "algorithm": 40, "memory": 40, "string": 30, "map": 30,
+          "unordered_map": 30, "vector": 20, "span": 20, "variant": 20, "optional": 20, "array": 10,
+          "string_view": 10, "utility": 10}  # fmt: skip
+LLVM_COST = 100
+OTHER_COST = 5
+BYTES_READ = 1000  # of our own headers, in one such hundredth
+GROUP_COST = 3  # of precompiling, as a multiple of reading once
+MAX_GROUPS = 40
 Group = frozenset[str]
 
 
@@ -35,6 +45,9 @@ class Checker:
         self.compiler = compiler
         self.llvm_flags = self._find_llvm()
         self._includes: dict[pathlib.Path, list[str]] = {}
+        self._found: dict[tuple[pathlib.Path, str], pathlib.Path | None] = {}
+        self._openings: dict[pathlib.Path, set[str]] = {}
+        self._closures: dict[pathlib.Path, Group] = {}
         self.precompiled: dict[Group, pathlib.Path] = {}
         version = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout
         self._salt = "\n".join([version, *compiler, *FLAGS, *self.flags()])
@@ -70,12 +83,18 @@ class Checker:
         while pending:
             path = pending.pop()
             for name in self.includes(path):
-                for folder in (path.parent, self.root / "src", self.root / "include"):
-                    target = folder / name
-                    if target.is_file() and target not in seen:
-                        seen[target] = None
-                        pending.append(target)
+                target = self.find(path, name)
+                if target and target not in seen:
+                    seen[target] = None
+                    pending.append(target)
         return seen
+
+    def find(self, includer: pathlib.Path, name: str) -> pathlib.Path | None:
+        """Our header of this name, or None."""
+        if (includer, name) not in self._found:
+            folders = (includer.parent, self.root / "src", self.root / "include")
+            self._found[includer, name] = next((f / name for f in folders if (f / name).is_file()), None)
+        return self._found[includer, name]
 
     def needs_llvm(self, header: pathlib.Path) -> bool:
         return any(
@@ -90,61 +109,90 @@ class Checker:
             digest.update(path.read_bytes())
         return digest.hexdigest()
 
-    def heavy(self, header: pathlib.Path) -> Group:
-        """The headers of HEAVY that it includes unconditionally, directly or through our
-        headers."""
-        found: set[str] = set()
-        for path in self.reached(header):
+    def opening(self, path: pathlib.Path) -> set[str]:
+        """What a header includes unconditionally, and before any code; our own headers by their
+        paths."""
+        if path not in self._openings:
+            found: set[str] = set()
             depth = 0
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
                 if condition := _CONDITION.match(line):
                     depth += 1 if condition[1] == "if" else -1
+                elif not _PREAMBLE.match(line):
+                    break
                 elif depth == 0:
-                    found.update(_INCLUDE.findall(line))
-        return frozenset(found & HEAVY.keys())
+                    names = [str(self.find(path, name) or name) for name in _INCLUDE.findall(line)]
+                    if any(name.endswith(".inc") for name in names):
+                        break  # a list, which is code
+                    found.update(names)
+            self._openings[path] = found
+        return self._openings[path]
 
-    def precompile(self, groups: list[Group], folder: pathlib.Path) -> None:
+    def closure(self, header: pathlib.Path) -> Group:
+        """All headers that it includes unconditionally, directly or through our headers."""
+        if header not in self._closures:
+            found: set[str] = set()
+            pending = [header]
+            while pending:
+                new = self.opening(pending.pop()) - found
+                found |= new
+                pending += [pathlib.Path(name) for name in new if os.path.isabs(name)]
+            self._closures[header] = frozenset(found)
+        return self._closures[header]
+
+    def cost(self, name: str) -> float:
+        if os.path.isabs(name):
+            return os.path.getsize(name) / BYTES_READ
+        return LLVM_COST if name.startswith("llvm") else SYSTEM.get(name, OTHER_COST)
+
+    def precompile(self, groups: list[Group], folder: pathlib.Path, jobs: concurrent.futures.Executor) -> None:
         flags = [flag for flag in FLAGS if flag not in ("-fsyntax-only", "-x", "c++")]
-        for group in groups:
-            path = folder / f"group{len(self.precompiled)}.h"
-            path.write_text("".join(f"#include <{name}>\n" for name in sorted(group)))
+
+        def make(numbered: tuple[int, Group]) -> pathlib.Path | None:
+            number, group = numbered
+            path = folder / f"group{number}.h"
+            quoted = (f'"{name}"' if os.path.isabs(name) else f"<{name}>" for name in sorted(group))
+            path.write_text("".join(f"#include {name}\n" for name in quoted))
             command = [*self.compiler, *flags, *self.flags(), "-x", "c++-header", str(path)]
             made = subprocess.run([*command, "-o", f"{path}.gch"], capture_output=True)
-            if made.returncode == 0:  # otherwise its users show the error
+            return path if made.returncode == 0 else None  # then its users show the error
+
+        for group, path in zip(groups, jobs.map(make, enumerate(groups))):
+            if path is not None:
                 self.precompiled[group] = path
 
     def compile(self, header: pathlib.Path) -> str | None:
         """Compiles a file that includes only this header; returns the compiler's errors, or
         None."""
         command = [*self.compiler, *FLAGS, *self.flags(), "-"]
-        heavy = self.heavy(header)
-        if fitting := [group for group in self.precompiled if group <= heavy]:
-            command[1:1] = ["-include", str(self.precompiled[max(fitting, key=weight)])]
+        closure = self.closure(header)
+        if fitting := [group for group in self.precompiled if group <= closure]:
+            largest = max(fitting, key=lambda group: sum(map(self.cost, group)))
+            command[1:1] = ["-include", str(self.precompiled[largest])]
         source = f'#include "{header}"\n'
         run = subprocess.run(command, input=source, capture_output=True, text=True)
         return None if run.returncode == 0 else run.stderr.strip()
 
 
-def weight(group: Group) -> int:
-    return sum(HEAVY[name] for name in group)
-
-
-def best_groups(sets: list[Group]) -> list[Group]:
+def best_groups(closures: list[Group], cost: collections.abc.Callable[[str], float]) -> list[Group]:
     """Greedily picks the groups that save the most time; each must pay for its precompilation."""
-    counts = collections.Counter(sets)
+    counts = collections.Counter(closures)
+    costs = {group: sum(map(cost, group)) for group in counts}
+    users = {group: [one for one in counts if group <= one] for group in counts}
+    read = dict.fromkeys(counts, 0.0)  # what is read from the largest group that is chosen so far
     chosen: list[Group] = []
-    for _ in range(GROUPS):
-        read = {one: max((weight(group) for group in chosen if group <= one), default=0) for one in counts}
 
-        def saved(group: Group, read: dict[Group, int] = read) -> int:
-            return sum(
-                max(0, weight(group) - read[one]) * count for one, count in counts.items() if group <= one
-            ) - 2 * weight(group)
+    def saved(group: Group) -> float:
+        used = sum(max(0.0, costs[group] - read[one]) * counts[one] for one in users[group])
+        return used - GROUP_COST * costs[group]
 
-        best = max(counts, key=lambda group: (saved(group), sorted(group)), default=None)
-        if best is None or saved(best) <= 0:
+    while counts and len(chosen) < MAX_GROUPS:
+        best = max(counts, key=lambda group: (saved(group), sorted(group)))
+        if saved(best) <= 0:
             break
         chosen.append(best)
+        for one in users[best]:
+            read[one] = max(read[one], costs[best])
     return chosen
 
 
@@ -180,8 +228,8 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool,
     ):
-        groups = best_groups([checker.heavy(root / name) for name in todo])
-        checker.precompile(groups, pathlib.Path(folder))
+        groups = best_groups([checker.closure(root / name) for name in todo], checker.cost)
+        checker.precompile(groups, pathlib.Path(folder), pool)
         messages = list(pool.map(lambda name: checker.compile(root / name), todo))
     for name, message in zip(todo, messages):
         if message is not None:
