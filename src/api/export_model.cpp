@@ -29,7 +29,7 @@ Expected<void> check_companion(const std::string& path, const std::string& compa
 }
 
 std::string_view bytes_of(const tensor::Tensor& tensor) {
-  return {static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
+  return {static_cast<const char*>(tensor.stored()), static_cast<std::size_t>(tensor.bytes())};
 }
 
 Expected<void> write_onnx(const ir::Module& module, const exporters::WriteOptions& names,

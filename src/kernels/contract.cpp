@@ -157,11 +157,20 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
                              static_cast<std::int64_t>(sizeof(T));
   }
   const bool single = !plan->empty && plan->outer.empty() && plan->depth.empty();
-  if (single && is_strip(*plan))
-    return {.state = std::make_shared<const StripPlan<T>>(strip_of(*plan)), .run = run_strip<T>};
+  if (plan->packing == Packing::once) prepared.packed = 1U << (1 - plan->a_input);
+  if (single && is_strip(*plan)) {
+    prepared.state = std::make_shared<const StripPlan<T>>(strip_of(*plan));
+    prepared.run = run_strip<T>;
+    return prepared;
+  }
   prepared.state = std::move(plan);
   prepared.run = single ? run_single<T> : run<T>;
   return prepared;
+}
+
+bool packs_unaligned(const PrepareCtx& ctx) {
+  const DType dtype = ctx.outputs[0].dtype;
+  return !ctx.attrs.empty() && (dtype == DType::f32 || dtype == DType::f64);
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
@@ -204,6 +213,7 @@ extern constinit const KernelDef contract_kernel{
         "Products of matrices in register tiles, summed in order; constant operands packed once.",
     .prepare = contract::prepare,
     .run = contract::run<float>,
+    .packs_unaligned = contract::packs_unaligned,
 };
 
 }  // namespace scanloom::kernels

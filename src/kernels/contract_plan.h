@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -148,7 +150,36 @@ std::int64_t number_packed(ContractSchedule<T>& plan, std::int64_t each) {
   return count * each;
 }
 
-/// Calls f(matrix, start of its packed copy) for each matrix of the constant B.
+/// The elements of a constant matrix at an address that is aligned for them: their own, or that of
+/// a copy.
+template <class T>
+class AlignedMatrix {
+ public:
+  AlignedMatrix(const void* constant, const MatrixB<T>& sizes) : matrix_(sizes) {
+    if (reinterpret_cast<std::uintptr_t>(constant) % alignof(T) == 0) {
+      matrix_.data = static_cast<const T*>(constant);
+      return;
+    }
+    const std::int64_t down = (sizes.k - 1) * sizes.step, across = (sizes.n - 1) * sizes.column;
+    const std::int64_t first = std::min<std::int64_t>(down, 0) + std::min<std::int64_t>(across, 0);
+    const std::int64_t last = std::max<std::int64_t>(down, 0) + std::max<std::int64_t>(across, 0);
+    const auto count = static_cast<std::size_t>(last - first + 1);
+    copy_ = std::make_unique_for_overwrite<T[]>(count);
+    std::memcpy(
+        copy_.get(),
+        static_cast<const std::byte*>(constant) + first * static_cast<std::int64_t>(sizeof(T)),
+        count * sizeof(T));
+    matrix_.data = copy_.get() - first;
+  }
+  [[nodiscard]] const MatrixB<T>& matrix() const { return matrix_; }
+
+ private:
+  MatrixB<T> matrix_;
+  std::unique_ptr<T[]> copy_;
+};
+
+/// Calls f(matrix, start of its packed copy) for each matrix of the constant B, which may be at any
+/// address.
 template <class T, class F>
 void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant, const F& f) {
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
@@ -156,9 +187,10 @@ void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant,
   for (const OuterAxis& axis : axes) matrices *= axis.size;
   for (std::int64_t i = 0; i < matrices; ++i) {
     const Offsets at = offsets_at(axes, i);
-    f(MatrixB<T>{static_cast<const T*>(constant) + at.b, plan.k, plan.n, plan.b_step,
-                 plan.b_column},
-      at.packed);
+    const auto* const first =
+        static_cast<const std::byte*>(constant) + at.b * static_cast<std::int64_t>(sizeof(T));
+    const AlignedMatrix<T> aligned(first, {nullptr, plan.k, plan.n, plan.b_step, plan.b_column});
+    f(aligned.matrix(), at.packed);
   }
 }
 

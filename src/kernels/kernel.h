@@ -41,6 +41,8 @@ struct Prepared {
   std::shared_ptr<const void> state;  ///< becomes Call::prepared
   std::int64_t scratch_bytes = 0;
   tensor::KernelFn run = nullptr;  ///< if set, called instead of KernelDef::run
+  /// Bits of inputs whose data the kernel has packed and does not read when it runs.
+  std::uint32_t packed = 0;
 
   static Prepared no(Refusal refusal) { return {.refusal = std::move(refusal)}; }
 };
@@ -57,6 +59,9 @@ struct KernelDef {
   /// states of zeros for its batch, are not passed to it: they would keep it from packing the
   /// others.
   bool packs_constants = false;
+  /// Whether it packs constants at any address, too; null: never. Where `packed` does not name such
+  /// a constant, it is asked again with an aligned one.
+  bool (*packs_unaligned)(const PrepareCtx&) = nullptr;
 };
 
 /// The kernel's definition, from a static table.

@@ -10,6 +10,8 @@ namespace {
 
 /// Smaller tensors are copied: a copy is better aligned and does not keep the file mapped.
 constexpr std::size_t kAliasBytes = 4096;
+// Bytes from which a copy at an aligned address is put off: a kernel may pack the elements instead.
+constexpr std::size_t kLaterBytes = 65536;
 
 /// Readable bytes that must follow data used in place, so that whole vectors may be read.
 constexpr std::size_t kPadding = 63;
@@ -90,8 +92,11 @@ Expected<Tensor> tensor_of_raw(DType dtype, const Shape& shape, OwnedBytes data)
   }
   const auto address = reinterpret_cast<std::uintptr_t>(data.bytes.data());
   const std::size_t after = data.after + (data.bytes.size() - needs);
-  if (needs >= kAliasBytes && after >= kPadding && address % element_alignment(dtype) == 0)
-    return Tensor(dtype, shape, std::move(data.owner), data.bytes.data());
+  const bool is_aligned = address % element_alignment(dtype) == 0;
+  if (needs >= (is_aligned ? kAliasBytes : kLaterBytes) && after >= kPadding)
+    return is_aligned
+               ? Tensor(dtype, shape, std::move(data.owner), data.bytes.data())
+               : Tensor::at_any_address(dtype, shape, std::move(data.owner), data.bytes.data());
   SCANLOOM_TRY(Tensor tensor, Tensor::zeros(dtype, shape));
   if (needs > 0) std::memcpy(tensor.mutable_data(), data.bytes.data(), needs);
   release_file_pages(data.bytes.data(), needs);

@@ -1,9 +1,12 @@
 #include "tensor/tensor.h"
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <utility>
 
+#include "base/mapped_file.h"
 #include "base/own_pages.h"
 
 namespace scanloom::tensor {
@@ -70,6 +73,42 @@ void widen(const Tensor& tensor, std::vector<std::int64_t>& out) {
 
 }  // namespace
 
+struct Tensor::Unaligned {
+  std::shared_ptr<const void> owner;
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const void> copy;         // guarded by mutex
+  mutable std::atomic<const void*> data = nullptr;  // of the copy
+};
+
+Tensor Tensor::at_any_address(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                              const void* bytes) {
+  auto unaligned = std::make_shared<Unaligned>();
+  unaligned->owner = std::move(owner);
+  unaligned->bytes = bytes;
+  Tensor tensor(dtype, shape, unaligned, nullptr);
+  unaligned->size = tensor.bytes();
+  tensor.unaligned_ = unaligned.get();
+  return tensor;
+}
+
+const void* Tensor::stored_bytes() const { return unaligned_->bytes; }
+
+const void* Tensor::aligned_copy(const Unaligned& unaligned) {
+  if (const void* const made = unaligned.data.load(std::memory_order_acquire)) return made;
+  const std::scoped_lock lock(unaligned.mutex);
+  if (unaligned.copy == nullptr) {
+    Expected<std::shared_ptr<const void>> copy = allocate(unaligned.size);
+    if (!copy) throw std::bad_alloc();
+    std::memcpy(const_cast<void*>(copy->get()), unaligned.bytes, unaligned.size);
+    release_file_pages(unaligned.bytes, unaligned.size);
+    unaligned.copy = *std::move(copy);
+    unaligned.data.store(unaligned.copy.get(), std::memory_order_release);
+  }
+  return unaligned.copy.get();
+}
+
 Expected<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
   SCANLOOM_TRY(const std::size_t count, count_elements(shape));
   SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype)));
@@ -130,8 +169,8 @@ std::int64_t bytes_with_text(const Tensor& tensor) {
 bool identical(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (!a.defined() || a.data() == b.data() || a.elements() == 0) return true;
-  if (a.dtype() != DType::string) return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  if (!a.defined() || a.stored() == b.stored() || a.elements() == 0) return true;
+  if (a.dtype() != DType::string) return std::memcmp(a.stored(), b.stored(), a.bytes()) == 0;
   const auto left = a.as<StringRef>();
   const auto right = b.as<StringRef>();
   for (std::size_t i = 0; i < left.size(); ++i)

@@ -40,6 +40,29 @@ TEST(TensorTest, CopiesShareStorage) {
   EXPECT_TRUE(identical(a, *Tensor::copy_of(DType::i64, {2}, a.data())));
 }
 
+TEST(TensorTest, BytesAtAnyAddressAreAlignedWhenAsked) {
+  const std::vector<float> values{1.5f, -2, 3, 0.25f};
+  const auto bytes = std::make_shared<std::vector<char>>(values.size() * sizeof(float) + 4);
+  std::memcpy(bytes->data() + 1, values.data(), values.size() * sizeof(float));
+  const std::weak_ptr<const void> alive = bytes;
+  std::shared_ptr<const void> owner;
+  {
+    const Tensor a = Tensor::at_any_address(DType::f32, {4}, bytes, bytes->data() + 1);
+    EXPECT_TRUE(a.defined());
+    EXPECT_FALSE(a.is_aligned());
+    EXPECT_EQ(a.stored(), bytes->data() + 1);
+    const Tensor same = a.reshaped({2, 2});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(same.data()) % alignof(float), 0u);
+    EXPECT_EQ(same.data(), a.data());  // one copy for all
+    EXPECT_EQ(a.stored(), bytes->data() + 1);
+    EXPECT_TRUE(identical(a, Tensor::of<float>({4}, values)));
+    EXPECT_EQ(same.as<float>()[3], 0.25f);
+    owner = a.owner();
+    EXPECT_EQ(std::memcmp(a.data(), values.data(), a.bytes()), 0);
+  }
+  EXPECT_FALSE(alive.expired());
+}
+
 TEST(TensorTest, StringsAreCopiedDeep) {
   Tensor copy;
   {

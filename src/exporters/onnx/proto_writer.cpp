@@ -58,7 +58,7 @@ void add_elements(pbf_writer& writer, const Tensor& tensor) {
   } else if (dtype_file_bits(tensor.dtype()) < 8) {
     writer.add_bytes(9, tensor::pack(tensor));
   } else {
-    writer.add_bytes(9, static_cast<const char*>(tensor.data()), tensor.bytes());
+    writer.add_bytes(9, static_cast<const char*>(tensor.stored()), tensor.bytes());
   }
 }
 
@@ -213,7 +213,7 @@ void ModelParts::need_type(DType dtype) {
 
 std::uint64_t ModelParts::place(const Tensor& tensor) {
   const auto same = [&](const DataPiece& piece) {
-    return piece.tensor.data() == tensor.data() && piece.tensor.bytes() == tensor.bytes();
+    return piece.tensor.stored() == tensor.stored() && piece.tensor.bytes() == tensor.bytes();
   };
   if (const auto found = std::ranges::find_if(data_, same); found != data_.end())
     return found->offset;

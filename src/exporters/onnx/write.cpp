@@ -198,12 +198,12 @@ std::string ModelWriter::constant(const Tensor& value, GraphWriter& graph) {
     graph.initialiser(made, value);
     return made;
   }
-  const auto found = large_.find(value.data());
+  const auto found = large_.find(value.stored());
   if (found != large_.end() && tensor::identical(found->second.first, value))
     return found->second.second;
   const std::string made = fresh();
   main_.initialiser(made, value);
-  large_.insert_or_assign(value.data(), std::pair(value, made));
+  large_.insert_or_assign(value.stored(), std::pair(value, made));
   return made;
 }
 

@@ -28,7 +28,7 @@ std::size_t hash_of(const tensor::Tensor& tensor) {
   for (const std::int64_t dim : tensor.shape()) mix(hash, static_cast<std::size_t>(dim));
   // The bytes of strings are pointers, which say nothing about the contents.
   if (tensor.dtype() == DType::string) return hash;
-  const std::string_view bytes(static_cast<const char*>(tensor.data()), tensor.bytes());
+  const std::string_view bytes(static_cast<const char*>(tensor.stored()), tensor.bytes());
   mix(hash, std::hash<std::string_view>{}(bytes.substr(0, kHashedBytes)));
   if (bytes.size() > kHashedBytes)
     mix(hash, std::hash<std::string_view>{}(bytes.substr(bytes.size() - kHashedBytes)));

@@ -143,18 +143,26 @@ Location BindingBuilder::new_object(DType dtype, ObjectInit init) {
   return location;
 }
 
-Location BindingBuilder::new_constant(const tensor::Tensor& value, bool of_plan) {
+Location BindingBuilder::new_constant(const tensor::Tensor& value, bool of_plan,
+                                      std::uint32_t readers) {
   if (value.dtype() == DType::string)
     return new_object(value.dtype(),
                       {.kind = ObjectInit::Kind::constant, .constant = value, .feed = 0});
   out_->constants.push_back(value);
   Location location;
+  const bool waits = !value.is_aligned() && loop_depth_ == 0;
+  const void* const data = waits ? value.stored() : value.data();
   location.spot.slot = new_slot({.kind = SlotInit::Kind::constant,
-                                 .constant = static_cast<const std::byte*>(value.data()),
+                                 .constant = static_cast<const std::byte*>(data),
                                  .of_plan = of_plan});
+  if (waits) unaligned_.add(location.spot.slot, value, readers);
   location.spot.layout = contiguous_layout(value.shape());
   location.spot.dtype = value.dtype();
   return location;
+}
+
+bool align(BindingBuilder& builder, std::span<const Location> constants, std::uint32_t packed) {
+  return builder.unaligned_.align(*builder.out_, constants, packed);
 }
 
 std::vector<BufferId> BindingBuilder::buffers_of(const Spot& spot) const {
@@ -171,7 +179,10 @@ std::uint32_t BindingBuilder::emit(Op op, std::uint32_t index) {
 }
 
 std::uint32_t BindingBuilder::emit_call(BoundCall call, const std::vector<Location>& inputs,
-                                        const std::vector<Location>& outputs) {
+                                        const std::vector<Location>& outputs,
+                                        std::uint32_t packed) {
+  align(*this, inputs, packed);
+  unaligned_.note_packed(inputs);
   const auto index = static_cast<std::uint32_t>(out_->calls.size());
   {
     InstructionScope instruction(*this, Op::call, index);
@@ -192,6 +203,7 @@ std::uint32_t BindingBuilder::emit_call(BoundCall call, const std::vector<Locati
 
 void BindingBuilder::emit_dynamic_call(DynamicCall dynamic, const std::vector<Location>& inputs,
                                        const std::vector<Location>& outputs) {
+  align(*this, inputs);
   InstructionScope instruction(*this, Op::dynamic_call, out_->dynamic_calls.size());
   dynamic.call.first_operand = instruction.operands(inputs, outputs);
   dynamic.call.inputs = static_cast<std::uint16_t>(inputs.size());
@@ -201,6 +213,7 @@ void BindingBuilder::emit_dynamic_call(DynamicCall dynamic, const std::vector<Lo
 
 void BindingBuilder::emit_object_call(BoundObjectCall call, const std::vector<Location>& inputs,
                                       const std::vector<Location>& outputs) {
+  align(*this, inputs);
   InstructionScope instruction(*this, Op::object_call, out_->object_calls.size());
   call.first_operand = instruction.operands(inputs, outputs);
   call.inputs = static_cast<std::uint16_t>(inputs.size());
@@ -247,6 +260,7 @@ void BindingBuilder::keep_until(BufferId buffer, std::uint32_t instruction) {
 }
 
 Expected<void> BindingBuilder::place_buffers() {
+  unaligned_.align_others(*out_);
   SCANLOOM_CHECK_OK(arena_.place());
   for (SlotInit& slot : out_->slots)
     if (slot.kind == SlotInit::Kind::arena && slot.index != kNone)

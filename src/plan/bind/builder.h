@@ -16,18 +16,12 @@
 #include <vector>
 
 #include "plan/bind/arena.h"
+#include "plan/bind/location.h"
+#include "plan/bind/unaligned.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 
 namespace scanloom::plan {
-
-/// Where a value is stored while binding, and which arena buffers a read of it may touch.
-struct Location {
-  Spot spot;
-  std::vector<BufferId> buffers;  ///< ascending, without duplicates
-
-  void add_buffers(const std::vector<BufferId>& more);
-};
 
 /// Returns a call of the node. The caller chooses what runs it.
 BoundCall call_of_node(const ir::Node& node, ir::NodeId id);
@@ -61,6 +55,12 @@ struct BlockCode {
   std::vector<BufferId> buffers;
 };
 
+class BindingBuilder;
+
+/// Moves the data of constants to aligned addresses, as UnalignedConstants::align. Call before
+/// these are read, or a kernel is asked about them that does not pack them.
+bool align(BindingBuilder& builder, std::span<const Location> constants, std::uint32_t packed = 0);
+
 /// Not thread safe; each bind() has its own.
 class BindingBuilder {
  public:
@@ -86,8 +86,9 @@ class BindingBuilder {
   Location new_buffer(DType dtype, const tensor::Shape& shape);
   Location new_dynamic(DType dtype);
   Location new_object(DType dtype, ObjectInit init = {});
-  /// `of_plan`: the plan owns the data.
-  Location new_constant(const tensor::Tensor& value, bool of_plan);
+  /// `of_plan`: the plan owns the data. `readers`: all of them. Outside of loops the data may be at
+  /// any address until align() is called.
+  Location new_constant(const tensor::Tensor& value, bool of_plan, std::uint32_t readers);
   [[nodiscard]] BufferId buffer_of(SlotId slot) const {
     return out_->slots[static_cast<std::size_t>(slot)].index;
   }
@@ -97,9 +98,9 @@ class BindingBuilder {
   /// Emits an instruction that touches nothing in the arena. Returns its index.
   std::uint32_t emit(Op op, std::uint32_t index);
   /// Emits a call with these operands, followed by a poll if it may take long. Returns the call's
-  /// index.
+  /// index. `packed`: bits of inputs that it does not read.
   std::uint32_t emit_call(BoundCall call, const std::vector<Location>& inputs,
-                          const std::vector<Location>& outputs);
+                          const std::vector<Location>& outputs, std::uint32_t packed = 0);
   void emit_dynamic_call(DynamicCall dynamic, const std::vector<Location>& inputs,
                          const std::vector<Location>& outputs);
   void emit_object_call(BoundObjectCall call, const std::vector<Location>& inputs,
@@ -121,14 +122,18 @@ class BindingBuilder {
   void keep_until(BufferId buffer, std::uint32_t instruction);
   /// Marks the buffer as unused after all.
   void drop(BufferId buffer) { arena_.drop(buffer); }
-  /// Assigns all buffers their offsets; call once, at the end. Errors: limit_reached.
+  /// Assigns all buffers their offsets, and aligns constants that are read; call once, at the end.
+  /// Errors: limit_reached.
   Expected<void> place_buffers();
 
  private:
   friend class InstructionScope;
+  friend bool align(BindingBuilder& builder, std::span<const Location> constants,
+                    std::uint32_t packed);
   void touch(const Location& location);
 
   std::shared_ptr<Binding> out_;
+  UnalignedConstants unaligned_;
   ArenaPlanner arena_;
   std::vector<std::int32_t> moments_;  ///< of each instruction, as the arena counts them
   /// The buffers that a moving slot may point into: slices, states, final values of loops.

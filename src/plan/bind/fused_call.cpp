@@ -197,6 +197,7 @@ void emit_group_call(BindContext& ctx, const FusedGroup& group, kernels::KernelI
 bool emit_fused(BindContext& ctx, const FusedGroup& group, const GroupProgram& made) {
   const std::vector<Location> inputs = locations_of(ctx, made.inputs());
   if (!are_static(inputs)) return false;
+  align(ctx.builder, inputs);
   std::vector<Spot> results;
   for (const ValueId value : made.outputs())
     results.push_back(
@@ -233,6 +234,7 @@ bool emit_convolution(BindContext& ctx, const FusedGroup& group, const GroupProg
   for (const ValueId value : std::span(made.inputs()).subspan(1))
     inputs.push_back(ctx.values.at(value));
   if (!are_static(inputs)) return false;
+  align(ctx.builder, inputs);
   const std::vector<const void*> constants =
       constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan);
   const ValueId result = made.outputs()[0];

@@ -158,6 +158,7 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
 }  // namespace
 
 Expected<void> bind_loop(BindContext& ctx, ir::NodeId id) {
+  align(ctx.builder, ctx.values.of_inputs(ctx.module.node(id)));
   SCANLOOM_TRY(BoundLoop loop, bind_controls(ctx, id));
   if (ctx.plan->options.compiler != nullptr)
     loop.stepped = ctx.plan->steps.of(key_of_steps(ctx, id));

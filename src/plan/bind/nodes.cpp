@@ -108,8 +108,7 @@ class KernelChoice {
                                        out =
                                            operands_of(ctx_.builder.binding(), spots_of(outputs_));
     bool of_plan = true;
-    const std::vector<const void*> constants =
-        constants_for(def, ctx_.builder.binding(), spots, of_plan);
+    std::vector<const void*> constants = constants_for(def, ctx_.builder.binding(), spots, of_plan);
     // The pack cache is keyed by address and lives as long as the plan, so it may only hold
     // constants that the plan owns.
     kernels::PrepareCtx asked{in,          out,     constants,
@@ -119,7 +118,15 @@ class KernelChoice {
       program = ops::pointwise_program(*node_.op, input_dtypes(inputs_), node_.attrs);
       asked.program = &program;
     }
+    const auto align_others = [&](std::uint32_t packed) {
+      if (!align(ctx_.builder, inputs, packed)) return false;
+      std::ranges::copy(constants_for(def, ctx_.builder.binding(), spots, of_plan),
+                        constants.begin());
+      return true;
+    };
+    if (def.packs_unaligned == nullptr || !def.packs_unaligned(asked)) align_others(0);
     kernels::Prepared prepared = def.prepare(asked);
+    if (!prepared.refusal && align_others(prepared.packed)) prepared = def.prepare(asked);
     if (prepared.refusal) return std::move(prepared.refusal);
     std::int64_t& scratch = ctx_.builder.binding().scratch_bytes;
     scratch = std::max(scratch, prepared.scratch_bytes);
@@ -127,7 +134,7 @@ class KernelChoice {
     call.run = prepared.run != nullptr ? prepared.run : def.run;
     call.kernel = candidate;
     call.prepared = std::move(prepared.state);
-    ctx_.builder.emit_call(std::move(call), inputs, outputs_);
+    ctx_.builder.emit_call(std::move(call), inputs, outputs_, prepared.packed);
     return std::nullopt;
   }
 

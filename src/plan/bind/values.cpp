@@ -26,7 +26,7 @@ Location ValueLocations::at(ir::ValueId id) {
   Location& found = locations_[id.index];
   if (!found.spot.present())
     if (const tensor::Tensor* value = inference_.constant(id))
-      found = builder_.new_constant(*value, is_of_plan(id));
+      found = builder_.new_constant(*value, is_of_plan(id), uses_[id.index]);
   return found;
 }
 

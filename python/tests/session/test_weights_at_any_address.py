@@ -1,0 +1,153 @@
+"""Weights whose bytes in the file are at no aligned address: a protobuf says nothing about where
+they begin."""
+
+import memory_use
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import scanloom
+
+SIDE = 192  # 147,456 bytes
+RNG = np.random.default_rng(5)
+WEIGHTS = RNG.standard_normal((SIDE, SIDE)).astype(np.float32)
+ROWS = RNG.standard_normal((SIDE,)).astype(np.float32)
+
+
+def save(path, nodes, weights, outputs, side=SIDE):
+    """Writes the model so that the weights begin at all remainders by 4, one after another."""
+    tensors = []
+    for i, (name, value) in enumerate(weights.items()):
+        # An odd number of bytes moves all that follow.
+        tensors.append(numpy_helper.from_array(np.zeros(i + 1, np.uint8), f"filler{i}"))
+        tensors.append(numpy_helper.from_array(value, name))
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", side])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+        tensors,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    onnx.save(model, path)
+    return str(path)
+
+
+def addresses(path, weights):
+    """The remainders by 4 of the places of the weights in the file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    return {data.index(value.tobytes()) % 4 for value in weights.values()}
+
+
+def layers(count, weight=WEIGHTS):
+    """`count` products one after another, with weights of their own."""
+    weights = {f"w{i}": (weight + np.float32(i)) / 100 for i in range(count)}
+    names = ["x", *(f"h{i}" for i in range(count - 1)), "y"]
+    nodes = [
+        helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]]) for i in range(count)
+    ]
+    return nodes, weights
+
+
+def expected(x, weights):
+    for w in weights.values():
+        x = x.astype(np.float64) @ w
+    return x
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_products_with_weights_at_all_addresses(tmp_path, rows):
+    nodes, weights = layers(8)
+    path = save(tmp_path / "m.onnx", nodes, weights, ["y"])
+    assert addresses(path, weights) == {0, 1, 2, 3}
+    x = RNG.standard_normal((rows, SIDE)).astype(np.float32)
+    session = scanloom.InferenceSession(path)
+    (y,) = session.run(None, {"x": x})
+    want = expected(x, weights)
+    assert np.abs(y - want).max() <= 1e-5 * np.abs(want).max()
+    # The same with another number of rows in between, which another kernel may take.
+    session.run(None, {"x": x[:1]})
+    session.run(None, {"x": x[:1].repeat(7, 0)})
+    np.testing.assert_array_equal(y, session.run(None, {"x": x})[0])
+
+
+READERS = {
+    "a product and a sum": [("MatMul", ["x", "w1"], ["y"]), ("Add", ["w1", "row"], ["z"])],
+    "products from both sides": [("MatMul", ["x", "w1"], ["y"]), ("MatMul", ["w1", "w2"], ["z"])],
+    "transposed": [("Gemm", ["x", "w1"], ["y"], {"transB": 1})],
+    "a result": [("MatMul", ["x", "w1"], ["y"]), ("Identity", ["w1"], ["z"])],
+    "rows": [("Gather", ["w1", "at"], ["z"]), ("MatMul", ["x", "w1"], ["y"])],
+    "sliced": [("Slice", ["w1", "from", "to"], ["part"]), ("MatMul", ["x", "part"], ["y"])],
+}
+
+
+@pytest.mark.parametrize("case", READERS)
+def test_other_readers_of_weights(tmp_path, case):
+    nodes = [
+        helper.make_node(op, inputs, outputs, **(attributes[0] if attributes else {}))
+        for op, inputs, outputs, *attributes in READERS[case]
+    ]
+    weights = {"filled": np.ones(3, np.float32), "w1": WEIGHTS, "w2": WEIGHTS.T.copy()}
+    weights |= {"row": ROWS, "at": np.array([5, 0, 190])}
+    weights |= {"from": np.array([0, 3]), "to": np.array([SIDE, 100])}
+    made = [name for _, _, (name,), *_ in READERS[case] if name != "part"]
+    path = save(tmp_path / "m.onnx", nodes, weights, made)
+    x = RNG.standard_normal((6, SIDE)).astype(np.float32)
+    reference = ReferenceEvaluator(path).run(None, {"x": x})
+    for got, want in zip(scanloom.InferenceSession(path).run(None, {"x": x}), reference):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+def test_weights_inside_of_loops(tmp_path):
+    body = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["h", "w1"], ["m"]),
+            helper.make_node("Tanh", ["m"], ["next"]),
+            helper.make_node("Identity", ["go"], ["goes"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("h", TensorProto.FLOAT, ["N", SIDE]),
+        ],
+        [
+            helper.make_tensor_value_info("goes", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, ["N", SIDE]),
+        ],
+    )
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["start"]),
+        helper.make_node("Loop", ["trips", "", "start"], ["y"], body=body),
+    ]
+    weights = {"one": np.ones(3, np.float32), "w1": WEIGHTS / 14, "trips": np.array(4)}
+    path = save(tmp_path / "m.onnx", nodes, weights, ["y"])
+    x = RNG.standard_normal((2, SIDE)).astype(np.float32)
+    (y,) = scanloom.InferenceSession(path).run(None, {"x": x})
+    want = x @ weights["w1"]
+    for _ in range(4):
+        want = np.tanh(want @ weights["w1"])
+    np.testing.assert_allclose(y, want, atol=1e-5)
+
+
+SIDE_OF_LARGE, LARGE = 1024, 12  # 4 MB each
+
+
+def test_packed_weights_have_no_other_copy(tmp_path):
+    size = LARGE * SIDE_OF_LARGE**2 * 4
+    assert memory_use.measured(__file__, str(tmp_path / "m.onnx")) < 1.4 * size
+
+
+def measure(path):
+    """Returns by how much the process grows when it runs a large model once."""
+    weight = np.full((SIDE_OF_LARGE, SIDE_OF_LARGE), 0.5, np.float32)
+    nodes, weights = layers(LARGE, weight)
+    save(path, nodes, weights, ["y"], side=SIDE_OF_LARGE)
+    x = np.ones((8, SIDE_OF_LARGE), np.float32)
+    # The libraries' own memory and that of compiled code are not asked about.
+    scanloom.InferenceSession(path).run(None, {"x": x})
+    return memory_use.growth(lambda: scanloom.InferenceSession(path).run(None, {"x": x}))
