@@ -234,8 +234,11 @@ void lay_out_tiles(const WinogradSchedule& plan, const WinogradStrip& s,
       }
 }
 
+/// Weights of so many bytes stay in the L2 cache from one strip to the next.
+constexpr std::int64_t kCachedWeights = 512 * 1024;
+
 /// The sums of a group of filters: part by part, as the transformed patches of a part are read
-/// again for each block.
+/// again for each block. The weights of each product are fetched during the one before it.
 void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const float* packed,
                     const FilterBlock& group, const WinogradMemory& m) {
   const std::int64_t channels = plan.geometry.channels, lanes = plan.blocks->lanes;
@@ -247,21 +250,29 @@ void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const 
   p.width = s.tiles();
   p.step = plan.input_tile();
   p.sums_step = group.vectors * lanes;
+  const bool fetches = plan.packed_elements() * kFloat > kCachedWeights;
+  const auto multiply = [&](const float* next) {
+    p.ahead = fetches ? next : nullptr;
+    if (p.weights != nullptr) plan.blocks->multiply(p);
+    p.weights = next;
+  };
   for (std::int64_t part = 0; part < kWinogradParts; ++part)
     for_each_filter_block(*plan.blocks, group.vectors * lanes, [&](const FilterBlock& block) {
       const std::int64_t width = block.vectors * lanes;
-      p.vectors = block.vectors;
-      p.sums = m.sums + part * plan.sums_part() + block.first;
       for (std::int64_t c = 0; c < channels; c += taps) {
+        multiply(packed + (group.first + block.first) * kWinogradParts * channels +
+                 (part * channels + c) * width);
+        p.vectors = block.vectors;
+        p.sums = m.sums + part * plan.sums_part() + block.first;
         p.planes = m.input + part * plan.input_part();
         p.taps = plan.channels.data() + c;
         p.k = std::min(taps, channels - c);
-        p.weights = packed + (group.first + block.first) * kWinogradParts * channels +
-                    (part * channels + c) * width;
+        p.ahead_bytes = p.k * width * kFloat / p.width;
         p.resume = c > 0;
-        plan.blocks->multiply(p);
       }
     });
+  const std::int64_t end = group.first + group.vectors * lanes;
+  multiply(end < plan.geometry.filters ? packed + end * kWinogradParts * channels : nullptr);
 }
 
 /// Calls f(image, first position, count, first of `results`) for the runs of adjacent positions
