@@ -42,6 +42,14 @@ std::int64_t whole_lines(std::int64_t elements) { return (elements + 15) / 16 * 
 /// share sets of the L1 cache.
 std::int64_t apart(std::int64_t elements) { return (elements + 1023) / 1024 * 1024 + 80; }
 
+/// Returns a multiple.
+std::int64_t rounded_up(std::int64_t count, std::int64_t of) { return (count + of - 1) / of * of; }
+
+/// Positions along an axis that so many tiles of a strip read, padding included.
+std::int64_t positions_of(std::int64_t tiles, std::int64_t dilation) {
+  return 2 * rounded_up(tiles, dilation) + 2 * dilation;
+}
+
 struct WinogradSchedule {
   const WinogradFns* fns = nullptr;
   const ConvBlockFns<float>* blocks = nullptr;
@@ -50,8 +58,9 @@ struct WinogradSchedule {
   std::int64_t x_image = 0, x_channel = 0, x_row = 0, x_column = 0, w_filter = 0;
   std::int64_t y_image = 0, y_filter = 0;
   bool reads_last = false, last = false;  ///< whether x and y have their channels last
-  // A strip: tiles of whole images, of whole lines of tiles or of a part of one. The last along
-  // each axis may be smaller.
+  // A strip: tiles of whole images, of whole lines of tiles or of parts of them. The last along
+  // each axis may be smaller. The others have multiples of the dilation, so that the first result
+  // of tile t, where a strip begins, is 2 t, and the results of a strip are adjacent.
   std::int64_t rows = 0, columns = 0;  ///< tiles of an image
   std::int64_t strip_images = 1, strip_rows = 1, strip_columns = 1;
   std::int64_t filters = 0, parts = 1;  ///< filters of a task, and tasks per strip
@@ -88,7 +97,8 @@ struct WinogradSchedule {
   /// Positions of x that a strip reads, if its channels are not last.
   [[nodiscard]] std::int64_t copied_elements() const {
     if (reads_last) return 0;
-    return strip_images * (2 * strip_rows + 2) * (2 * strip_columns + 2) * position();
+    return strip_images * positions_of(strip_rows, geometry.dilation[0]) *
+           positions_of(strip_columns, geometry.dilation[1]) * position();
   }
   [[nodiscard]] std::int64_t result_elements() const {
     return last ? 0 : 4 * strip_tiles() * group * blocks->lanes;
@@ -158,11 +168,13 @@ struct Positions {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Those that tiles [first, first + count) read.
+/// Those that the tiles of a strip read.
 Positions read_by(const ConvGeometry& g, std::size_t axis, std::int64_t first, std::int64_t count) {
+  const std::int64_t begin = 2 * first - g.pad[axis];
   Positions p;
-  p.begin = std::clamp<std::int64_t>(2 * first - g.pad[axis], 0, g.in[axis]);
-  p.end = std::clamp<std::int64_t>(2 * (first + count) + 2 - g.pad[axis], p.begin, g.in[axis]);
+  p.begin = std::clamp<std::int64_t>(begin, 0, g.in[axis]);
+  p.end =
+      std::clamp<std::int64_t>(begin + positions_of(count, g.dilation[axis]), p.begin, g.in[axis]);
   return p;
 }
 
@@ -218,20 +230,24 @@ void lay_out_tiles(const WinogradSchedule& plan, const WinogradStrip& s,
                    const WinogradSource& source, const WinogradResults& results, const float* zeros,
                    WinogradTile* tile) {
   const ConvGeometry& g = plan.geometry;
+  const auto lay_out = [&](std::int64_t image, std::int64_t row, std::int64_t column) {
+    const float* const from = source.data + (s.image + image) * source.image;
+    for (std::int64_t i = 0; i < kWinogradParts; ++i) {
+      const std::int64_t y = row - g.pad[0] + i / 4 * g.dilation[0];
+      const std::int64_t x = column - g.pad[1] + i % 4 * g.dilation[1];
+      const bool inside = y >= 0 && y < g.in[0] && x >= 0 && x < g.in[1];
+      tile->patch[i] = inside ? from + y * source.row + x * source.column : zeros;
+    }
+    tile->to = image * results.image + (row - 2 * s.row) * results.row +
+               (column - 2 * s.column) * results.position;
+    tile->has_row = row + g.dilation[0] < g.out[0];
+    tile->has_column = column + g.dilation[1] < g.out[1];
+  };
   for (std::int64_t image = 0; image < s.images; ++image)
     for (std::int64_t row = s.row; row < s.row + s.rows; ++row)
-      for (std::int64_t column = s.column; column < s.column + s.columns; ++column, ++tile) {
-        const float* const from = source.data + (s.image + image) * source.image;
-        for (std::int64_t i = 0; i < kWinogradParts; ++i) {
-          const std::int64_t y = 2 * row - g.pad[0] + i / 4, x = 2 * column - g.pad[1] + i % 4;
-          const bool inside = y >= 0 && y < g.in[0] && x >= 0 && x < g.in[1];
-          tile->patch[i] = inside ? from + y * source.row + x * source.column : zeros;
-        }
-        tile->to = image * results.image + 2 * (row - s.row) * results.row +
-                   2 * (column - s.column) * results.position;
-        tile->has_row = 2 * row + 1 < g.out[0];
-        tile->has_column = 2 * column + 1 < g.out[1];
-      }
+      for (std::int64_t column = s.column; column < s.column + s.columns; ++column, ++tile)
+        lay_out(image, tensor::first_of_tile(row, g.dilation[0]),
+                tensor::first_of_tile(column, g.dilation[1]));
 }
 
 /// Weights of so many bytes stay in the L2 cache from one strip to the next.
@@ -307,8 +323,8 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
   o.vectors = group.vectors;
   o.filters = group.filters;
   o.to = plan.last ? y + first : m.results;
-  o.to_row = results.row;
-  o.to_position = results.position;
+  o.to_row = g.dilation[0] * results.row;
+  o.to_position = g.dilation[1] * results.position;
   o.bias = call.has(2) ? m.bias + group.first : nullptr;
   o.finish = plan.epilogue.finish<float>(call, group.first, first);
   o.weights = call.in(1).data<const float>() + group.first * plan.w_filter;
@@ -320,12 +336,12 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
       plan, s,
       [&](std::int64_t image, std::int64_t position, std::int64_t count, std::int64_t from) {
         plan.transpose(
-            {.from = reinterpret_cast<const std::byte*>(m.results + from * o.to_position),
+            {.from = reinterpret_cast<const std::byte*>(m.results + from * results.position),
              .to = reinterpret_cast<std::byte*>(y + image * plan.y_image +
                                                 group.first * plan.y_filter + position),
              .rows = count,
              .columns = group.filters,
-             .from_step = o.to_position * kFloat,
+             .from_step = results.position * kFloat,
              .to_step = plan.y_filter * kFloat});
       });
 }
@@ -476,17 +492,21 @@ void choose_strips(WinogradSchedule& plan, bool shares) {
   constexpr std::int64_t kMinTiles = 32, kMaxTiles = 64;
   constexpr std::int64_t kMaxInput = 2 * 1024 * 1024 / kFloat;  ///< elements of all parts
   const ConvGeometry& g = plan.geometry;
-  plan.rows = (g.out[0] + 1) / 2;
-  plan.columns = (g.out[1] + 1) / 2;
+  plan.rows = tensor::winograd_tiles(g.out[0], g.dilation[0]);
+  plan.columns = tensor::winograd_tiles(g.out[1], g.dilation[1]);
   std::int64_t most = kMaxTiles;
   if (shares)
     most = std::clamp(g.batch * plan.rows * plan.columns / kPlaneTasks, kMinTiles, kMaxTiles);
   most = std::clamp<std::int64_t>(kMaxInput / (kWinogradParts * g.channels), 4, most);
+  plan.strip_rows = std::min(g.dilation[0], plan.rows);
   plan.strip_columns = plan.columns;
-  if (plan.columns > most) {
-    plan.strip_columns = evenly(plan.columns, most);
+  if (plan.columns > std::max<std::int64_t>(most / plan.strip_rows, 1)) {
+    const std::int64_t columns =
+        evenly(plan.columns, std::max<std::int64_t>(most / plan.strip_rows, 1));
+    plan.strip_columns = std::min(rounded_up(columns, g.dilation[1]), plan.columns);
   } else if (plan.rows * plan.columns > most) {
-    plan.strip_rows = evenly(plan.rows, most / plan.columns);
+    const std::int64_t rows = evenly(plan.rows, most / plan.columns);
+    plan.strip_rows = std::min(rounded_up(rows, g.dilation[0]), plan.rows);
   } else {
     plan.strip_rows = plan.rows;
     plan.strip_images = evenly(g.batch, most / (plan.rows * plan.columns));
