@@ -45,8 +45,12 @@ struct ConvBlock {
   const T* bias = nullptr;  ///< of all filters, or null
   ConvFinish<T> finish;     ///< after the bias
   bool fetches = false;     ///< the positions that the next tile reads are fetched
-  bool single = false;      ///< each filter meets a channel of its own; these are adjacent
-  const T* y = nullptr;     ///< where the sums go next, by filter and position, or null
+  /// Weights that are read after these, or null: short tiles fetch them, so many bytes for each of
+  /// their positions. Only where these are apart.
+  const T* ahead = nullptr;
+  std::int64_t ahead_bytes = 0;
+  bool single = false;   ///< each filter meets a channel of its own; these are adjacent
+  const T* y = nullptr;  ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;
 };
 

@@ -7,21 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <utility>
-#include <vector>
 
-#include "base/mapped_file.h"
-#include "base/thread_pool.h"
 #include "kernels/conv_blocks_run.h"
 #include "kernels/conv_epilogue.h"
-#include "kernels/conv_planes.h"
-#include "kernels/conv_planes_schedule.h"
 #include "kernels/conv_winograd_fns.h"
-#include "kernels/pack_cache.h"
-#include "kernels/product.h"
+#include "kernels/conv_winograd_schedule.h"
 #include "kernels/share_tasks.h"
-#include "kernels/simd.h"
 #include "opmath/winograd.h"
 
 namespace scanloom::kernels {
@@ -33,80 +25,7 @@ using tensor::kWinogradParts;
 using tensor::Operand;
 using tensor::Status;
 
-constexpr std::int64_t kFloat = sizeof(float);
-
-/// Elements up to the next cache line.
-std::int64_t whole_lines(std::int64_t elements) { return (elements + 15) / 16 * 16; }
-
-/// Elements from one part to the next: the 16 streams that a transform reads or writes should not
-/// share sets of the L1 cache.
-std::int64_t apart(std::int64_t elements) { return (elements + 1023) / 1024 * 1024 + 80; }
-
-struct WinogradSchedule {
-  const WinogradFns* fns = nullptr;
-  const ConvBlockFns<float>* blocks = nullptr;
-  TransposeFn transpose = nullptr;
-  ConvGeometry geometry;
-  std::int64_t x_image = 0, x_channel = 0, x_row = 0, x_column = 0, w_filter = 0;
-  std::int64_t y_image = 0, y_filter = 0;
-  bool reads_last = false, last = false;  ///< whether x and y have their channels last
-  // A strip: tiles of whole images, of whole lines of tiles or of a part of one. The last along
-  // each axis may be smaller.
-  std::int64_t rows = 0, columns = 0;  ///< tiles of an image
-  std::int64_t strip_images = 1, strip_rows = 1, strip_columns = 1;
-  std::int64_t filters = 0, parts = 1;  ///< filters of a task, and tasks per strip
-  std::int64_t group = 0;               ///< vectors of filters that are transformed together
-  std::vector<std::int64_t> channels;   ///< 0, 1, 2 ...: the taps of products
-  std::shared_ptr<const void> packed;   ///< null: transformed at the start of a call
-  ConvEpilogue epilogue;
-  std::int64_t slots = 1;
-
-  [[nodiscard]] std::int64_t strip_tiles() const {
-    return strip_images * strip_rows * strip_columns;
-  }
-  static std::int64_t count_of(std::int64_t all, std::int64_t each) {
-    return (all + each - 1) / each;
-  }
-  [[nodiscard]] std::int64_t strips() const {
-    return count_of(geometry.batch, strip_images) * count_of(rows, strip_rows) *
-           count_of(columns, strip_columns);
-  }
-  [[nodiscard]] std::int64_t packed_elements() const {
-    return kWinogradParts * block_weights(geometry.filters, geometry.channels, blocks->lanes);
-  }
-
-  // Elements of a slot's scratch memory, in this order.
-  [[nodiscard]] std::int64_t input_tile() const {
-    const std::int64_t channels = whole_lines(geometry.channels);
-    return channels + (lines_share_cache_sets(channels * kFloat) ? 16 : 0);
-  }
-  [[nodiscard]] std::int64_t input_part() const { return apart(strip_tiles() * input_tile()); }
-  [[nodiscard]] std::int64_t sums_part() const {
-    return apart(strip_tiles() * group * blocks->lanes);
-  }
-  [[nodiscard]] std::int64_t position() const { return input_tile(); }
-  /// Positions of x that a strip reads, if its channels are not last.
-  [[nodiscard]] std::int64_t copied_elements() const {
-    if (reads_last) return 0;
-    return strip_images * (2 * strip_rows + 2) * (2 * strip_columns + 2) * position();
-  }
-  [[nodiscard]] std::int64_t result_elements() const {
-    return last ? 0 : 4 * strip_tiles() * group * blocks->lanes;
-  }
-  [[nodiscard]] std::int64_t zero_elements() const { return whole_lines(geometry.channels); }
-  [[nodiscard]] std::int64_t bias_elements() const {
-    return whole_lines(block_weights(geometry.filters, 1, blocks->lanes));
-  }
-  [[nodiscard]] std::int64_t tile_bytes() const {
-    return whole_lines(strip_tiles() * static_cast<std::int64_t>(sizeof(WinogradTile)) / kFloat) *
-           kFloat;
-  }
-  [[nodiscard]] std::int64_t slot_bytes() const {
-    return kFloat * (kWinogradParts * (input_part() + sums_part()) + copied_elements() +
-                     result_elements() + zero_elements() + bias_elements()) +
-           tile_bytes() + epilogue.scratch_bytes();
-  }
-};
+constexpr std::int64_t kFloat = WinogradSchedule::kFloatBytes;
 
 struct WinogradMemory {
   float *input = nullptr, *sums = nullptr, *copied = nullptr, *results = nullptr;
@@ -158,11 +77,13 @@ struct Positions {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Those that tiles [first, first + count) read.
+/// Those that the tiles of a strip read.
 Positions read_by(const ConvGeometry& g, std::size_t axis, std::int64_t first, std::int64_t count) {
+  const std::int64_t begin = 2 * first - g.pad[axis];
   Positions p;
-  p.begin = std::clamp<std::int64_t>(2 * first - g.pad[axis], 0, g.in[axis]);
-  p.end = std::clamp<std::int64_t>(2 * (first + count) + 2 - g.pad[axis], p.begin, g.in[axis]);
+  p.begin = std::clamp<std::int64_t>(begin, 0, g.in[axis]);
+  p.end = std::clamp<std::int64_t>(begin + positions_of_tiles(count, g.dilation[axis]), p.begin,
+                                   g.in[axis]);
   return p;
 }
 
@@ -218,24 +139,31 @@ void lay_out_tiles(const WinogradSchedule& plan, const WinogradStrip& s,
                    const WinogradSource& source, const WinogradResults& results, const float* zeros,
                    WinogradTile* tile) {
   const ConvGeometry& g = plan.geometry;
+  const auto lay_out = [&](std::int64_t image, std::int64_t row, std::int64_t column) {
+    const float* const from = source.data + (s.image + image) * source.image;
+    for (std::int64_t i = 0; i < kWinogradParts; ++i) {
+      const std::int64_t y = row - g.pad[0] + i / 4 * g.dilation[0];
+      const std::int64_t x = column - g.pad[1] + i % 4 * g.dilation[1];
+      const bool inside = y >= 0 && y < g.in[0] && x >= 0 && x < g.in[1];
+      tile->patch[i] = inside ? from + y * source.row + x * source.column : zeros;
+    }
+    tile->to = image * results.image + (row - 2 * s.row) * results.row +
+               (column - 2 * s.column) * results.position;
+    tile->has_row = row + g.dilation[0] < g.out[0];
+    tile->has_column = column + g.dilation[1] < g.out[1];
+  };
   for (std::int64_t image = 0; image < s.images; ++image)
     for (std::int64_t row = s.row; row < s.row + s.rows; ++row)
-      for (std::int64_t column = s.column; column < s.column + s.columns; ++column, ++tile) {
-        const float* const from = source.data + (s.image + image) * source.image;
-        for (std::int64_t i = 0; i < kWinogradParts; ++i) {
-          const std::int64_t y = 2 * row - g.pad[0] + i / 4, x = 2 * column - g.pad[1] + i % 4;
-          const bool inside = y >= 0 && y < g.in[0] && x >= 0 && x < g.in[1];
-          tile->patch[i] = inside ? from + y * source.row + x * source.column : zeros;
-        }
-        tile->to = image * results.image + 2 * (row - s.row) * results.row +
-                   2 * (column - s.column) * results.position;
-        tile->has_row = 2 * row + 1 < g.out[0];
-        tile->has_column = 2 * column + 1 < g.out[1];
-      }
+      for (std::int64_t column = s.column; column < s.column + s.columns; ++column, ++tile)
+        lay_out(image, tensor::first_of_tile(row, g.dilation[0]),
+                tensor::first_of_tile(column, g.dilation[1]));
 }
 
+/// Weights of so many bytes stay in the L2 cache from one strip to the next.
+constexpr std::int64_t kCachedWeights = 512 * 1024;
+
 /// The sums of a group of filters: part by part, as the transformed patches of a part are read
-/// again for each block.
+/// again for each block. The weights of each product are fetched during the one before it.
 void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const float* packed,
                     const FilterBlock& group, const WinogradMemory& m) {
   const std::int64_t channels = plan.geometry.channels, lanes = plan.blocks->lanes;
@@ -247,21 +175,29 @@ void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const 
   p.width = s.tiles();
   p.step = plan.input_tile();
   p.sums_step = group.vectors * lanes;
+  const bool fetches = plan.packed_elements() * kFloat > kCachedWeights;
+  const auto multiply = [&](const float* next) {
+    p.ahead = fetches ? next : nullptr;
+    if (p.weights != nullptr) plan.blocks->multiply(p);
+    p.weights = next;
+  };
   for (std::int64_t part = 0; part < kWinogradParts; ++part)
     for_each_filter_block(*plan.blocks, group.vectors * lanes, [&](const FilterBlock& block) {
       const std::int64_t width = block.vectors * lanes;
-      p.vectors = block.vectors;
-      p.sums = m.sums + part * plan.sums_part() + block.first;
       for (std::int64_t c = 0; c < channels; c += taps) {
+        multiply(packed + (group.first + block.first) * kWinogradParts * channels +
+                 (part * channels + c) * width);
+        p.vectors = block.vectors;
+        p.sums = m.sums + part * plan.sums_part() + block.first;
         p.planes = m.input + part * plan.input_part();
         p.taps = plan.channels.data() + c;
         p.k = std::min(taps, channels - c);
-        p.weights = packed + (group.first + block.first) * kWinogradParts * channels +
-                    (part * channels + c) * width;
+        p.ahead_bytes = p.k * width * kFloat / p.width;
         p.resume = c > 0;
-        plan.blocks->multiply(p);
       }
     });
+  const std::int64_t end = group.first + group.vectors * lanes;
+  multiply(end < plan.geometry.filters ? packed + end * kWinogradParts * channels : nullptr);
 }
 
 /// Calls f(image, first position, count, first of `results`) for the runs of adjacent positions
@@ -296,8 +232,8 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
   o.vectors = group.vectors;
   o.filters = group.filters;
   o.to = plan.last ? y + first : m.results;
-  o.to_row = results.row;
-  o.to_position = results.position;
+  o.to_row = g.dilation[0] * results.row;
+  o.to_position = g.dilation[1] * results.position;
   o.bias = call.has(2) ? m.bias + group.first : nullptr;
   o.finish = plan.epilogue.finish<float>(call, group.first, first);
   o.weights = call.in(1).data<const float>() + group.first * plan.w_filter;
@@ -309,12 +245,12 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
       plan, s,
       [&](std::int64_t image, std::int64_t position, std::int64_t count, std::int64_t from) {
         plan.transpose(
-            {.from = reinterpret_cast<const std::byte*>(m.results + from * o.to_position),
+            {.from = reinterpret_cast<const std::byte*>(m.results + from * results.position),
              .to = reinterpret_cast<std::byte*>(y + image * plan.y_image +
                                                 group.first * plan.y_filter + position),
              .rows = count,
              .columns = group.filters,
-             .from_step = o.to_position * kFloat,
+             .from_step = results.position * kFloat,
              .to_step = plan.y_filter * kFloat});
       });
 }
@@ -371,6 +307,8 @@ WinogradResults results_of(const WinogradSchedule& plan, const WinogradStrip& s)
   return results;
 }
 
+constexpr std::int64_t kManyChannels = 128;
+
 /// `filled` is the strip whose transformed patches the memory holds, or -1.
 void run_task(const WinogradSchedule& plan, const Call& call, const ConvEpilogue::Run& epilogue,
               const float* packed, std::int64_t number, std::byte* slot, std::int64_t& filled) {
@@ -399,37 +337,13 @@ void run_task(const WinogradSchedule& plan, const Call& call, const ConvEpilogue
         });
   };
   for_each_group(plan, first, filters, [&](const FilterBlock& group) {
+    // Groups of many channels take as long as other tasks.
+    if (plan.geometry.channels >= kManyChannels && call.stop_requested()) return;
     multiply_group(plan, s, packed, group, m);
     transform_group(plan, call, s, group, m, results);
     if (!plan.last) finished(group.first, group.filters);
   });
   if (plan.last) finished(first, filters);
-}
-
-/// Transforms the weights of a block of filters: part by part, and of each part by channel.
-void pack_block(const WinogradSchedule& plan, const float* weights, const FilterBlock& block,
-                float* to) {
-  const std::int64_t channels = plan.geometry.channels;
-  const std::int64_t width = block.vectors * plan.blocks->lanes;
-  to += block.first * kWinogradParts * channels;
-  if (block.filters < width) std::fill_n(to, kWinogradParts * channels * width, 0.0F);
-  for (std::int64_t c = 0; c < channels; ++c)
-    for (std::int64_t f = 0; f < block.filters; ++f) {
-      const tensor::WinogradPatch u =
-          tensor::winograd_weights(weights + (block.first + f) * plan.w_filter + 9 * c, 3, 1);
-      for (std::int64_t part = 0; part < kWinogradParts; ++part)
-        to[(part * channels + c) * width + f] = u[static_cast<std::size_t>(part)];
-    }
-}
-
-/// Transforms all weights, a block of filters after another.
-void pack_weights(const WinogradSchedule& plan, const float* weights, float* to, int threads) {
-  parallel_for(threads, threads, [&](std::int64_t thread) {
-    std::int64_t number = 0;
-    for_each_filter_block(*plan.blocks, plan.geometry.filters, [&](const FilterBlock& block) {
-      if (number++ % threads == thread) pack_block(plan, weights, block, to);
-    });
-  });
 }
 
 Status run_winograd(const Call& call) noexcept {
@@ -439,13 +353,13 @@ Status run_winograd(const Call& call) noexcept {
   const auto* packed = static_cast<const float*>(plan.packed.get());
   if (packed == nullptr) {
     auto* const to = reinterpret_cast<float*>(*call.scratch + plan.slots * plan.slot_bytes());
-    pack_weights(plan, call.in(1).data<const float>(), to, plan.slots > 1 ? call.max_threads : 1);
+    pack_winograd(plan, call.in(1).data<const float>(), to, plan.slots > 1 ? call.max_threads : 1);
     packed = to;
   }
   const double work =
       static_cast<double>(kWinogradParts * plan.strip_tiles() * plan.geometry.channels) *
       static_cast<double>(plan.filters);
-  std::array<std::int64_t, kPlaneTasks> filled;
+  std::array<std::int64_t, kWinogradTasks> filled;
   filled.fill(-1);
   return share_tasks(
       call, plan.strips() * plan.parts, slots, work, [&](std::int64_t task, std::int64_t slot) {
@@ -454,112 +368,14 @@ Status run_winograd(const Call& call) noexcept {
       });
 }
 
-/// The number of equal pieces, each of at most so many, rounded up.
-std::int64_t evenly(std::int64_t all, std::int64_t most) {
-  return WinogradSchedule::count_of(all, WinogradSchedule::count_of(all, most));
-}
-
-/// Chooses the tiles of a strip: enough that transformed weights are read from the L3 cache or from
-/// memory for many products each, and few enough that patches of few channels stay in the L2 cache.
-void choose_strips(WinogradSchedule& plan, bool shares) {
-  constexpr std::int64_t kMinTiles = 32, kMaxTiles = 64;
-  constexpr std::int64_t kMaxInput = 2 * 1024 * 1024 / kFloat;  ///< elements of all parts
-  const ConvGeometry& g = plan.geometry;
-  plan.rows = (g.out[0] + 1) / 2;
-  plan.columns = (g.out[1] + 1) / 2;
-  std::int64_t most = kMaxTiles;
-  if (shares)
-    most = std::clamp(g.batch * plan.rows * plan.columns / kPlaneTasks, kMinTiles, kMaxTiles);
-  most = std::clamp<std::int64_t>(kMaxInput / (kWinogradParts * g.channels), 4, most);
-  plan.strip_columns = plan.columns;
-  if (plan.columns > most) {
-    plan.strip_columns = evenly(plan.columns, most);
-  } else if (plan.rows * plan.columns > most) {
-    plan.strip_rows = evenly(plan.rows, most / plan.columns);
-  } else {
-    plan.strip_rows = plan.rows;
-    plan.strip_images = evenly(g.batch, most / (plan.rows * plan.columns));
-  }
-}
-
-/// Splits the filters where strips are few.
-void choose_parts(WinogradSchedule& plan) {
-  const std::int64_t filters = plan.geometry.filters;
-  const std::int64_t width = plan.blocks->usual * plan.blocks->lanes;
-  // Where the channels come last, an epilogue takes the filters of a position at a time.
-  constexpr std::int64_t kMinFiltersLast = 128;
-  const bool few_at_once = plan.last && plan.epilogue.present();
-  const std::int64_t all = std::max<std::int64_t>(filters / width, 1);
-  const std::int64_t most =
-      few_at_once ? std::max<std::int64_t>(filters / kMinFiltersLast, 1) : all;
-  const std::int64_t parts = std::min(most, WinogradSchedule::count_of(kPlaneTasks, plan.strips()));
-  plan.filters = WinogradSchedule::count_of(all, parts) * width;
-  plan.parts = std::max<std::int64_t>(filters / plan.filters, 1);
-  if (plan.parts == 1) plan.filters = filters;
-}
-
-void choose_tasks(WinogradSchedule& plan) {
-  // Filters whose sums a group has: all of its parts are in the L2 cache. The patches of many
-  // channels are not, so they are read for more filters at a time.
-  constexpr std::int64_t kFewChannels = 128, kFilters = 24;
-  const ConvGeometry& g = plan.geometry;
-  const bool shares = 9 * g.channels * g.filters * g.out_positions() * g.batch > kMinThreadWork;
-  choose_strips(plan, shares);
-  plan.filters = g.filters;
-  if (shares) choose_parts(plan);
-  plan.slots = shares ? std::min(plan.strips() * plan.parts, kPlaneTasks) : 1;
-  const std::int64_t wanted = g.channels < kFewChannels ? kFilters : 2 * kFilters;
-  plan.group = std::max(wanted / plan.blocks->lanes, plan.blocks->vectors);
-}
-
 }  // namespace
 
 Prepared prepare_conv_winograd(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  if (geometry.batch == 0 || geometry.out_positions() == 0) return {.run = tensor::do_nothing};
   auto plan = std::make_shared<WinogradSchedule>();
-  const Operand &x = ctx.inputs[0], &w = ctx.inputs[1], &y = ctx.outputs[0];
-  plan->fns = &winograd_fns(ctx.isa);
-  plan->blocks = &conv_block_fns<float>(ctx.isa);
-  plan->transpose = simd_tables(ctx.isa).transpose(sizeof(float));
-  plan->geometry = geometry;
-  plan->x_image = x.strides[0];
-  plan->x_channel = x.strides[1];
-  plan->x_row = x.strides[2];
-  plan->x_column = x.strides[3];
-  plan->reads_last = plan->x_channel == 1;
-  plan->w_filter = w.strides[0];
-  plan->y_image = y.strides[0];
-  plan->y_filter = y.strides[1];
-  plan->last = tensor::is_channels_last(y);
-  if (plan->last && geometry.filters % plan->blocks->lanes != 0)
-    return Prepared::no("channels last that do not fill vectors");
-  if (geometry.batch == 0 || geometry.out_positions() == 0)
-    return {.state = std::move(plan), .run = tensor::do_nothing};
-  if (auto why = plan->epilogue.prepare(ctx, true)) return Prepared::no(*std::move(why));
-  choose_tasks(*plan);
-  plan->channels.resize(static_cast<std::size_t>(geometry.channels));
-  std::iota(plan->channels.begin(), plan->channels.end(), 0);
+  if (auto why = schedule_winograd(*plan, ctx, geometry)) return Prepared::no(*std::move(why));
   std::int64_t bytes = plan->slots * plan->slot_bytes();
-  if (ctx.constants[1] == nullptr || ctx.packs == nullptr) {
-    bytes += plan->packed_elements() * kFloat;
-    return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_winograd};
-  }
-  const auto* const weights = static_cast<const float*>(ctx.constants[1]);
-  const auto make = [&]() -> std::shared_ptr<const void> {
-    std::shared_ptr<float> memory = packed_memory<float>(plan->packed_elements());
-    pack_weights(*plan, weights, memory.get(), 1);
-    // From now on the weights are read only for sums that are not finite.
-    release_file_pages(weights, static_cast<std::size_t>(w.elements() * kFloat));
-    return memory;
-  };
-  // -3: not one of the forms of the other ways.
-  std::vector<std::int64_t> layout{-3,
-                                   plan->blocks->lanes,
-                                   plan->blocks->usual,
-                                   geometry.filters,
-                                   geometry.channels,
-                                   plan->w_filter};
-  plan->packed =
-      ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)}, make);
+  if (plan->packed == nullptr) bytes += plan->packed_elements() * kFloat;
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_winograd};
 }
 

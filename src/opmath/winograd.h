@@ -15,6 +15,7 @@
 // the order of other convolutions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -26,9 +27,21 @@ namespace scanloom::tensor {
 inline constexpr int kWinogradParts = 16;
 
 /// Whether convolutions whose sums are accumulated in f32 take them in this order: dense ones of
-/// 3x3 with stride 1 and enough channels and filters that the transforms pay. Depends neither on
-/// the batch nor, unless there is only padding under a side of the kernel, on the size of x.
+/// 3x3 with stride 1, a dilation of at most 4, and enough channels and filters that the transforms
+/// pay. Depends neither on the batch nor, unless there is only padding under a side of the kernel,
+/// on the size of x.
 bool sums_by_winograd(const ConvGeometry& geometry);
+
+/// Returns the number of tiles over so many results of an axis.
+constexpr std::int64_t winograd_tiles(std::int64_t results, std::int64_t dilation) {
+  const std::int64_t whole = results / (2 * dilation);
+  return whole * dilation + std::min(results - 2 * whole * dilation, dilation);
+}
+
+/// Returns the position of a tile's first result; the second one is after `dilation` positions.
+constexpr std::int64_t first_of_tile(std::int64_t tile, std::int64_t dilation) {
+  return tile / dilation * (2 * dilation) + tile % dilation;
+}
 
 /// Row-major.
 using WinogradPatch = std::array<float, kWinogradParts>;

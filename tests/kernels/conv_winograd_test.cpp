@@ -23,19 +23,21 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct WinogradCase {
   std::int64_t batch, channels, filters, rows, columns;
-  Ints pads = {1, 1, 1, 1};
+  Ints pads = {1, 1, 1, 1}, dilation = {1, 1};
 
   [[nodiscard]] Shape x() const { return {batch, channels, rows, columns}; }
   [[nodiscard]] Shape w() const { return {filters, channels, 3, 3}; }
   [[nodiscard]] Shape y() const {
-    return {batch, filters, rows + pads[0] + pads[2] - 2, columns + pads[1] + pads[3] - 2};
+    return {batch, filters, rows + pads[0] + pads[2] - 2 * dilation[0],
+            columns + pads[1] + pads[3] - 2 * dilation[1]};
   }
   [[nodiscard]] std::vector<Attr> attrs() const {
-    return {Attr(), Attr(), Attr(std::int64_t{1}), Attr(pads), Attr()};
+    return {Attr(), Attr(dilation), Attr(std::int64_t{1}), Attr(pads), Attr()};
   }
   [[nodiscard]] std::string text() const {
     std::string text = x().to_string() + w().to_string();
-    for (const std::int64_t pad : pads) text += " " + std::to_string(pad);
+    for (const Ints& list : {pads, dilation})
+      for (const std::int64_t number : list) text += " " + std::to_string(number);
     return text;
   }
   [[nodiscard]] bool is_winograd() const {
@@ -117,6 +119,34 @@ TEST(ConvWinograd, Padding) {
     for (const std::int64_t size : {3, 4, 6, 7}) expect_all_layouts({1, 27, 32, size, 7, pads});
 }
 
+TEST(ConvWinograd, Dilations) {
+  for (const Ints& dilation : {Ints{1, 2}, Ints{2, 1}, Ints{2, 2}, Ints{3, 4}, Ints{4, 3}})
+    for (std::int64_t size = 5; size <= 17; ++size) {
+      const Ints pads{dilation[0], dilation[1], dilation[0], dilation[1]};
+      expect_all_layouts({1, 24, 32, size, 22 - size, pads, dilation});
+      expect_all_layouts({2, 25, 33, 27 - size, 9, {0, dilation[1], 2, 3}, dilation});
+    }
+  const std::vector<int> threads{1, 7};
+  expect_all_layouts({1, 32, 32, 37, 50, {2, 3, 2, 3}, {2, 3}}, threads);
+  expect_all_layouts({1, 26, 48, 9, 290, {2, 4, 2, 4}, {2, 4}}, threads);
+  expect_all_layouts({11, 40, 48, 7, 5, {2, 2, 2, 2}, {2, 2}}, threads);
+  expect_all_layouts({1, 1100, 32, 15, 16, {4, 4, 4, 4}, {4, 4}}, threads);
+}
+
+TEST(ConvWinograd, TilesCoverAllResultsOnce) {
+  for (std::int64_t dilation = 1; dilation <= 5; ++dilation)
+    for (std::int64_t results = 0; results <= 30; ++results) {
+      std::vector<int> covered(static_cast<std::size_t>(results));
+      for (std::int64_t t = 0; t < tensor::winograd_tiles(results, dilation); ++t) {
+        const std::int64_t first = tensor::first_of_tile(t, dilation);
+        ASSERT_LT(first, results);
+        ++covered[static_cast<std::size_t>(first)];
+        if (first + dilation < results) ++covered[static_cast<std::size_t>(first + dilation)];
+      }
+      EXPECT_EQ(covered, std::vector<int>(covered.size(), 1)) << dilation << " " << results;
+    }
+}
+
 TEST(ConvWinograd, ChannelsAndFilters) {
   for (const std::int64_t channels : {24, 25, 31, 32, 33, 40, 47, 129, 300})
     for (const std::int64_t filters : {24, 29, 32, 33, 40, 56, 57, 96, 112})
@@ -157,7 +187,8 @@ TEST(ConvWinograd, LeavesOtherConvolutionsAlone) {
   EXPECT_FALSE(takes({1, 24, 9, 9}, {23, 24, 3, 3}, one, one, pads));
   EXPECT_FALSE(takes({1, 48, 9, 9}, {48, 24, 3, 3}, one, one, pads, 2));
   EXPECT_FALSE(takes({1, 24, 9, 9}, {24, 24, 3, 3}, {1, 2}, one, pads));
-  EXPECT_FALSE(takes({1, 24, 9, 9}, {24, 24, 3, 3}, one, {2, 1}, pads));
+  EXPECT_TRUE(takes({1, 24, 9, 9}, {24, 24, 3, 3}, one, {2, 4}, {2, 4, 2, 4}));
+  EXPECT_FALSE(takes({1, 24, 19, 19}, {24, 24, 3, 3}, one, {1, 5}, pads));
   EXPECT_FALSE(takes({1, 24, 9, 9}, {24, 24, 3, 2}, one, one, pads));
   EXPECT_FALSE(takes({1, 24, 9}, {24, 24, 3}, {1}, {1}, {1, 1}));
   // A side of the kernel meets nothing but padding.
@@ -181,8 +212,8 @@ void for_each_product(WinogradOperands& operands, const WinogradCase& c, F&& f) 
     for (std::int64_t filter = 0; filter < c.filters; ++filter)
       for (std::int64_t p = 0; p < y[2] * y[3]; ++p, ++result)
         for (std::int64_t tap = 0; tap < c.channels * 9; ++tap) {
-          const std::int64_t row = p / y[3] - c.pads[0] + tap % 9 / 3;
-          const std::int64_t column = p % y[3] - c.pads[1] + tap % 3;
+          const std::int64_t row = p / y[3] - c.pads[0] + tap % 9 / 3 * c.dilation[0];
+          const std::int64_t column = p % y[3] - c.pads[1] + tap % 3 * c.dilation[1];
           const std::int64_t plane = image * c.channels + tap / 9;
           const bool inside = row >= 0 && row < c.rows && column >= 0 && column < c.columns;
           f(result, inside ? operands.x.at<float>((plane * c.rows + row) * c.columns + column) : 0,
@@ -222,7 +253,8 @@ void expect_direct_sums(WinogradOperands& operands, const WinogradCase& c) {
 }
 
 TEST(ConvWinograd, SmallIntegersAreExact) {
-  for (const WinogradCase& c : {WinogradCase{2, 24, 48, 7, 8}, WinogradCase{1, 200, 25, 5, 5}}) {
+  for (const WinogradCase& c : {WinogradCase{2, 24, 48, 7, 8}, WinogradCase{1, 200, 25, 5, 5},
+                                WinogradCase{1, 24, 48, 9, 10, {2, 3, 1, 4}, {2, 3}}}) {
     WinogradOperands operands(c);
     fill_integers(operands.x, -99, 99, 1);
     fill_integers(operands.w, -9, 9, 2);
@@ -231,15 +263,17 @@ TEST(ConvWinograd, SmallIntegersAreExact) {
 }
 
 TEST(ConvWinograd, InfinitiesAndNanReachOnlyTheirWindows) {
-  const WinogradCase c{1, 24, 48, 9, 10};
-  WinogradOperands operands(c);
-  fill_integers(operands.x, -9, 9, 1);
-  fill_integers(operands.w, -3, 3, 2);
-  operands.x.at<float>(3 * 90 + 25) = kInfinity;
-  operands.x.at<float>(3 * 90 + 77) = -kInfinity;
-  operands.x.at<float>(5 * 90 + 79) = kInfinity;
-  operands.x.at<float>(9 * 90 + 89) = NAN;
-  expect_direct_sums(operands, c);
+  for (const std::int64_t dilation : {1, 2}) {
+    const WinogradCase c{1, 24, 48, 9, 10, Ints(4, dilation), Ints(2, dilation)};
+    WinogradOperands operands(c);
+    fill_integers(operands.x, -9, 9, 1);
+    fill_integers(operands.w, -3, 3, 2);
+    operands.x.at<float>(3 * 90 + 25) = kInfinity;
+    operands.x.at<float>(3 * 90 + 77) = -kInfinity;
+    operands.x.at<float>(5 * 90 + 79) = kInfinity;
+    operands.x.at<float>(9 * 90 + 89) = NAN;
+    expect_direct_sums(operands, c);
+  }
 }
 
 TEST(ConvWinograd, InfiniteWeights) {

@@ -8,6 +8,7 @@
 // Dense convolutions of 3x3 with stride 1 and many channels and filters, except of f64, take their
 // sums in the order of opmath/winograd.h instead, and in the order above only where those are not
 // finite. The bias is still added last.
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -107,8 +108,8 @@ tensor::WinogradPatch patch_of(const ConvGeometry& geometry, const Operand& x, c
                                std::int64_t row, std::int64_t column) {
   tensor::WinogradPatch d{};
   for (std::int64_t i = 0; i < tensor::kWinogradParts; ++i) {
-    const std::int64_t y_at = row + i / 4 - geometry.pad[0],
-                       x_at = column + i % 4 - geometry.pad[1];
+    const std::int64_t y_at = row + i / 4 * geometry.dilation[0] - geometry.pad[0];
+    const std::int64_t x_at = column + i % 4 * geometry.dilation[1] - geometry.pad[1];
     if (y_at >= 0 && y_at < geometry.in[0] && x_at >= 0 && x_at < geometry.in[1])
       d[static_cast<std::size_t>(i)] =
           tensor::widen(channel[y_at * x.strides[2] + x_at * x.strides[3]]);
@@ -131,7 +132,8 @@ void convolve_by_winograd(const tensor::Call& call, const ConvGeometry& geometry
     }
     const std::array<float, 4> sums = tensor::winograd_output(m);
     for (std::int64_t i = 0; i < 4; ++i) {
-      const Shape position{row + i / 2, column + i % 2};
+      const Shape position{row + i / 2 * geometry.dilation[0],
+                           column + i % 2 * geometry.dilation[1]};
       if (position[0] >= geometry.out[0] || position[1] >= geometry.out[1]) continue;
       const float sum = sums[static_cast<std::size_t>(i)];
       store<T>(
@@ -140,12 +142,16 @@ void convolve_by_winograd(const tensor::Call& call, const ConvGeometry& geometry
           std::isfinite(sum) ? sum : direct_sum<T>(geometry, x, w, image, filter, position));
     }
   };
+  const std::array<std::int64_t, 2> tiles{
+      tensor::winograd_tiles(geometry.out[0], geometry.dilation[0]),
+      tensor::winograd_tiles(geometry.out[1], geometry.dilation[1])};
   for (std::int64_t filter = 0; filter < geometry.filters; ++filter) {
     const std::vector<tensor::WinogradPatch> weights = transformed_weights<T>(w, filter);
     for (std::int64_t image = 0; image < geometry.batch; ++image)
-      for (std::int64_t row = 0; row < geometry.out[0]; row += 2)
-        for (std::int64_t column = 0; column < geometry.out[1]; column += 2)
-          tile(image, filter, row, column, weights);
+      for (std::int64_t row = 0; row < tiles[0]; ++row)
+        for (std::int64_t column = 0; column < tiles[1]; ++column)
+          tile(image, filter, tensor::first_of_tile(row, geometry.dilation[0]),
+               tensor::first_of_tile(column, geometry.dilation[1]), weights);
   }
 }
 
