@@ -91,8 +91,7 @@ struct DepthwiseSchedule {
 
   [[nodiscard]] std::int64_t copy_bytes() const {
     constexpr std::int64_t kLine = 64;
-    const std::int64_t bytes =
-        sizes.copied_channels * sizes.copied_elements() * std::int64_t{sizeof(T)};
+    const auto bytes = sizes.copied_elements() * std::int64_t{sizeof(T)};
     return (bytes + kLine - 1) / kLine * kLine;
   }
   [[nodiscard]] std::int64_t slot_bytes() const { return copy_bytes() + epilogue.scratch_bytes(); }
@@ -172,10 +171,7 @@ bool choose_copied_rows(DepthwiseSchedule<T>& plan) {
          s.rows_met(s.copied_rows + kTileRows) <= kCopyBytes / row_bytes)
     s.copied_rows += kTileRows;
   s.copied_rows = std::min(s.copied_rows, plan.band);
-  if (s.rows_met(s.copied_rows) > kMaxCopyBytes / row_bytes) return false;
-  const std::int64_t fitting = kCopyBytes / (s.copied_elements() * std::int64_t{sizeof(T)});
-  s.copied_channels = std::clamp<std::int64_t>(fitting, 1, plan.channels);
-  return true;
+  return s.rows_met(s.copied_rows) <= kMaxCopyBytes / row_bytes;
 }
 
 /// Whether the windows lie along the first spatial axis alone, because there is no other one, or it

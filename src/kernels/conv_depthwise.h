@@ -27,9 +27,9 @@ struct Depthwise {
   std::int64_t channels = 0;
   std::int64_t first = 0, last = 0;  ///< rows of the result to compute, without `last`
   /// Memory for the rows of x that so many rows of the result meet, if there are strides:
-  /// copied_elements() for each of the channels that are copied at a time.
+  /// copied_elements() of it.
   T* copies = nullptr;
-  std::int64_t copied_rows = 0, copied_channels = 0;
+  std::int64_t copied_rows = 0;
 
   [[nodiscard]] bool has_strides() const { return stride_rows > 1 || stride_width > 1; }
 
