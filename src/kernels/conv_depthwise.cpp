@@ -35,6 +35,22 @@ const DepthwiseTables& depthwise_tables([[maybe_unused]] Isa isa) {
   return kNone;
 }
 
+template <class T>
+std::int64_t Depthwise<T>::copied_row_elements() const {
+  constexpr std::int64_t kMaxLanes = 16;
+  const std::int64_t phase = std::min(out_width, kDepthwiseColumns) + reach() + kMaxLanes - 1;
+  return stride_width * (phase / kMaxLanes * kMaxLanes);
+}
+
+template <class T>
+std::int64_t Depthwise<T>::copied_elements() const {
+  if (!has_strides()) return 0;
+  return rows_met(copied_rows) * copied_row_elements() + kCopiedSlack;
+}
+
+template struct Depthwise<float>;
+template struct Depthwise<double>;
+
 namespace {
 
 using tensor::Call;
@@ -42,9 +58,12 @@ using tensor::ConvGeometry;
 using tensor::Operand;
 using tensor::Status;
 
-constexpr std::int64_t kDepthwiseTasks = 8;      ///< that threads share, if there is enough work
-constexpr std::int64_t kResultsTogether = 4096;  ///< of several channels in a task
-constexpr std::int64_t kMinTaskRows = 14;        ///< of a task
+constexpr std::int64_t kDepthwiseTasks = 8;        ///< that threads share, if there is enough work
+constexpr std::int64_t kResultsTogether = 4096;    ///< of several channels in a task
+constexpr std::int64_t kMinTaskRows = 14;          ///< of a task
+constexpr std::int64_t kTileRows = 7;              ///< of the tallest tiles
+constexpr std::int64_t kCopyBytes = 16 << 10;      ///< of rows of x, half of the L1 cache
+constexpr std::int64_t kMaxCopyBytes = 256 << 10;  ///< if those of a tile take more
 /// Wider kernels over a line that is short or padded are faster as tiles of padded planes, which
 /// have more sums that do not wait for each other.
 constexpr std::int64_t kMaxLineKernel = 4, kMinLineColumns = 64;
@@ -69,6 +88,13 @@ struct DepthwiseSchedule {
   std::int64_t chunks = 0, bands = 1;   ///< tasks of an image
   std::int64_t slots = 1;
   ConvEpilogue epilogue;
+
+  [[nodiscard]] std::int64_t copy_bytes() const {
+    constexpr std::int64_t kLine = 64;
+    const auto bytes = sizes.copied_elements() * std::int64_t{sizeof(T)};
+    return (bytes + kLine - 1) / kLine * kLine;
+  }
+  [[nodiscard]] std::int64_t slot_bytes() const { return copy_bytes() + epilogue.scratch_bytes(); }
 };
 
 template <class T>
@@ -88,13 +114,14 @@ void run_depthwise_task(const DepthwiseSchedule<T>& plan, const Call& call,
     s.bias_step = call.in(2).strides[0];
     s.bias = call.in(2).data<const T>() + channel * s.bias_step;
   }
+  s.copies = reinterpret_cast<T*>(scratch);
   plan.run(s);
   epilogue({.image = image,
             .filter = channel,
             .filters = s.channels,
             .first = s.first * s.out_width,
             .count = (s.last - s.first) * s.out_width},
-           scratch);
+           scratch + plan.copy_bytes());
 }
 
 template <class T>
@@ -107,7 +134,7 @@ Status run_depthwise(const Call& call) noexcept {
   return share_tasks(call, plan.batch * plan.chunks * plan.bands, plan.slots, work,
                      [&](std::int64_t task, std::int64_t slot) {
                        run_depthwise_task(plan, call, epilogue, task,
-                                          *call.scratch + slot * plan.epilogue.scratch_bytes());
+                                          *call.scratch + slot * plan.slot_bytes());
                      });
 }
 
@@ -129,6 +156,22 @@ void choose_tasks(DepthwiseSchedule<T>& plan) {
   }
   plan.bands = (plan.rows + plan.band - 1) / plan.band;
   plan.slots = shares ? std::min(plan.batch * plan.chunks * plan.bands, kDepthwiseTasks) : 1;
+}
+
+/// Chooses how many rows of the result have their rows of x copied together. Returns whether these
+/// are near enough to each other.
+template <class T>
+bool choose_copied_rows(DepthwiseSchedule<T>& plan) {
+  Depthwise<T>& s = plan.sizes;
+  if (!s.has_strides()) return true;
+  if (s.reach() > kMaxDepthwiseWidth) return false;
+  const std::int64_t row_bytes = s.copied_row_elements() * std::int64_t{sizeof(T)};
+  s.copied_rows = std::min(plan.band, kTileRows);
+  while (s.copied_rows < plan.band &&
+         s.rows_met(s.copied_rows + kTileRows) <= kCopyBytes / row_bytes)
+    s.copied_rows += kTileRows;
+  s.copied_rows = std::min(s.copied_rows, plan.band);
+  return s.rows_met(s.copied_rows) <= kMaxCopyBytes / row_bytes;
 }
 
 /// Whether the windows lie along the first spatial axis alone, because there is no other one, or it
@@ -196,7 +239,8 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& g) {
   plan->x_image = x.strides[0];
   plan->y_image = y.strides[0];
   choose_tasks(*plan);
-  const std::int64_t bytes = plan->slots * plan->epilogue.scratch_bytes();
+  if (!choose_copied_rows(*plan)) return Prepared::no("windows that are far apart");
+  const std::int64_t bytes = plan->slots * plan->slot_bytes();
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_depthwise<T>};
 }
 

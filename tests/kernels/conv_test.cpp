@@ -355,6 +355,34 @@ TEST(Conv, SingleChannels) {
   }
 }
 
+// Rows of x are copied in blocks of columns and bands of rows. The last ones are too far apart.
+TEST(Conv, SingleChannelsWithStrides) {
+  const auto two = [](const Ints& x, const Ints& w, const Ints& stride, const Ints& dilation,
+                      const Ints& pads) {
+    return ConvCase{.x = {1, 2, x[0], x[1]},
+                    .w = {2, 1, w[0], w[1]},
+                    .group = 2,
+                    .stride = stride,
+                    .dilation = dilation,
+                    .pads = pads};
+  };
+  const std::vector<ConvCase> cases = {
+      two({11, 1100}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}),
+      two({5, 1040}, {3, 31}, {1, 2}, {1, 1}, {0, 30, 1, 9}),
+      two({200, 60}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}),
+      two({200, 300}, {4, 3}, {3, 1}, {5, 2}, {9, 1, 0, 4}),
+      two({300, 300}, {3, 3}, {40, 2}, {1, 1}, {1, 1, 1, 1}),
+      two({60, 90}, {3, 3}, {2, 1}, {1, 20}, {1, 1, 1, 1}),
+  };
+  for (const ConvCase& c : cases)
+    for (const Isa isa : available_isas())
+      for (const int threads : {1, 3}) {
+        expect_conv(c, isa, true, threads, Layout::contiguous);
+        expect_conv<double>(c, isa, false, threads, Layout::contiguous);
+        expect_epilogue<float>(c, isa, threads);
+      }
+}
+
 TEST(Conv, StridedInput) {
   for (const ConvCase& c : conv_cases())
     for (const Layout layout : {Layout::transposed, Layout::gapped, Layout::reversed}) {
