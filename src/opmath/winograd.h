@@ -2,9 +2,10 @@
 // four results of a tile of 2x2, instead of 36 (Lavin and Gray, "Fast Algorithms for Convolutional
 // Neural Networks", 2015). Defines the order of such sums for the reference of conv and its kernel.
 //
-// A tile with its first result at (2 i, 2 j) reads a patch d of 4x4 elements of x, where padding
-// and whatever lies beyond x are zeros. With g the 3x3 weights of a filter and a channel, in this
-// order:
+// The results of a tile, and the 4x4 elements d of x that it reads, are as far apart as the taps of
+// the kernel: along an axis with dilation n, results r and r + n form a tile, for r mod 2 n < n.
+// Padding and whatever is beyond x are zeros. With g the 3x3 weights of a filter and a channel, and
+// the matrices of winograd_weights, winograd_input and winograd_output:
 //
 //   U = G g G', V = B' d B, M = the sums over the channels of U V by element, Y = A' M A
 //
