@@ -47,8 +47,15 @@ constexpr std::int64_t first_of_tile(std::int64_t tile, std::int64_t dilation) {
 /// Row-major.
 using WinogradPatch = std::array<float, kWinogradParts>;
 
-/// Returns U. Element (i, j) of the weights is g[i * row + j * column].
-WinogradPatch winograd_weights(const float* g, std::int64_t row, std::int64_t column);
+/// Returns U of 9 adjacent weights.
+WinogradPatch winograd_weights(const float* g);
+
+/// Filters that are transformed together.
+inline constexpr int kWinogradFilters = 8;
+
+/// Stores U of several filters, whose weights begin `filter` elements after one another: those of a
+/// part are adjacent, `step` elements after those of the part before.
+void winograd_weights(const float* g, std::int64_t filter, float* u, std::int64_t step);
 
 /// Returns V.
 constexpr WinogradPatch winograd_input(const WinogradPatch& d) {
