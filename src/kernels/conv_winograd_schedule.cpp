@@ -91,13 +91,18 @@ void pack_block(const WinogradSchedule& plan, const float* weights, const Filter
   const std::int64_t width = block.vectors * plan.blocks->lanes;
   to += block.first * kWinogradParts * channels;
   if (block.filters < width) std::fill_n(to, kWinogradParts * channels * width, 0.0F);
-  for (std::int64_t c = 0; c < channels; ++c)
-    for (std::int64_t f = 0; f < block.filters; ++f) {
-      const tensor::WinogradPatch u =
-          tensor::winograd_weights(weights + (block.first + f) * plan.w_filter + 9 * c, 3, 1);
+  const std::int64_t step = channels * width;
+  weights += block.first * plan.w_filter;
+  for (std::int64_t c = 0; c < channels; ++c, weights += 9, to += width) {
+    std::int64_t f = 0;
+    for (; f + tensor::kWinogradFilters <= block.filters; f += tensor::kWinogradFilters)
+      tensor::winograd_weights(weights + f * plan.w_filter, plan.w_filter, to + f, step);
+    for (; f < block.filters; ++f) {
+      const tensor::WinogradPatch u = tensor::winograd_weights(weights + f * plan.w_filter);
       for (std::int64_t part = 0; part < kWinogradParts; ++part)
-        to[(part * channels + c) * width + f] = u[static_cast<std::size_t>(part)];
+        to[part * step + f] = u[static_cast<std::size_t>(part)];
     }
+  }
 }
 
 /// The transformed weights that all bindings of a plan share.

@@ -2,9 +2,10 @@
 // four results of a tile of 2x2, instead of 36 (Lavin and Gray, "Fast Algorithms for Convolutional
 // Neural Networks", 2015). Defines the order of such sums for the reference of conv and its kernel.
 //
-// A tile with its first result at (2 i, 2 j) reads a patch d of 4x4 elements of x, where padding
-// and whatever lies beyond x are zeros. With g the 3x3 weights of a filter and a channel, in this
-// order:
+// The results of a tile, and the 4x4 elements d of x that it reads, are as far apart as the taps of
+// the kernel: along an axis with dilation n, results r and r + n form a tile, for r mod 2 n < n.
+// Padding and whatever is beyond x are zeros. With g the 3x3 weights of a filter and a channel, and
+// the matrices of winograd_weights, winograd_input and winograd_output:
 //
 //   U = G g G', V = B' d B, M = the sums over the channels of U V by element, Y = A' M A
 //
@@ -46,8 +47,15 @@ constexpr std::int64_t first_of_tile(std::int64_t tile, std::int64_t dilation) {
 /// Row-major.
 using WinogradPatch = std::array<float, kWinogradParts>;
 
-/// Returns U. Element (i, j) of the weights is g[i * row + j * column].
-WinogradPatch winograd_weights(const float* g, std::int64_t row, std::int64_t column);
+/// Returns U of 9 adjacent weights.
+WinogradPatch winograd_weights(const float* g);
+
+/// Filters that are transformed together.
+inline constexpr int kWinogradFilters = 8;
+
+/// Stores U of several filters, whose weights begin `filter` elements after one another: those of a
+/// part are adjacent, `step` elements after those of the part before.
+void winograd_weights(const float* g, std::int64_t filter, float* u, std::int64_t step);
 
 /// Returns V.
 constexpr WinogradPatch winograd_input(const WinogradPatch& d) {

@@ -358,6 +358,32 @@ TEST(ConvWinograd, SmallTypesAreSummedInF32) {
               tensor::narrow<tensor::Half>(sums[static_cast<std::size_t>(i)]));
 }
 
+class StopsAfterSomePolls final : public tensor::StopToken {
+ public:
+  explicit StopsAfterSomePolls(int polls) : polls_(polls) {}
+
+ private:
+  bool poll() noexcept override {
+    set_stopped(--polls_ < 0);
+    return stopped();
+  }
+
+  int polls_;
+};
+
+TEST(ConvWinograd, StopsBetweenGroupsOfFilters) {
+  const WinogradCase c{1, 128, 192, 4, 4};
+  WinogradOperands operands(c);
+  Buffer y(DType::f32, c.y());
+  y.fill<float>({-1});
+  StopsAfterSomePolls stop(2);  // before the only task, and before the first group
+  Use use = operands.use(y);
+  use.stop = &stop;
+  EXPECT_EQ(run(use, active_isa()), "stopped");
+  EXPECT_NE(y.at<float>(0), -1);
+  EXPECT_EQ(y.at<float>(y.elements() - 1), -1);
+}
+
 TEST(ConvWinograd, KeepsTheChannelsLast) {
   for (const WinogradCase& c : {WinogradCase{1, 24, 32, 5, 6}, WinogradCase{1, 25, 48, 3, 4}}) {
     Buffer x(DType::f32, c.x()), w(DType::f32, c.w());

@@ -96,7 +96,7 @@ std::vector<tensor::WinogradPatch> transformed_weights(const Operand& w, std::in
     for (std::int64_t i = 0; i < 9; ++i)
       g[static_cast<std::size_t>(i)] =
           tensor::widen(from[i / 3 * w.strides[2] + i % 3 * w.strides[3]]);
-    u = tensor::winograd_weights(g.data(), 3, 1);
+    u = tensor::winograd_weights(g.data());
     from += w.strides[1];
   }
   return all;
