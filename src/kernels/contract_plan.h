@@ -178,8 +178,20 @@ class AlignedMatrix {
   std::unique_ptr<T[]> copy_;
 };
 
-/// Calls f(matrix, start of its packed copy) for each matrix of the constant B, which may be at any
-/// address.
+/// Whether for_each_matrix_of_b() may read the constant B: at an unaligned address only if each
+/// matrix fills most of what would be copied for it. Matrices that lie between each other's rows
+/// would be copied in a time that grows with the square of their number.
+template <class T>
+bool may_be_read(const PrepareCtx& ctx, const ContractSchedule<T>& plan) {
+  const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
+  if (reinterpret_cast<std::uintptr_t>(constant) % alignof(T) == 0) return true;
+  const auto size = [](std::int64_t x) { return x < 0 ? -x : x; };
+  const std::int64_t span =
+      (plan.k - 1) * size(plan.b_step) + (plan.n - 1) * size(plan.b_column) + 1;
+  return span <= 2 * plan.k * plan.n;
+}
+
+/// Calls f(matrix, start of its packed copy) for each matrix of the constant B, if may_be_read().
 template <class T, class F>
 void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant, const F& f) {
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);

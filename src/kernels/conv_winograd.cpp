@@ -77,7 +77,7 @@ struct Positions {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Those that the tiles of a strip read.
+/// Returns the positions that the tiles of a strip read.
 Positions read_by(const ConvGeometry& g, std::size_t axis, std::int64_t first, std::int64_t count) {
   const std::int64_t begin = 2 * first - g.pad[axis];
   Positions p;
@@ -162,8 +162,8 @@ void lay_out_tiles(const WinogradSchedule& plan, const WinogradStrip& s,
 /// Weights of so many bytes stay in the L2 cache from one strip to the next.
 constexpr std::int64_t kCachedWeights = 512 * 1024;
 
-/// The sums of a group of filters: part by part, as the transformed patches of a part are read
-/// again for each block. The weights of each product are fetched during the one before it.
+/// Computes the sums of a group of filters: part by part, as the transformed patches of a part are
+/// read again for each block. The weights of each product are fetched during the one before it.
 void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const float* packed,
                     const FilterBlock& group, const WinogradMemory& m) {
   const std::int64_t channels = plan.geometry.channels, lanes = plan.blocks->lanes;
@@ -220,7 +220,7 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
                      const WinogradResults& results) {
   const ConvGeometry& g = plan.geometry;
   float* const y = call.out(0).data<float>();
-  // Of the strip's first result, if the channels are last.
+  // Where the strip's first result is stored, if the channels are last.
   const std::int64_t first =
       s.image * plan.y_image + (2 * s.row * g.out[1] + 2 * s.column) * g.filters + group.first;
   WinogradOutput o;

@@ -81,6 +81,11 @@ READERS = {
     "transposed": [("Gemm", ["x", "w1"], ["y"], {"transB": 1})],
     "a result": [("MatMul", ["x", "w1"], ["y"]), ("Identity", ["w1"], ["z"])],
     "rows": [("Gather", ["w1", "at"], ["z"]), ("MatMul", ["x", "w1"], ["y"])],
+    "matrices between each other's rows": [
+        ("Reshape", ["w1", "sizes"], ["many"]),
+        ("Reshape", ["x", "sizes_of_x"], ["rows"]),
+        ("Einsum", ["rows", "many"], ["z"], {"equation": "bik,kbj->bij"}),
+    ],
     "sliced": [("Slice", ["w1", "from", "to"], ["part"]), ("MatMul", ["x", "part"], ["y"])],
 }
 
@@ -94,12 +99,40 @@ def test_other_readers_of_weights(tmp_path, case):
     weights = {"filled": np.ones(3, np.float32), "w1": WEIGHTS, "w2": WEIGHTS.T.copy()}
     weights |= {"row": ROWS, "at": np.array([5, 0, 190])}
     weights |= {"from": np.array([0, 3]), "to": np.array([SIDE, 100])}
-    made = [name for _, _, (name,), *_ in READERS[case] if name != "part"]
+    weights |= {"sizes": np.array([64, 24, 24]), "sizes_of_x": np.array([24, -1, 64])}
+    made = [name for _, _, (name,), *_ in READERS[case] if name in "yz"]
     path = save(tmp_path / "m.onnx", nodes, weights, made)
-    x = RNG.standard_normal((6, SIDE)).astype(np.float32)
+    x = RNG.standard_normal((8, SIDE)).astype(np.float32)
     reference = ReferenceEvaluator(path).run(None, {"x": x})
     for got, want in zip(scanloom.InferenceSession(path).run(None, {"x": x}), reference):
         np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("level", ["ORT_ENABLE_ALL", "ORT_DISABLE_ALL"])
+def test_weights_inside_of_branches(tmp_path, level):
+    y = helper.make_tensor_value_info("of_branch", TensorProto.FLOAT, ["A", SIDE])
+    product = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w1"], ["of_branch"])], "product", [], [y]
+    )
+    weight = helper.make_graph(
+        [helper.make_node("Identity", ["w1"], ["of_branch"])], "weight", [], [y]
+    )
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        helper.make_node("Greater", ["most", "limit"], ["large"]),
+        helper.make_node("If", ["large"], ["some"], then_branch=product, else_branch=weight),
+        helper.make_node("Add", ["some", "row"], ["y"]),
+    ]
+    weights = {"one": np.ones(3, np.float32), "w1": WEIGHTS, "row": ROWS}
+    weights["limit"] = np.float32(100)
+    path = save(tmp_path / "m.onnx", nodes, weights, ["y"])
+    options = scanloom.SessionOptions()
+    options.graph_optimization_level = getattr(scanloom.GraphOptimizationLevel, level)
+    session = scanloom.InferenceSession(path, options)
+    x = RNG.standard_normal((3, SIDE)).astype(np.float32)
+    np.testing.assert_array_equal(session.run(None, {"x": x})[0], WEIGHTS + ROWS)
+    x[0, 0] = 1000
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], x @ WEIGHTS + ROWS, atol=1e-3)
 
 
 def test_weights_inside_of_loops(tmp_path):

@@ -10,6 +10,8 @@
 // finite. The bias is still added last.
 #include <array>
 #include <cmath>
+#include <concepts>
+#include <new>
 #include <vector>
 
 #include "base/dot.h"
@@ -155,7 +157,7 @@ void convolve_by_winograd(const tensor::Call& call, const ConvGeometry& geometry
   }
 }
 
-tensor::Status reference(const tensor::Call& call) noexcept {
+tensor::Status reference(const tensor::Call& call) noexcept try {
   const auto geometry = tensor::conv_geometry(call.in(0).shape(), call.in(1).shape(),
                                               {call.attrs, conv_op.attrs.size()});
   if (!geometry) return call.fail("the operands do not fit the attributes");
@@ -167,6 +169,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     }
   });
   return tensor::Status::ok;
+} catch (const std::bad_alloc&) {
+  *call.fault = {.code = Code::out_of_memory,
+                 .text = "out of memory while transforming the weights of a convolution"};
+  return tensor::Status::fault;
 }
 
 }  // namespace conv

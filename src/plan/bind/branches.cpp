@@ -64,6 +64,8 @@ Expected<Location> control_operand(BindContext& ctx, ir::NodeId node, ir::ValueI
 
 Expected<void> bind_branch(BindContext& ctx, ir::NodeId id) {
   const ir::Node& node = ctx.module.node(id);
+  // What a region reads counts as one reader, however many there are in it.
+  align(ctx.builder, ctx.values.of_inputs(node));
   const int taken = ctx.inference.taken_branch[id.index];
   if (taken >= 0) {
     enter_region(ctx, id, taken, {.kind = RegionKind::only_region, .node = id});

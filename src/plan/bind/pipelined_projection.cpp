@@ -111,7 +111,9 @@ const float* ProjectionPipeline::bias_of(const Projection& projection, ir::Value
     return nullptr;
   const ir::ValueId bias = projection.bias;
   if (!ctx_.values.is_static(bias) || ctx_.values.is_object(bias)) return nullptr;
-  const Spot spot = ctx_.values.at(bias).spot;
+  const Location at = ctx_.values.at(bias);
+  align(ctx_.builder, std::span(&at, 1));
+  const Spot spot = at.spot;
   if (!is_static_tensor(spot) || spot.dtype != DType::f32) return nullptr;
   const LaidOut laid_out = laid_out_at(ctx_.builder.binding(), spot);
   const tensor::Shape dims = laid_out.layout.dims, all = ctx_.values.type(rows).shape();
