@@ -49,7 +49,7 @@ struct ManyOptions {
 
 /// How the sequences were run.
 struct ManyReport {
-  /// Whether the way is known; before the first sequence, whose sizes may decide it, it may not be.
+  /// Whether the way is known; it may not be before the first sequence whose sizes can decide it.
   bool is_decided = false;
   bool lanes = false;   ///< in the lanes of shared runs, without padding
   bool padded = false;  ///< in batches, padded to the longest; neither: one by one

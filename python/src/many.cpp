@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@
 
 namespace scanloom::python {
 namespace {
+
+/// The text of the error that stands for an exception of the source.
+constexpr std::string_view kSourceRaised = "the source of the sequences raised an exception";
 
 /// The Python values of one sequence.
 struct Held {
@@ -84,7 +88,9 @@ class Many {
     }();
     // Once: Python takes the exception out of it.
     if (raised_) std::rethrow_exception(std::exchange(raised_, nullptr));
-    if (!result && source_raised_) std::rethrow_exception(std::exchange(source_raised_, nullptr));
+    // A deadline that passes before the source's exception is due takes its place.
+    if (!result && source_raised_ && result.error().text() == kSourceRaised)
+      std::rethrow_exception(std::exchange(source_raised_, nullptr));
     if (!result) raise(result.error());
     if (!*result) return nb::none();
     return to_python(**std::move(result));
@@ -152,8 +158,7 @@ class Many {
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       const nb::object item = pull();
-      if (!item.is_valid())
-        return Error(Code::invalid_argument, "the source of the sequences raised an exception");
+      if (!item.is_valid()) return Error(Code::invalid_argument, std::string(kSourceRaised));
       if (item.is_none()) return std::optional<SequenceFeeds>();
       const std::int64_t index = read_++;
       if (PyExceptionInstance_Check(item.ptr()) != 0) return failed(index, item);

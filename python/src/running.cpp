@@ -23,7 +23,7 @@ class Turn {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     });
   }
-  void tell(const Progress& progress) {
+  void report(const Progress& progress) {
     attempt([&] { settings_.progress(text(progress.node), progress.step, progress.steps); });
   }
 
@@ -66,7 +66,7 @@ Results run_unlocked(const RunSettings& settings,
   options.cancel = &flag;
   if (settings.watch_signals) options.on_poll = [&turn] { turn.check_signals(); };
   if (!settings.progress.is_none())
-    options.progress = [&turn](const Progress& progress) { turn.tell(progress); };
+    options.progress = [&turn](const Progress& progress) { turn.report(progress); };
   std::optional<Expected<Results>> results;
   {
     const GilRelease unlocked;

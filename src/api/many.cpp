@@ -465,7 +465,7 @@ ManyReport ManyRuns::report() const {
   ManyReport report;
   report.padded = impl.program->pads;
   report.lanes = impl.program->has_lanes() && !report.padded;
-  report.is_decided = impl.next_index > 0 || !impl.target.for_sizes;
+  report.is_decided = impl.is_settled || !impl.target.for_sizes;
   report.reason = impl.program->reason;
   report.node = impl.program->node;
   report.sequences = impl.shared->sequences;

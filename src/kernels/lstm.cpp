@@ -300,7 +300,11 @@ Status run(const Call& call) noexcept {
         .run();
   };
   if (call.max_threads > 1 && tasks > 1 && is_large) {
-    parallel_for(tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); });
+    // Rows end at their own lengths: the caller polls while it waits for the longest, because only
+    // in its thread can handlers of signals run.
+    parallel_for_attended(
+        tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); },
+        [&] { static_cast<void>(call.stop_requested()); });
   } else {
     for (std::int64_t task = 0; task < tasks; ++task) work(task, call.max_threads);
   }

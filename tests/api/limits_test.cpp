@@ -317,7 +317,7 @@ constexpr double kStopped = 3;
 #endif
 
 /// A layer of H = 64 over x f32[T, N, 1]: half a microsecond per step and row.
-std::string long_layer() {
+std::string long_layer(bool has_lengths = false) {
   constexpr std::int64_t kUnits = 64;
   ModelBytes model;
   model.graph.inputs = {value_info("x", kFloat, {"T", "N", 1})};
@@ -325,9 +325,13 @@ std::string long_layer() {
       float_tensor("w", {1, 4 * kUnits, 1}, std::vector<float>(4 * kUnits, 0.1F)),
       float_tensor("r", {1, 4 * kUnits, kUnits}, std::vector<float>(4 * kUnits * kUnits, 0.01F))};
   model.graph.outputs = {value_info("last")};
-  model.graph.nodes = {NodeBytes("LSTM", {"x", "w", "r"}, {"", "last"})
-                           .name("layer")
-                           .integer("hidden_size", kUnits)};
+  std::vector<std::string> operands{"x", "w", "r"};
+  if (has_lengths) {
+    model.graph.inputs.push_back(value_info("lengths", kInt32, {"N"}));
+    operands.insert(operands.end(), {"", "lengths"});
+  }
+  model.graph.nodes = {
+      NodeBytes("LSTM", operands, {"", "last"}).name("layer").integer("hidden_size", kUnits)};
   return model.bytes();
 }
 
@@ -376,6 +380,30 @@ TEST(Limits, TheCallerIsCalledWithinALayer) {
     EXPECT_EQ(results.error().code(), Code::cancelled);
     EXPECT_EQ(caller, std::this_thread::get_id());
   }
+}
+
+// The caller computes the short row, and waits for the thread that has the long one. It is also
+// called before and after the layer, so only a later call ends the run.
+TEST(Limits, TheCallerIsCalledWhileItWaitsWithinALayer) {
+  constexpr std::int64_t kSteps = 5'000'000;  // seconds
+  const std::vector<float> x(static_cast<std::size_t>(2 * kSteps), 0.5F);
+  const std::vector<std::int32_t> lengths{1, kSteps};
+  const Session session = load(long_layer(true), {.threads = 2});
+  const std::vector<Feed> feeds{{"x", view(x.data(), {kSteps, 2, 1})},
+                                {"lengths", view(lengths.data(), {2})}};
+  CancelFlag flag;
+  std::thread::id caller;
+  int calls = 0;
+  RunOptions options;
+  options.cancel = &flag;
+  options.on_poll = [&] {
+    caller = std::this_thread::get_id();
+    if (++calls == 5) flag.cancel();
+  };
+  const auto results = session.run(feeds, options);
+  ASSERT_FALSE(results) << calls;
+  EXPECT_EQ(results.error().code(), Code::cancelled);
+  EXPECT_EQ(caller, std::this_thread::get_id());
 }
 
 TEST(Limits, HoldInALargeProduct) {

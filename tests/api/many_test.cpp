@@ -312,6 +312,8 @@ TEST(Many, OnlyErrorsAboutItsSizesLeaveASequenceAlone) {
     if (code == Code::invalid_argument || code == Code::invalid_model) {
       ASSERT_TRUE(next && *next) << code_name(code);
       EXPECT_EQ(runs.report().why_alone, "its sizes do not fit together: no program");
+      EXPECT_FALSE(runs.report().is_decided);
+      EXPECT_EQ(runs.report().steps, -1);
       continue;
     }
     ASSERT_FALSE(next);

@@ -117,7 +117,9 @@ class RayEngine:
         # The scheduler of jobs counts retries, and knows what to do when they are used up.
         self._attempt = ray.remote(max_retries=0, num_cpus=threads, scheduling_strategy="SPREAD")(attempt)
         self._tasks: dict[Any, Task] = {}
-        self._head: str = ray.get_runtime_context().gcs_address
+        # Through `ray://` the address is one within the cluster, which this machine may not reach.
+        is_client = ray.util.client.ray.is_connected()
+        self._head: Union[str, None] = None if is_client else ray.get_runtime_context().gcs_address
         self._has_head = True
 
     def submit(self, task: Task) -> None:
@@ -156,7 +158,10 @@ class RayEngine:
                 raise JobFailed(f"{trouble}, for {_PATIENCE_SECONDS} s", (AGAIN,))
 
     def _head_answers(self) -> bool:
-        """Asks without Ray, whose own questions wait for the head."""
+        """Asks without Ray, whose own questions wait for the head. True through `ray://`: Ray watches that
+        connection."""
+        if self._head is None:
+            return True
         try:
             _check_is_there(self._head, _POLL_SECONDS)
         except OSError:

@@ -266,6 +266,11 @@ def test_a_wrong_first_sequence_does_not_decide_how_the_others_run() -> None:
     assert isinstance(found[0], scanloom.Error)
     expect_all_same(found[1:], [fn(*each) for each in good])
     assert reports[0].way == "lanes"
+    iterator = fn.iter_many([bad, *good], window=1, on_error="return")
+    assert isinstance(next(iterator), scanloom.Error)
+    assert iterator.report.way is None and iterator.report.steps is None
+    next(iterator)
+    assert iterator.report.way == "lanes"
 
 
 def test_sequences_of_another_width_run_alone() -> None:
