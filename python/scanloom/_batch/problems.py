@@ -34,10 +34,9 @@ class VersionMismatch(JobFailed):
     code = "version_mismatch"
 
 
-class RowFailed(JobFailed):
-    """A row failed in a worker; the driver, which knows how the job was started, says what helps."""
-
-    __module__ = "scanloom.batch"
+class _RowFailed(JobFailed):
+    """A row failed in a worker; the driver, which knows how the job was started, raises a JobFailed that
+    says what helps."""
 
 
 class Failure(NamedTuple):
@@ -62,7 +61,7 @@ AGAIN = "start the job again when this is solved: it continues with what is miss
 def failure_of(error: BaseException, where: str) -> Failure:
     """Describes an exception that a worker met in a shard."""
     if isinstance(error, Error):
-        return Failure(error.code, f"{where}: {error.text}", error.notes, is_of_row=isinstance(error, RowFailed))
+        return Failure(error.code, f"{where}: {error.text}", error.notes, is_of_row=isinstance(error, _RowFailed))
     if isinstance(error, OSError):
         text = f"{where}: {error.strerror or error}"
         if error.filename and str(error.filename) not in text:

@@ -22,7 +22,7 @@ from .formats import format_of
 from .guard import MemoryGuard
 from .manifest import OWN
 from .parts import Part, Quarantine, key_columns, key_schema, written_part
-from .problems import Failure, JobFailed, RowFailed, VersionMismatch, failure_of
+from .problems import Failure, JobFailed, VersionMismatch, _RowFailed, failure_of
 from .scoring import Scoring, score_batch
 from .shards import Record, Shard, Task
 
@@ -152,7 +152,7 @@ def _sort_out(
         key = keys.slice(scored.first + i, 1)
         if not work.quarantine:
             named = ", ".join(f"{name} {key.column(name)[0].as_py()!r}" for name in key.schema.names)
-            raise RowFailed(f"the row with {named} fails: {result.text}", result.notes)
+            raise _RowFailed(f"the row with {named} fails: {result.text}", result.notes)
         quarantine.add(_with_columns(key, batch.slice(scored.first + i, 1)), result)
     rows = keys.slice(scored.first, len(scored.results))
     if len(good) < len(scored.results):
