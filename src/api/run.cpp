@@ -14,7 +14,7 @@
 namespace scanloom {
 namespace {
 
-constexpr auto kAttendInterval = std::chrono::milliseconds(50);
+constexpr auto kOnPollInterval = std::chrono::milliseconds(50);
 
 /// `name_of` gives the name of a loop by its number in the run.
 runtime::Limits limits_of(const RunOptions& options,
@@ -32,9 +32,9 @@ runtime::Limits limits_of(const RunOptions& options,
       progress({name, step, steps});
     };
   if (options.on_poll)
-    limits.attend = [&on_poll = options.on_poll, caller = std::this_thread::get_id(),
-                     last = runtime::Clock::now()](runtime::Clock::time_point now) mutable {
-      if (std::this_thread::get_id() != caller || now - last < kAttendInterval) return;
+    limits.on_poll = [&on_poll = options.on_poll, caller = std::this_thread::get_id(),
+                      last = runtime::Clock::now()](runtime::Clock::time_point now) mutable {
+      if (std::this_thread::get_id() != caller || now - last < kOnPollInterval) return;
       last = now;
       on_poll();
     };

@@ -36,7 +36,7 @@ Expected<void> Watch::poll(std::int64_t step, const LoopProgress& outermost,
 }
 
 Expected<void> Watch::check(Clock::time_point now, std::int64_t step) const {
-  attend(now);
+  call_on_poll(now);
   const auto when = [&] {
     return step < 0 ? "" : fmt::format(" after {}", plan::counted(step, "step"));
   };
@@ -64,7 +64,7 @@ bool KernelWatch::poll() noexcept {
 bool KernelWatch::polled_stop() {
   using namespace std::chrono_literals;
   const Clock::time_point now = Clock::now();
-  watch_->attend(now);  // the caller's thread, even if it is always another one that polls
+  watch_->call_on_poll(now);  // the caller's thread, even if it is always another one that polls
   const std::unique_lock lock(polling_, std::try_to_lock);
   if (!lock.owns_lock() || now - polled_ < 500us) return false;
   polled_ = now;

@@ -27,7 +27,7 @@ struct Limits {
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
   /// Called at every poll, from any of the running threads, also at the same time; acts about 20
   /// times a second in the caller's thread, where it may set what `cancelled` reads.
-  std::function<void(std::chrono::steady_clock::time_point now)> attend;
+  std::function<void(std::chrono::steady_clock::time_point now)> on_poll;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -72,11 +72,11 @@ class Watch {
   /// Whether a poll may find a reason to stop.
   [[nodiscard]] bool may_stop() const {
     return limits_.cancelled != nullptr || limits_.deadline_seconds > 0 ||
-           limits_.attend != nullptr;
+           limits_.on_poll != nullptr;
   }
-  /// Calls Limits::attend, if there is one.
-  void attend(Clock::time_point now) const {
-    if (limits_.attend) limits_.attend(now);
+  /// Calls Limits::on_poll, if there is one.
+  void call_on_poll(Clock::time_point now) const {
+    if (limits_.on_poll) limits_.on_poll(now);
   }
   /// Checks for cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> poll() const { return check(Clock::now(), -1); }

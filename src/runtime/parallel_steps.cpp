@@ -107,7 +107,7 @@ class Shares {
 
   /// What the caller does while the other threads take the last shares.
   void attend() {
-    watch_.attend(Clock::now());
+    watch_.call_on_poll(Clock::now());
     ask();
   }
 
