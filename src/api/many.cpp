@@ -126,6 +126,8 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   template <class Work>
   Expected<void> run_parallel(std::int64_t count, Work work);
   Expected<RunOptions> options_of_run();
+  /// Errors: the run was cancelled, or its deadline has passed.
+  Expected<void> check_end() const;
   /// Returns the seconds until the deadline, 0 without one. Error: it has passed.
   Expected<double> time_left() const;
   Expected<void> report_window();
@@ -222,6 +224,8 @@ Expected<void> ManyRuns::Impl::read_window() {
       options.window > 0 ? options.window : kSequencesOfLane * batch * threads;
   std::int64_t bytes = 0;
   while (!is_at_end && !pending && std::ssize(window) < most) {
+    // The source may take long for each sequence.
+    SCANLOOM_CHECK_OK(check_end());
     if (options.window == 0 && bytes > kBytesOfWindow && std::ssize(window) >= batch * threads)
       break;
     Expected<std::unique_ptr<ManyJob>> job = read_one();
@@ -409,15 +413,22 @@ void ManyRuns::Impl::give_up(Error error) {
 }
 
 Expected<RunOptions> ManyRuns::Impl::options_of_run() {
+  SCANLOOM_CHECK_OK(check_end());
   RunOptions run = options.run;
-  if (stop.cancelled() || (run.cancel != nullptr && run.cancel->cancelled()))
-    return fail(Code::cancelled, "the run was cancelled");
   if (std::this_thread::get_id() == caller && options.progress) {
     report_progress();
     run.on_poll = [this] { report_progress(); };
   }
   SCANLOOM_TRY(run.deadline, time_left());
   return run;
+}
+
+Expected<void> ManyRuns::Impl::check_end() const {
+  const CancelFlag* const cancel = options.run.cancel;
+  if (stop.cancelled() || (cancel != nullptr && cancel->cancelled()))
+    return fail(Code::cancelled, "the run was cancelled");
+  SCANLOOM_CHECK_OK(time_left());
+  return {};
 }
 
 Expected<double> ManyRuns::Impl::time_left() const {

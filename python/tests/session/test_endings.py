@@ -191,3 +191,35 @@ def test_a_deadline_that_passes_before_an_exception_of_the_iterable_is_due_is_ra
     options = scanloom.RunOptions(deadline=600)
     iterator = session.iter_many(None, given(), run_options=options)
     assert len(results_until(ValueError, iterator)) == 3
+
+
+def test_a_cancelled_flag_ends_the_reading_of_an_iterable() -> None:
+    session = layer("forward", 1)
+    options = scanloom.RunOptions()
+    read = []
+
+    def given() -> Iterator[dict[str, Any]]:
+        for i in range(1000):
+            if i == 3:
+                options.cancel()
+            read.append(i)
+            yield of_steps(2)
+
+    with pytest.raises(scanloom.Cancelled):
+        next(session.iter_many(None, given(), run_options=options))
+    assert len(read) == 4
+
+
+def test_a_deadline_ends_the_reading_of_a_slow_iterable() -> None:
+    session = layer("forward", 1)
+    read = []
+
+    def given() -> Iterator[dict[str, Any]]:
+        for i in range(1000):
+            time.sleep(0.01)
+            read.append(i)
+            yield of_steps(2)
+
+    with pytest.raises(scanloom.LimitReached, match="0.05 s"):
+        next(session.iter_many(None, given(), run_options=scanloom.RunOptions(deadline=0.05)))
+    assert len(read) < 100
