@@ -169,8 +169,8 @@ TEST_F(SpeculationTest, TakesLongLoopsAhead) {
 
 TEST_F(SpeculationTest, LearnsAfterHowManyStepsStatesAgree) {
   ASSERT_TRUE(run(contract, 5000, SpeculationMode::always).value_or_throw());
-  // How many chunks there are, and whether one is too short to agree, depends on which thread is the
-  // first to end.
+  // How many chunks there are, and whether one is too short to agree, depends on which thread is
+  // the first to end.
   EXPECT_GE(record.facts().agreed, 1);
   EXPECT_GE(record.facts().needed, 40);  // a bit per step, and 53 of them
   EXPECT_LE(record.facts().needed, 80);
