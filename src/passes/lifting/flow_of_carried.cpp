@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
 #include "passes/lifting/flow_of_results.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -95,16 +96,15 @@ Expected<CarriedFlow> flow_of_loop(const StepSite& site, NodeId id) {
 }
 
 Expected<CarriedFlow> flow_of_layer(const StepSite& site, NodeId id) {
-  constexpr std::size_t kX = 0, kLengths = 4, kInitialH = 5;
   const Node& node = site.node;
   const int time = attr_of(node, "layout").integer() == 1 ? 1 : 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (site.along(i) != (i == kX) && site.has(i))
+    if (site.along(i) != (i == layers::kX) && site.has(i))
       return across("an operand other than the sequence has them");
-  if (site.flow(kX).axis != time || site.flow(kX).each != Dim(1))
+  if (site.flow(layers::kX).axis != time || site.flow(layers::kX).each != Dim(1))
     return across("it walks along another axis");
   if (attr_of(node, "direction").text() != "forward") return across("it walks backwards");
-  if (site.has(kLengths)) return across("its sequences have their own lengths");
+  if (site.has(layers::kLengths)) return across("its sequences have their own lengths");
   CarriedFlow flow;
   flow.results.push_back({Kind::along, time});
   const std::size_t states = node.op->layer_states;
@@ -112,7 +112,8 @@ Expected<CarriedFlow> flow_of_layer(const StepSite& site, NodeId id) {
     if (site.is_read(i)) return across("it returns its gates");
   for (std::size_t i = 0; i < states; ++i) {
     flow.results.push_back({Kind::last, 0});
-    flow.sites.push_back({id, kInitialH + i, 1 + i, site.module.value(node.outputs[1 + i]).type});
+    flow.sites.push_back(
+        {id, layers::kInitialH + i, 1 + i, site.module.value(node.outputs[1 + i]).type});
   }
   return flow;
 }

@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 #include "ops/recurrent/recurrent.h"
 #include "passes/loops/recurrent_cells.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -22,7 +23,8 @@ using tensor::Dim;
 using tensor::Tensor;
 
 // The first operands and results of the layers, and those that only lstm and gru have.
-constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
+using layers::kB, layers::kLengths, layers::kR, layers::kW, layers::kX;
+constexpr std::size_t kInitial = layers::kInitialH;
 constexpr std::size_t kStates = 0, kLast = 1;
 constexpr std::size_t kPeepholes = 7;  // of lstm
 constexpr std::size_t kReset = 2;      // of gru

@@ -11,6 +11,7 @@
 #include "ir/walk.h"
 #include "ops/ops.h"
 #include "passes/lifting/lift.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/streaming/lane_marks.h"
 #include "passes/streaming/stream_form.h"
 
@@ -93,7 +94,6 @@ Expected<ValueId> as_batch(Builder& builder, Lifted value, int batch, const Lift
 /// biases, lengths, initial states, peepholes.
 Expected<Operands> layer_with_lanes(const Node& node, const Operands& operands, Builder& builder,
                                     const std::vector<std::uint32_t>& uses) {
-  constexpr std::size_t kLengths = 4, kInitialH = 5;
   const bool batch_first = attr_of(node, "layout").integer() == 1;
   const int batch = batch_first ? 0 : 1;
   const std::size_t states = node.op->layer_states;
@@ -105,9 +105,9 @@ Expected<Operands> layer_with_lanes(const Node& node, const Operands& operands, 
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Lifted operand = operands[i];
-    const bool has_rows = i == 0 || i == kLengths || (i >= kInitialH && i < kInitialH + states);
+    const bool has_rows = i == layers::kX || i == layers::kLengths || layers::is_state(node, i);
     if (has_rows && operand.value.valid()) {
-      SCANLOOM_TRY(operand.value, as_batch(builder, operand, i == kLengths ? 0 : batch,
+      SCANLOOM_TRY(operand.value, as_batch(builder, operand, i == layers::kLengths ? 0 : batch,
                                            first_with_lanes(operands)));
     } else if (operand.is_sequence()) {
       return refuse(fmt::format("its operand {} depends on the sequence",

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "passes/lifting/flow_of_results.h"
 #include "passes/lifting/flow_of_sizes.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/streaming/stream_form.h"
 
 namespace scanloom::passes {
@@ -214,23 +215,21 @@ class LaneFollower {
 
   /// Operands of layers: the sequence, weights, biases, lengths, initial states, peepholes.
   Trouble follow_layer(const Node& node) {
-    constexpr std::size_t kLengths = 4, kInitialH = 5;
     const bool batch_first = attr_of(node, "layout").integer() == 1;
-    const std::size_t states = node.op->layer_states;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
-      const bool is_state = i >= kInitialH && i < kInitialH + states;
-      const std::optional<int> wanted = i == 0          ? std::optional(batch_first ? 0 : 1)
-                                        : i == kLengths ? std::optional(0)
-                                        : is_state      ? std::optional(batch_first ? 0 : 1)
-                                                        : std::nullopt;
+      const std::optional<int> wanted = i == layers::kX         ? std::optional(batch_first ? 0 : 1)
+                                        : i == layers::kLengths ? std::optional(0)
+                                        : layers::is_state(node, i)
+                                            ? std::optional(batch_first ? 0 : 1)
+                                            : std::nullopt;
       const StepFlow& found = flow(node.inputs[i]);
       if (wanted && found.kind == Kind::same && give_axis(node.inputs[i], *wanted)) return {};
       if (found.kind != (wanted ? Kind::along : Kind::same) || (wanted && found.axis != *wanted))
         return Refusal(fmt::format("its operand {} has the axis of the batch elsewhere",
                                    module_.describe(node.inputs[i])));
     }
-    for (std::size_t i = 1 + states; i < node.outputs.size(); ++i)
+    for (std::size_t i = 1 + node.op->layer_states; i < node.outputs.size(); ++i)
       if (uses_[node.outputs[i].index] > 0) return Refusal("it returns its gates");
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
       set_axis(node.outputs[i], batch_first ? 0 : i == 0 ? 2 : 1);

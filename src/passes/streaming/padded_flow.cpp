@@ -12,6 +12,7 @@
 #include "passes/lifting/flow_of_carried.h"
 #include "passes/lifting/flow_of_results.h"
 #include "passes/lifting/flow_of_sizes.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -28,8 +29,6 @@ using ir::StepSite;
 using ir::Type;
 using ir::ValueId;
 using Kind = StepFlow::Kind;
-
-constexpr std::size_t kLengths = 4;  ///< operand of layers
 
 StepOrder opposite(StepOrder order) {
   if (order == StepOrder::any) return order;
@@ -227,7 +226,7 @@ class PaddedFollower {
         return across("an operand other than the sequence has them");
     if (site.flow(0).axis != time || site.flow(0).each != Dim(1))
       return across("it walks along another axis");
-    if (order == StepOrder::backward && site.has(kLengths))
+    if (order == StepOrder::backward && site.has(layers::kLengths))
       return across("its sequence is in reverse order, and it has lengths of its own");
     const Type& x = site.type(0);
     if (!x.ranked || x.rank() != 3 || x.dims[static_cast<std::size_t>(1 - time)] != Dim(1))

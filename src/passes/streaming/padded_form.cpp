@@ -7,6 +7,7 @@
 #include "ir/infer.h"
 #include "ops/lift_rules.h"
 #include "ops/ops.h"
+#include "passes/rewrite/layer_operands.h"
 #include "passes/rewrite/ports.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -102,12 +103,11 @@ class Padder {
   /// Gives a layer the length of its only row. One whose sequence is in reverse order walks the
   /// other way, along the sequence as it was, whose padding is at the end.
   Expected<bool> end_layer(Rewriter& rewriter, NodeId id, StepOrder order) {
-    constexpr std::size_t kLengths = 4;
     const Node node = module_.node(id);  // by value: adding nodes may move it
     ir::Builder& build = rewriter.build();
     std::vector<ValueId> inputs = node.inputs;
-    inputs.resize(std::max(inputs.size(), kLengths + 1));
-    SCANLOOM_TRY(inputs[kLengths], lengths_inside(build, inputs[kLengths]));
+    inputs.resize(std::max(inputs.size(), layers::kLengths + 1));
+    SCANLOOM_TRY(inputs[layers::kLengths], lengths_inside(build, inputs[layers::kLengths]));
     std::vector<ir::NamedAttr> attrs = attrs_of(node);
     const bool is_backward = order == StepOrder::backward;
     if (is_backward) SCANLOOM_CHECK_OK(turn_operands(build, node, inputs, attrs));
@@ -133,12 +133,11 @@ class Padder {
   static Expected<void> turn_operands(ir::Builder& build, const Node& layer,
                                       std::vector<ValueId>& inputs,
                                       std::vector<ir::NamedAttr>& attrs) {
-    constexpr std::size_t kLengths = 4, kInitialH = 5;
     const bool has_both = is_bidirectional(layer);
     SCANLOOM_TRY(inputs[0], reversed(build, inputs[0], is_batch_first(layer) ? 1 : 0));
     for (std::size_t i = 1; i < inputs.size() && has_both; ++i) {
-      if (i == kLengths || !inputs[i].valid()) continue;
-      const bool is_state = i >= kInitialH && i < kInitialH + layer.op->layer_states;
+      if (i == layers::kLengths || !inputs[i].valid()) continue;
+      const bool is_state = layers::is_state(layer, i);
       SCANLOOM_TRY(inputs[i],
                    reversed(build, inputs[i], is_state && is_batch_first(layer) ? 1 : 0));
     }
