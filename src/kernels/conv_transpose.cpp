@@ -25,25 +25,29 @@ using tensor::ConvTransposeGeometry;
 using tensor::Operand;
 using tensor::Status;
 
-/// Packs the weights of all groups: per group, phase and filter those that meet one result. Returns
-/// whether all are finite.
+/// Packs the weights of all groups: per group, phase and filter those that meet one result, with
+/// pairs per filter and phase. Returns whether all are finite.
 template <class T>
 bool pack_weights(const TransposeSchedule<T>& plan, const T* w, const std::int64_t* strides,
                   T* to) {
   const ConvTransposeGeometry& g = plan.geometry;
   bool finite = true;
+  const auto pack_row = [&](const OutPhase& phase, std::int64_t group, std::int64_t filter) {
+    for (const AxisSizes& tap : phase.kernel) {
+      const T* from = w + group * g.channels * strides[0] + filter * strides[1];
+      for (int axis = 0; axis < g.spatial; ++axis)
+        from += tap[static_cast<std::size_t>(axis)] * strides[axis + 2];
+      for (std::int64_t channel = 0; channel < g.channels; ++channel) {
+        *to = from[channel * strides[0]];
+        finite &= std::isfinite(*to++);
+      }
+    }
+  };
+  const std::size_t together = plan.in_pairs ? 2 : 1;
   for (std::int64_t group = 0; group < g.group; ++group)
-    for (const OutPhase& phase : plan.phases)
+    for (std::size_t first = 0; first < plan.phases.size(); first += together)
       for (std::int64_t filter = 0; filter < g.filters; ++filter)
-        for (const AxisSizes& tap : phase.kernel) {
-          const T* from = w + group * g.channels * strides[0] + filter * strides[1];
-          for (int axis = 0; axis < g.spatial; ++axis)
-            from += tap[static_cast<std::size_t>(axis)] * strides[axis + 2];
-          for (std::int64_t channel = 0; channel < g.channels; ++channel) {
-            *to = from[channel * strides[0]];
-            finite &= std::isfinite(*to++);
-          }
-        }
+        for (std::size_t p = 0; p < together; ++p) pack_row(plan.phases[first + p], group, filter);
   return finite;
 }
 
@@ -73,6 +77,10 @@ class TransposeTask {
     T* const phases = scratch + plan_.planes_elements();
     const auto together = static_cast<std::size_t>(g.stride[plan_.grid.last()]);
     for (std::size_t first = 0; first < plan_.phases.size(); first += together) {
+      if (plan_.in_pairs) {
+        compute(plan_.phases[first], weights, scratch, result());
+        continue;
+      }
       for (std::size_t p = 0; p < together; ++p)
         compute(plan_.phases[first + p], weights, scratch,
                 phases + static_cast<std::int64_t>(p) * plan_.phase_elements());
@@ -99,6 +107,7 @@ class TransposeTask {
            first_ * g.stride[0] * y.strides[2];
   }
 
+  /// With pairs, `phase` is the first of two.
   void compute(const OutPhase& phase, const T* weights, const T* planes, T* to) const {
     const ConvTransposeGeometry& g = plan_.geometry;
     ConvBand<T> s;
@@ -106,7 +115,8 @@ class TransposeTask {
     s.taps = phase.taps.data();
     s.k = static_cast<std::int64_t>(phase.taps.size());
     s.w_filter = s.k;
-    s.weights = weights + group_ * plan_.group_weights + phase.weights + filter_ * s.k;
+    s.weights = weights + group_ * plan_.group_weights + phase.weights +
+                filter_ * s.k * (plan_.in_pairs ? 2 : 1);
     s.filters = filters_;
     s.lines = phase.lines.data();
     s.line_count = line_count(phase);
@@ -118,7 +128,7 @@ class TransposeTask {
       s.bias = call_.in(2).data<const T>() + (group_ * g.filters + filter_) * s.bias_step;
     }
     s.filters_outside = s.filters * s.k > plan_.planes_elements();
-    plan_.fns.band(s);
+    (plan_.in_pairs ? plan_.fns.pairs : plan_.fns.band)(s);
   }
 
   /// Writes lines of the result from those of the phases of the last axis, of which `phase` is the
@@ -184,7 +194,8 @@ template <class T>
 std::shared_ptr<const void> pack_constant_weights(const PrepareCtx& ctx,
                                                   const TransposeSchedule<T>& plan) {
   const ConvTransposeGeometry& g = plan.geometry;
-  std::vector<std::int64_t> layout{std::int64_t{sizeof(T)}, g.group, g.channels, g.filters};
+  std::vector<std::int64_t> layout{std::int64_t{sizeof(T)}, g.group, g.channels, g.filters,
+                                   plan.in_pairs};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis)
     layout.insert(layout.end(), {g.kernel[axis], g.stride[axis], g.dilation[axis], g.pad[axis]});
   const Operand& w = ctx.inputs[1];

@@ -23,6 +23,19 @@ std::optional<std::int64_t> shift_of(const ConvTransposeGeometry& g, std::size_t
   return distance / g.stride[axis];
 }
 
+/// Whether both phases of the last axis meet the same elements of x, each with weights of its own, as
+/// where windows do not overlap: their results are then computed and stored in pairs.
+bool phases_are_pairs(const ConvTransposeGeometry& g) {
+  constexpr std::int64_t kMaxKernel = 64;
+  const auto last = static_cast<std::size_t>(g.spatial - 1);
+  if (g.stride[last] != 2 || g.out[last] % 2 != 0 || g.kernel[last] > kMaxKernel) return false;
+  std::vector<std::int64_t> shifts[2];
+  for (std::int64_t phase = 0; phase < 2; ++phase)
+    for (std::int64_t tap = 0; tap < g.kernel[last]; ++tap)
+      if (const auto shift = shift_of(g, last, phase, tap)) shifts[phase].push_back(*shift);
+  return shifts[0] == shifts[1];
+}
+
 struct ShiftRange {
   std::int64_t least = 0, greatest = 0;
 };
@@ -87,6 +100,7 @@ std::vector<ConvLine> lines_of(const TransposeSchedule<T>& plan, const OutPhase&
       line.to += (index[axis] * g.stride[axis] + phase.phase[axis]) * y_strides[axis];
     }
     if (plan.interleaves()) line.to = static_cast<std::int64_t>(lines.size()) * plan.line_size;
+    if (plan.in_pairs) line.to /= 2;
     lines.push_back(line);
   });
   return lines;
@@ -172,6 +186,7 @@ std::optional<Refusal> lay_out_transpose(TransposeSchedule<T>& plan, std::int64_
     if (g.stride[axis] > kMaxOutPhases / phases) return Refusal("elements that are far apart");
     phases *= g.stride[axis];
   }
+  plan.in_pairs = phases_are_pairs(g);
   if (!lay_out(plan, x_elements)) return Refusal("planes much larger than the input");
   if (!fit_tables(plan, phases)) return Refusal("too many taps or lines");
   make_phases(plan, y_strides);

@@ -28,6 +28,7 @@ struct TransposeSchedule {
   PlaneGrid grid;
   AxisSizes before{};  ///< positions of the grid before the one that result 0 meets at kernel 0
   std::vector<OutPhase> phases;           ///< those of the last axis vary fastest
+  bool in_pairs = false;                  ///< lines are those of ConvFns::pairs
   std::int64_t band_size = 0, bands = 0;  ///< results of a phase along axis 0
   std::int64_t filters = 0, parts = 1;    ///< filters of a task, and tasks per group and band
   std::int64_t slots = 1;
@@ -35,7 +36,8 @@ struct TransposeSchedule {
   std::int64_t group_weights = 0;              ///< packed elements per group
   std::shared_ptr<const void> packed;          ///< null: packed at the start of a call
 
-  [[nodiscard]] bool interleaves() const { return geometry.stride[grid.last()] > 1; }
+  /// Whether the results of phases are stored to scratch first.
+  [[nodiscard]] bool interleaves() const { return geometry.stride[grid.last()] > 1 && !in_pairs; }
   [[nodiscard]] std::int64_t planes_elements() const {
     return geometry.channels * grid.plane + kConvSlack;
   }
