@@ -21,6 +21,8 @@ constexpr std::int64_t kGroupResults = 4096;  ///< of several groups in a task
 /// panels reads the weights again.
 constexpr std::int64_t kMinPanelFilters = 32, kMinPanelPositions = 512;
 constexpr std::int64_t kMinPositions = 256;  ///< of a task over a single spatial axis
+/// The same of a task with an epilogue, each of whose steps begins anew for each filter.
+constexpr std::int64_t kMinEpiloguePositions = 512;
 
 /// The greatest distance on the grid between a window's position and its taps.
 std::int64_t reach_of(const ConvGeometry& g, std::size_t axis) {
@@ -203,8 +205,12 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t reach = reach_of(g, 0);
   const std::int64_t per_position = cached_per_position(plan, of_planes);
-  const std::int64_t fewest =
+  std::int64_t fewest =
       g.spatial == 1 ? std::max(kMinPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
+  if (plan.epilogue.present()) {
+    const std::int64_t of_one = plan.positions / g.out[0];
+    fewest = std::max(fewest, (kMinEpiloguePositions + of_one - 1) / of_one);
+  }
   const std::int64_t cached =
       kPlanesBytes / static_cast<std::int64_t>(sizeof(T)) / per_position - reach;
   plan.band_size = std::min(std::max(cached, fewest), g.out[0]);

@@ -74,7 +74,8 @@ ValueId Composer::gelu(ValueId x, bool by_tanh) {
     const ValueId sum = add(x, mul(like(0.044715, x), cube));
     curve = op(tanh_op, {mul(like(std::sqrt(2 / 3.14159265358979323846), x), sum)});
   } else {
-    curve = op(erf_op, {div(x, like(std::sqrt(2.0), x))});
+    // A product, because a division takes a third of the time of erf.
+    curve = op(erf_op, {mul(like(std::sqrt(0.5), x), x)});
   }
   // Divides x by two first, since twice the result may overflow.
   const ValueId half = mul(like(0.5, x), x);

@@ -73,7 +73,7 @@ class Composer {
   ValueId cos(ValueId x) { return op(ops::cos_op, {x}); }
   /// Sine divided by cosine; for f16 and bf16, rounded once.
   ValueId tan(ValueId x);
-  /// x / 2 * (1 + erf(x / sqrt 2)), or its approximation by tanh.
+  /// x / 2 * (1 + erf(x * sqrt(1/2))), or its approximation by tanh.
   ValueId gelu(ValueId x, bool by_tanh);
   ValueId less(ValueId a, ValueId b) { return op(ops::less_op, {a, b}); }
   ValueId less_equal(ValueId a, ValueId b) { return op(ops::less_equal_op, {a, b}); }
