@@ -31,6 +31,14 @@ void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, F&&
   }
 }
 
+/// Of every `period` taps, those that are packed: `kept` of them from `first` on.
+struct PeriodicTaps {
+  std::int64_t period = 1, first = 0, kept = 1;
+
+  /// Returns how many of k taps, whole periods, are packed.
+  [[nodiscard]] std::int64_t of(std::int64_t k) const { return k / period * kept; }
+};
+
 /// Elements of the packed weights of a group.
 inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int64_t lanes) {
   return (filters + lanes - 1) / lanes * lanes * k;
@@ -39,13 +47,15 @@ inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int
 /// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero.
 template <class T>
 void pack_filter_blocks(const ConvBlockFns<T>& fns, const T* weights, std::int64_t w_filter,
-                        std::int64_t filters, std::int64_t k, T* to) {
+                        std::int64_t filters, std::int64_t k, const PeriodicTaps& taps, T* to) {
   for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
-    T* const first = to + block.first * k;
+    T* const packed = to + block.first * taps.of(k);
     for (std::int64_t f = 0; f < block.filters; ++f) {
       const T* const from = weights + (block.first + f) * w_filter;
-      for (std::int64_t i = 0; i < k; ++i) first[i * width + f] = from[i];
+      T* at = packed + f;
+      for (std::int64_t i = taps.first; i < k; i += taps.period)
+        for (std::int64_t j = 0; j < taps.kept; ++j, at += width) *at = from[i + j];
     }
   });
 }

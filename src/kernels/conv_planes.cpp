@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "kernels/conv_blocks_run.h"
@@ -97,20 +98,55 @@ void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
                      planes + channel * plan.grid.phases() * plan.grid.plane);
 }
 
-/// Multiplies the filters of a task's only group, in blocks.
+/// Narrows the band of a task to a section; returns how many of its positions come before this, or
+/// nullopt if they have none in common.
+template <class T>
+std::optional<std::int64_t> narrow_to(const PlanesSchedule<T>& plan, const PlanesTask& task,
+                                      const PlanesSection& section, ConvBand<T>& s) {
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t first = std::max(task.first, section.first);
+  const std::int64_t last = std::min(task.first + task.size, section.first + section.size);
+  if (first >= last) return std::nullopt;
+  const std::int64_t size = last - first, skipped = first - task.first;
+  s.taps = section.taps.data();
+  s.k = static_cast<std::int64_t>(section.taps.size());
+  if (g.spatial == 1) {
+    s.planes += skipped * s.step;
+    s.width = size;
+  } else {
+    const auto lines = static_cast<std::int64_t>(plan.lines.size()) / plan.band_size;
+    s.lines += skipped * lines;
+    s.line_count = size * lines;
+  }
+  const std::int64_t positions = skipped * (plan.positions / g.out[0]);
+  s.y += positions * plan.y_step;
+  return positions;
+}
+
+/// Multiplies the filters of a task's only group, in blocks, section by section.
 template <class T, class Finished>
-void multiply_block_task(const PlanesSchedule<T>& plan, const Call& call, const ConvBand<T>& s,
+void multiply_block_task(const PlanesSchedule<T>& plan, const Call& call, const ConvBand<T>& band,
                          const PlanesTask& task, T* memory, Finished&& finished) {
-  const T* const packed = static_cast<const T*>(plan.packed.get()) +
-                          task.group * plan.packed_group + task.filter * plan.k;
   const std::int64_t filter = task.group * plan.geometry.filters + task.filter;
-  const ConvFinish<T> finish =
-      plan.epilogue.template finish<T>(call, filter, s.y - call.out(0).data<T>());
-  if (plan.y_step == 1)
-    return multiply_blocks(*plan.blocks, plan.transpose, s, packed, finish, memory, finished);
-  multiply_blocks_last(
-      *plan.blocks, s, packed, finish, memory,
-      [&](std::int64_t first, std::int64_t count) { finished({0, s.filters, 0}, first, count); });
+  for (const PlanesSection& section : plan.sections) {
+    ConvBand<T> s = band;
+    const std::optional<std::int64_t> before = narrow_to(plan, task, section, s);
+    if (!before) continue;
+    const T* const packed = static_cast<const T*>(section.packed.get()) +
+                            task.group * section.packed_group + task.filter * s.k;
+    const ConvFinish<T> finish =
+        plan.epilogue.template finish<T>(call, filter, s.y - call.out(0).data<T>());
+    const auto of_band = [&](const FilterBlock& block, std::int64_t first, std::int64_t count) {
+      finished(block, *before + first, count);
+    };
+    if (plan.y_step == 1)
+      multiply_blocks(*plan.blocks, plan.transpose, s, packed, finish, memory, of_band);
+    else
+      multiply_blocks_last(*plan.blocks, s, packed, finish, memory,
+                           [&](std::int64_t first, std::int64_t count) {
+                             of_band({0, s.filters, 0}, first, count);
+                           });
+  }
 }
 
 /// `filled` is the band whose planes the memory holds, or -1.

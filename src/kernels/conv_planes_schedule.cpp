@@ -1,6 +1,7 @@
 #include "kernels/conv_planes_schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -363,24 +364,93 @@ void join_single_channels(PlanesSchedule<T>& plan) {
   if (plan.single) g.channels = g.filters = std::exchange(g.group, 1);
 }
 
+/// The rows of the kernel that meet elements of x in the window of a result along axis 0; at least
+/// one.
+PlanesSection section_of(const ConvGeometry& g, std::int64_t at) {
+  const std::int64_t before = g.pad[0] - at * g.stride[0];
+  const std::int64_t inside = before + g.in[0];  // from tap 0 to the end of x
+  const auto rounded_up = [&](std::int64_t distance) {
+    return distance <= 0 ? 0 : (distance + g.dilation[0] - 1) / g.dilation[0];
+  };
+  PlanesSection section{.first = at, .size = 1};
+  section.first_row = std::min(rounded_up(before), g.kernel[0] - 1);
+  section.rows =
+      std::max<std::int64_t>(std::min(rounded_up(inside), g.kernel[0]) - section.first_row, 1);
+  return section;
+}
+
+/// Whether an operand is constant, and none of its elements is excluded.
 template <class T>
-void pack_blocks(const PrepareCtx& ctx, PlanesSchedule<T>& plan) {
+bool has_no_value(const PrepareCtx& ctx, std::size_t input, bool (*excluded)(T)) {
+  if (input >= ctx.inputs.size() || input >= ctx.constants.size()) return false;
+  const Operand& operand = ctx.inputs[input];
+  const auto* const values = static_cast<const T*>(ctx.constants[input]);
+  return values != nullptr && operand.contiguous &&
+         std::none_of(values, values + operand.elements(), excluded);
+}
+
+/// Whether products with padding change no result, so that they may be left out. Weights that are
+/// not finite give NaN. Otherwise only the sign of a sum that is 0 may change, which a bias other
+/// than -0 hides.
+template <class T>
+bool may_omit_padding(const PrepareCtx& ctx) {
+  return has_no_value<T>(ctx, 2, [](T value) { return value == 0 && std::signbit(value); }) &&
+         has_no_value<T>(ctx, 1, [](T value) { return !std::isfinite(value); });
+}
+
+/// Divides the result into sections where that leaves out much; otherwise it is one section.
+template <class T>
+std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const ConvGeometry& g) {
+  constexpr std::size_t kMaxSections = 8;
+  constexpr double kWorthIt = 0.85;       // of the products
+  constexpr std::int64_t kMaxCopies = 3;  // of the weights
+  const PlanesSection whole{.first = 0, .size = g.out[0], .first_row = 0, .rows = g.kernel[0]};
+  if (g.kernel[0] == 1) return {whole};
+  std::vector<PlanesSection> sections;
+  double products = 0;
+  std::int64_t copies = 0;
+  for (std::int64_t at = 0; at < g.out[0]; ++at) {
+    const PlanesSection section = section_of(g, at);
+    products += static_cast<double>(section.rows);
+    if (!sections.empty() && sections.back().first_row == section.first_row &&
+        sections.back().rows == section.rows) {
+      ++sections.back().size;
+      continue;
+    }
+    if (sections.size() == kMaxSections) return {whole};
+    sections.push_back(section);
+    copies += section.rows;
+  }
+  const double all = static_cast<double>(g.kernel[0]) * static_cast<double>(g.out[0]);
+  const bool omits = products <= kWorthIt * all && copies <= kMaxCopies * g.kernel[0];
+  if (!omits || !may_omit_padding<T>(ctx)) return {whole};
+  return sections;
+}
+
+template <class T>
+void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSection& section) {
   const ConvGeometry& g = plan.geometry;
-  const std::int64_t lanes = plan.blocks->lanes;
-  plan.packed_group = block_weights(g.filters, plan.k, lanes);
+  const std::int64_t lanes = plan.blocks->lanes, of_row = g.kernel_positions() / g.kernel[0];
+  const PeriodicTaps taps{g.kernel_positions(), section.first_row * of_row, section.rows * of_row};
+  for (std::int64_t at = taps.first; at < plan.k; at += taps.period)
+    section.taps.insert(section.taps.end(), plan.taps.begin() + at,
+                        plan.taps.begin() + at + taps.kept);
+  section.packed_group = block_weights(g.filters, taps.of(plan.k), lanes);
   const auto make = [&]() -> std::shared_ptr<const void> {
-    std::shared_ptr<T> memory = packed_memory<T>(g.group * plan.packed_group);
+    std::shared_ptr<T> memory = packed_memory<T>(g.group * section.packed_group);
     for (std::int64_t group = 0; group < g.group; ++group)
       pack_filter_blocks(
           *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
-          plan.w_filter, g.filters, plan.k, memory.get() + group * plan.packed_group);
+          plan.w_filter, g.filters, plan.k, taps, memory.get() + group * section.packed_group);
     return memory;
   };
   // -2: neither the panels of conv.cpp nor trimmed weights.
   std::vector<std::int64_t> layout{
       -2,        lanes,  plan.blocks->usual, std::int64_t{sizeof(T)}, g.group,
       g.filters, plan.k, plan.w_filter};
-  plan.packed =
+  if (section.rows != g.kernel[0])
+    layout.insert(layout.end(), {taps.period, taps.first, taps.kept});
+  section.packed =
       ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)}, make);
 }
 
@@ -444,7 +514,10 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
       !plan.last_planes.lay_out(plan.band_size, sizeof(T), 2 * unfolded))
     return "planes larger than the unfolded windows";
   lay_out_planes(plan);
-  if (use == PlanesUse::blocks) pack_blocks(ctx, plan);
+  if (use == PlanesUse::blocks) {
+    plan.sections = sections_of<T>(ctx, plan.geometry);
+    for (PlanesSection& section : plan.sections) pack_section(ctx, plan, section);
+  }
   if (plan.groups > 1) plan.runs = plane_runs(plan.grid);
   plan.filters_outside = puts_filters_outside(plan);
   return std::nullopt;

@@ -24,6 +24,16 @@ namespace scanloom::kernels {
 /// Tasks that threads share, if there is enough work.
 inline constexpr std::int64_t kPlaneTasks = 8;
 
+/// Results along axis 0 that meet elements of x with the same rows of the kernel, whose weights are
+/// packed in blocks. The other rows, as under wide dilations, meet nothing but padding there.
+struct PlanesSection {
+  std::int64_t first = 0, size = 0;
+  std::int64_t first_row = 0, rows = 0;  ///< of the kernel
+  std::vector<std::int64_t> taps;        ///< offsets in the planes
+  std::shared_ptr<const void> packed;    ///< weights of all groups
+  std::int64_t packed_group = 0;         ///< elements of a group
+};
+
 template <class T>
 struct PlanesSchedule {
   ConvFns<T> fns;
@@ -43,8 +53,7 @@ struct PlanesSchedule {
   std::int64_t panel_taps = 0;
   const ConvBlockFns<T>* blocks = nullptr;  ///< null: weights are not packed
   TransposeFn transpose = nullptr;          ///< of the sums of blocks
-  std::shared_ptr<const void> packed;       ///< weights of all groups
-  std::int64_t packed_group = 0;            ///< elements of a group
+  std::vector<PlanesSection> sections;      ///< of blocks: of the whole result
   bool in_place = false;                    ///< x is read as the planes, by x_axis
   std::int64_t tap_step = 0;                ///< of taps that need not be packed either, or 0
   AxisSizes x_axis{};

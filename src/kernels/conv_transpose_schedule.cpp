@@ -23,8 +23,8 @@ std::optional<std::int64_t> shift_of(const ConvTransposeGeometry& g, std::size_t
   return distance / g.stride[axis];
 }
 
-/// Whether both phases of the last axis meet the same elements of x, each with weights of its own, as
-/// where windows do not overlap: their results are then computed and stored in pairs.
+/// Whether both phases of the last axis meet the same elements of x, each with weights of its own,
+/// as where windows do not overlap: their results are then computed and stored in pairs.
 bool phases_are_pairs(const ConvTransposeGeometry& g) {
   constexpr std::int64_t kMaxKernel = 64;
   const auto last = static_cast<std::size_t>(g.spatial - 1);

@@ -153,7 +153,7 @@ void expect_conv(const ConvCase& c, Isa isa, bool constant, int threads, Layout 
                 .inputs = {&x, &w, c.bias ? &bias : nullptr},
                 .outputs = {&y},
                 .attrs = attrs_of(c),
-                .constant = {false, constant}};
+                .constant = {false, constant, constant}};
   ASSERT_EQ(run(use, isa, threads), "");
   EXPECT_EQ(difference(y, expected_once<T>(c, x, w, bias, isa)), "")
       << c.x.to_string() << c.w.to_string() << isa_name(isa);
@@ -168,6 +168,19 @@ const std::vector<ConvCase>& conv_cases() {
       {.x = {1, 30, 1}, .w = {1, 30, 1}},
       {.x = {3, 4, 100}, .w = {6, 4, 5}, .pads = {4, 0}},
       {.x = {3, 4, 100}, .w = {6, 4, 5}, .stride = {3}, .dilation = {2}, .pads = {7, 9}},
+      // Rows of the kernel that meet only padding in some sections of the result.
+      {.x = {1, 12, 14, 13}, .w = {32, 12, 3, 3}, .dilation = {12, 6}, .pads = {12, 6, 12, 6}},
+      {.x = {2, 24, 9, 7},
+       .w = {64, 12, 3, 3},
+       .group = 2,
+       .stride = {2, 1},
+       .dilation = {5, 5},
+       .pads = {7, 5, 6, 5}},
+      {.x = {1, 40, 90}, .w = {48, 40, 3}, .dilation = {40}, .pads = {80, 0}},
+      {.x = {1, 8, 6, 5, 4},
+       .w = {32, 8, 3, 2, 2},
+       .dilation = {5, 1, 1},
+       .pads = {5, 1, 0, 5, 0, 1}},
       {.x = {2, 3, 9, 11}, .w = {5, 3, 3, 2}, .pads = {1, 0, 1, 1}},
       {.x = {2, 4, 12, 13}, .w = {8, 2, 3, 3}, .group = 2, .stride = {2, 1}, .pads = {1, 1, 1, 1}},
       {.x = {1, 6, 10, 10}, .w = {6, 1, 3, 3}, .group = 6, .pads = {1, 1, 1, 1}, .bias = false},
@@ -767,6 +780,36 @@ TEST(Conv, TapsThatMeetOnlyPaddingAreLeftOut) {
         expect_conv(c, isa, constant, 1, Layout::contiguous);
         expect_conv<double>(c, isa, constant, 2, Layout::contiguous);
       }
+}
+
+/// A convolution of blocks whose windows meet padding with most rows of the kernel.
+void expect_kept_padding(float weight_of_padding, float bias_of_all) {
+  const ConvCase c{
+      .x = {1, 40, 6, 8}, .w = {32, 40, 3, 3}, .dilation = {5, 5}, .pads = {5, 5, 5, 5}};
+  Buffer x(DType::f32, c.x), w(DType::f32, c.w), bias(DType::f32, {32});
+  // The products with elements of x round to -0, those with padding may be others.
+  x.fill<float>(std::vector<float>(static_cast<std::size_t>(x.elements()), 1e-30F));
+  for (std::int64_t i = 0; i < w.elements(); ++i)
+    w.at<float>(i) = i % 9 == 4 ? -1e-30F : weight_of_padding;
+  bias.fill<float>(std::vector<float>(32, bias_of_all));
+  Buffer y(DType::f32, {1, 32, 6, 8});
+  for (const Isa isa : available_isas()) {
+    ASSERT_EQ(run({.id = KernelId::conv,
+                   .inputs = {&x, &w, &bias},
+                   .outputs = {&y},
+                   .attrs = attrs_of(c),
+                   .constant = {false, true, true}},
+                  isa),
+              "");
+    EXPECT_EQ(difference(y, expected_results<float>(c, x, w, bias, isa)), "") << isa_name(isa);
+  }
+}
+
+TEST(Conv, PaddingTakesPartWhereItDecides) {
+  expect_kept_padding(1e-30F, -0.0F);
+  expect_kept_padding(1e-30F, 0.0F);
+  expect_kept_padding(INFINITY, 1);
+  expect_kept_padding(NAN, 1);
 }
 
 TEST(Conv, MoreTapsThanATableHolds) {
