@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/any_address.h"
 #include "kernels/conv_depthwise.h"
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_planes.h"
@@ -331,6 +332,10 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const ConvSched
                         make);
 }
 
+/// The answer to weights at an unaligned address where the kernel would read them: it is asked
+/// again.
+Prepared asks_for_aligned() { return {}; }
+
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const bool channels_last = tensor::is_channels_last(ctx.outputs[0]);
@@ -340,6 +345,7 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   }
   Prepared blocks = prepare_conv_planes(ctx, geometry, PlanesUse::blocks);
   if (!blocks.refusal || channels_last) return blocks;
+  if (!is_aligned(static_cast<const T*>(ctx.constants[1]))) return asks_for_aligned();
   auto plan = std::make_shared<ConvSchedule<T>>(plan_of<T>(ctx, geometry));
   if (plan->along_positions) {
     Prepared planes =
@@ -382,8 +388,17 @@ Prepared prepare(const PrepareCtx& ctx) {
   const PrepareConvFn typed =
       ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float> : prepare_typed<double>;
   const tensor::LiveTaps taps = tensor::live_taps(*geometry);
-  if (taps.count != geometry->kernel) return prepare_trimmed_conv(ctx, *geometry, taps, typed);
+  const bool trims = taps.count != geometry->kernel;
+  const auto* const weights = static_cast<const std::byte*>(ctx.constants[1]);
+  if (trims && reinterpret_cast<std::uintptr_t>(weights) % dtype_bytes(ctx.outputs[0].dtype) != 0)
+    return asks_for_aligned();
+  if (trims) return prepare_trimmed_conv(ctx, *geometry, taps, typed);
   return typed(ctx, *geometry);
+}
+
+bool packs_unaligned(const PrepareCtx& ctx) {
+  const DType dtype = ctx.outputs[0].dtype;
+  return ctx.constants[1] != nullptr && (dtype == DType::f32 || dtype == DType::f64);
 }
 
 }  // namespace conv
@@ -395,6 +410,7 @@ extern constinit const KernelDef conv_kernel{
         "Convolutions of f32 or f64 as products of weights and unfolded windows, summed in order.",
     .prepare = conv::prepare,
     .run = conv::run<float>,
+    .packs_unaligned = conv::packs_unaligned,
 };
 
 }  // namespace scanloom::kernels

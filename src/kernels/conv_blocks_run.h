@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "kernels/any_address.h"
 #include "kernels/conv_band.h"
 #include "kernels/conv_blocks.h"
 #include "kernels/transpose.h"
@@ -44,15 +46,17 @@ inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int
   return (filters + lanes - 1) / lanes * lanes * k;
 }
 
-/// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero.
+/// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero;
+/// weights may be at any address.
 template <class T>
 void pack_filter_blocks(const ConvBlockFns<T>& fns, const T* weights, std::int64_t w_filter,
                         std::int64_t filters, std::int64_t k, const PeriodicTaps& taps, T* to) {
+  std::vector<T> memory;
   for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
     T* const packed = to + block.first * taps.of(k);
     for (std::int64_t f = 0; f < block.filters; ++f) {
-      const T* const from = weights + (block.first + f) * w_filter;
+      const T* const from = aligned_elements(weights + (block.first + f) * w_filter, k, memory);
       T* at = packed + f;
       for (std::int64_t i = taps.first; i < k; i += taps.period)
         for (std::int64_t j = 0; j < taps.kept; ++j, at += width) *at = from[i + j];

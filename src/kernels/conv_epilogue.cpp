@@ -1,6 +1,7 @@
 #include "kernels/conv_epilogue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -153,6 +154,18 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
   found.finishes_ = true;
   *this = std::move(found);
   return true;
+}
+
+bool ConvEpilogue::hides_sign_of_zero(DType dtype) const {
+  if (!finishes_) return false;
+  if (clamps_) return true;
+  if (shift_ == nullptr) return false;
+  const auto hides = [&]<class T>(T) {
+    const auto* const shift = reinterpret_cast<const T*>(shift_.get());
+    return std::none_of(shift, shift + filters_,
+                        [](T value) { return value == 0 && std::signbit(value); });
+  };
+  return dtype == DType::f64 ? hides(0.0) : hides(0.0F);
 }
 
 std::optional<Refusal> ConvEpilogue::prepare_last(const PrepareCtx& ctx) {

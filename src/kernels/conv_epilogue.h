@@ -54,6 +54,9 @@ class ConvEpilogue {
     return left;
   }
 
+  /// Whether the result is the same for sums of 0 and of -0, where blocks finish all of it.
+  [[nodiscard]] bool hides_sign_of_zero(DType dtype) const;
+
   [[nodiscard]] bool present() const { return present_; }
   /// Scratch of a thread, in whole cache lines.
   [[nodiscard]] std::int64_t scratch_bytes() const { return present_ ? plan_.slot_bytes() : 0; }

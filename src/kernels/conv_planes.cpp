@@ -222,7 +222,8 @@ Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometr
   auto plan = std::make_shared<PlanesSchedule<T>>();
   if (auto why = schedule_planes(*plan, ctx, geometry, use)) return Prepared::no(*std::move(why));
   const std::int64_t bytes = plan->slots * plan->slot_bytes();
-  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>};
+  const std::uint32_t packed = plan->sections.empty() ? 0 : 1U << 1;
+  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>, .packed = packed};
 }
 
 /// x or a result of these sizes, with the channels last or first.

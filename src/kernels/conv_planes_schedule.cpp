@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/mapped_file.h"
+#include "kernels/any_address.h"
 #include "kernels/product.h"
 #include "kernels/simd.h"
 
@@ -385,22 +387,28 @@ bool has_no_value(const PrepareCtx& ctx, std::size_t input, bool (*excluded)(T))
   if (input >= ctx.inputs.size() || input >= ctx.constants.size()) return false;
   const Operand& operand = ctx.inputs[input];
   const auto* const values = static_cast<const T*>(ctx.constants[input]);
-  return values != nullptr && operand.contiguous &&
-         std::none_of(values, values + operand.elements(), excluded);
+  if (values == nullptr || !operand.contiguous) return false;
+  const std::int64_t count = operand.elements();
+  std::int64_t i = 0;
+  while (i < count && !excluded(element_at(values, i))) ++i;
+  return i == count;
 }
 
 /// Whether products with padding change no result, so that they may be left out. Weights that are
 /// not finite give NaN. Otherwise only the sign of a sum that is 0 may change, which a bias other
-/// than -0 hides.
+/// than -0 hides, and some epilogues do.
 template <class T>
-bool may_omit_padding(const PrepareCtx& ctx) {
-  return has_no_value<T>(ctx, 2, [](T value) { return value == 0 && std::signbit(value); }) &&
-         has_no_value<T>(ctx, 1, [](T value) { return !std::isfinite(value); });
+bool may_omit_padding(const PrepareCtx& ctx, const ConvEpilogue& epilogue) {
+  const bool hidden =
+      epilogue.hides_sign_of_zero(ctx.outputs[0].dtype) ||
+      has_no_value<T>(ctx, 2, [](T value) { return value == 0 && std::signbit(value); });
+  return hidden && has_no_value<T>(ctx, 1, [](T value) { return !std::isfinite(value); });
 }
 
 /// Divides the result into sections where that leaves out much; otherwise it is one section.
 template <class T>
-std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const ConvGeometry& g) {
+std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const PlanesSchedule<T>& plan) {
+  const ConvGeometry& g = plan.geometry;
   constexpr std::size_t kMaxSections = 8;
   constexpr double kWorthIt = 0.85;       // of the products
   constexpr std::int64_t kMaxCopies = 3;  // of the weights
@@ -423,7 +431,7 @@ std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const ConvGeometry
   }
   const double all = static_cast<double>(g.kernel[0]) * static_cast<double>(g.out[0]);
   const bool omits = products <= kWorthIt * all && copies <= kMaxCopies * g.kernel[0];
-  if (!omits || !may_omit_padding<T>(ctx)) return {whole};
+  if (!omits || !may_omit_padding<T>(ctx, plan.epilogue)) return {whole};
   return sections;
 }
 
@@ -442,6 +450,10 @@ void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSe
       pack_filter_blocks(
           *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
           plan.w_filter, g.filters, plan.k, taps, memory.get() + group * section.packed_group);
+    // From now on only the copy is read.
+    if (ctx.inputs[1].contiguous)
+      release_file_pages(ctx.constants[1],
+                         static_cast<std::size_t>(ctx.inputs[1].elements()) * sizeof(T));
     return memory;
   };
   // -2: neither the panels of conv.cpp nor trimmed weights.
@@ -515,7 +527,7 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
     return "planes larger than the unfolded windows";
   lay_out_planes(plan);
   if (use == PlanesUse::blocks) {
-    plan.sections = sections_of<T>(ctx, plan.geometry);
+    plan.sections = sections_of(ctx, plan);
     for (PlanesSection& section : plan.sections) pack_section(ctx, plan, section);
   }
   if (plan.groups > 1) plan.runs = plane_runs(plan.grid);

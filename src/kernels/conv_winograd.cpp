@@ -376,7 +376,8 @@ Prepared prepare_conv_winograd(const PrepareCtx& ctx, const ConvGeometry& geomet
   if (auto why = schedule_winograd(*plan, ctx, geometry)) return Prepared::no(*std::move(why));
   std::int64_t bytes = plan->slots * plan->slot_bytes();
   if (plan->packed == nullptr) bytes += plan->packed_elements() * kFloat;
-  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_winograd};
+  const std::uint32_t packed = plan->packed == nullptr ? 0 : 1U << 1;
+  return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_winograd, .packed = packed};
 }
 
 }  // namespace scanloom::kernels

@@ -1,4 +1,5 @@
 #include "kernels/conv_winograd_schedule.h"
+#include "kernels/any_address.h"
 
 #include <algorithm>
 #include <numeric>
@@ -92,7 +93,9 @@ void pack_block(const WinogradSchedule& plan, const float* weights, const Filter
   to += block.first * kWinogradParts * channels;
   if (block.filters < width) std::fill_n(to, kWinogradParts * channels * width, 0.0F);
   const std::int64_t step = channels * width;
-  weights += block.first * plan.w_filter;
+  std::vector<float> memory;
+  weights = aligned_elements(weights + block.first * plan.w_filter,
+                             (block.filters - 1) * plan.w_filter + 9 * channels, memory);
   for (std::int64_t c = 0; c < channels; ++c, weights += 9, to += width) {
     std::int64_t f = 0;
     for (; f + tensor::kWinogradFilters <= block.filters; f += tensor::kWinogradFilters)

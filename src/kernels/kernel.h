@@ -41,7 +41,8 @@ struct Prepared {
   std::shared_ptr<const void> state;  ///< becomes Call::prepared
   std::int64_t scratch_bytes = 0;
   tensor::KernelFn run = nullptr;  ///< if set, called instead of KernelDef::run
-  /// Bits of inputs whose data the kernel has packed and does not read when it runs.
+  /// Bits of inputs whose data the kernel has packed and does not read when it runs, or only with
+  /// functions of any_address.h.
   std::uint32_t packed = 0;
 
   static Prepared no(Refusal refusal) { return {.refusal = std::move(refusal)}; }

@@ -369,9 +369,13 @@ Prepared prepare(const PrepareCtx& ctx) {
   std::int64_t floats = task_floats(*plan);
   plan->packed = constant_lstm_weights(ctx, *plan);
   if (!plan->packed) floats += plan->directions * plan->weights_floats;
+  const std::uint32_t packed = plan->packed ? 1U << kW | 1U << kR | 1U << kB : 0;
   return {.state = std::move(plan),
-          .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+          .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float)),
+          .packed = packed};
 }
+
+bool packs_unaligned(const PrepareCtx& ctx) { return weights_are_constant(ctx); }
 
 }  // namespace lstm
 }  // namespace
@@ -384,6 +388,7 @@ extern constinit const KernelDef lstm_kernel{
     .prepare = lstm::prepare,
     .run = lstm::run,
     .packs_constants = true,
+    .packs_unaligned = lstm::packs_unaligned,
 };
 
 }  // namespace scanloom::kernels

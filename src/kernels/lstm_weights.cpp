@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mapped_file.h"
+#include "kernels/any_address.h"
+
 namespace scanloom::kernels {
 namespace {
 
@@ -22,7 +25,7 @@ void pack_matrix(const LstmSchedule& plan, const float* from, std::int64_t row_s
     const std::int64_t row = row_of_column(plan, column);
     float* at = to + column / panel * panel * k + column % panel;
     for (std::int64_t i = 0; i < k; ++i)
-      at[i * panel] = row < 0 ? 0 : from[row * row_stride + i * k_stride];
+      at[i * panel] = row < 0 ? 0 : element_at(from, row * row_stride + i * k_stride);
   }
 }
 
@@ -38,8 +41,8 @@ void pack_direction(const LstmSchedule& plan, const LstmSource& w, const LstmSou
     to[column] = 0;
     if (row < 0 || b.data == nullptr) continue;
     const float* biases = b.data + d * b.operand->strides[0];
-    to[column] = biases[row * b.operand->strides[1]] +
-                 biases[(4 * plan.hidden + row) * b.operand->strides[1]];
+    to[column] = element_at(biases, row * b.operand->strides[1]) +
+                 element_at(biases, (4 * plan.hidden + row) * b.operand->strides[1]);
   }
 }
 
@@ -51,13 +54,12 @@ std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const LstmSche
   };
   std::shared_ptr<float> to = packed_memory<float>(plan.directions * plan.weights_floats);
   pack_lstm_weights(plan, source(kW), source(kR), source(kB), to.get());
+  // From now on only the copy is read.
+  for (const std::size_t i : {kW, kR})
+    if (ctx.inputs[i].contiguous)
+      release_file_pages(ctx.constants[i],
+                         static_cast<std::size_t>(ctx.inputs[i].elements()) * sizeof(float));
   return to;
-}
-
-bool weights_are_constant(const PrepareCtx& ctx) {
-  const bool has_bias = ctx.inputs.size() > kB && ctx.inputs[kB].present();
-  return ctx.packs != nullptr && ctx.constants[kW] != nullptr && ctx.constants[kR] != nullptr &&
-         (!has_bias || ctx.constants[kB] != nullptr);
 }
 
 /// The pack key's numbers. W alone does not identify the R and B that go with it.
@@ -92,6 +94,12 @@ std::int64_t LstmSchedule::task_floats(std::int64_t rows) const {
   // At least the rows of a chunk; unlike them, it never falls as `rows` grows.
   const std::int64_t ahead = std::min(std::max(product_rows, rows), rows * steps);
   return round_up((states * rows + 4 * ahead) * units, 16);
+}
+
+bool weights_are_constant(const PrepareCtx& ctx) {
+  const bool has_bias = ctx.inputs.size() > kB && ctx.inputs[kB].present();
+  return ctx.packs != nullptr && ctx.constants[kW] != nullptr && ctx.constants[kR] != nullptr &&
+         (!has_bias || ctx.constants[kB] != nullptr);
 }
 
 void pack_lstm_weights(const LstmSchedule& plan, const LstmSource& w, const LstmSource& r,

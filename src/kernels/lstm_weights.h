@@ -68,7 +68,11 @@ struct LstmSource {
 void pack_lstm_weights(const LstmSchedule& plan, const LstmSource& w, const LstmSource& r,
                        const LstmSource& b, float* to);
 
-/// Packs constant weights once for all calls; null if they are not constant.
+/// Whether W, R and, if there is one, B are constants that may be packed once.
+bool weights_are_constant(const PrepareCtx& ctx);
+
+/// Packs constant weights, which may be at any address, once for all calls; null if they are not
+/// constant.
 std::shared_ptr<const void> constant_lstm_weights(const PrepareCtx& ctx, const LstmSchedule& plan);
 
 }  // namespace scanloom::kernels

@@ -638,6 +638,12 @@ TEST(Conv, BlocksFinishTheirSums) {
       {.x = {1, 40, 9, 8}, .w = {72, 40, 3, 3}},
       {.x = {1, 40, 15, 14}, .w = {64, 20, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}},
       {.x = {1, 48, 9, 13}, .w = {48, 1, 3, 3}, .group = 48, .pads = {1, 1, 1, 1}},
+      // Rows of the kernel that meet only padding.
+      {.x = {1, 24, 9, 8},
+       .w = {64, 24, 3, 3},
+       .dilation = {6, 6},
+       .pads = {6, 6, 6, 6},
+       .bias = false},
   };
   for (const ConvCase& c : cases)
     for (const Isa isa : available_isas())

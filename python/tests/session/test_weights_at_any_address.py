@@ -167,6 +167,74 @@ def test_weights_inside_of_loops(tmp_path):
     np.testing.assert_allclose(y, want, atol=1e-5)
 
 
+# x, weights, and the attributes of a convolution.
+CONVOLUTIONS = {
+    "by filters": ((1, 300, 9), (256, 300, 3), dict(pads=[1, 1])),
+    "few taps": ((1, 3, 40, 40), (48, 3, 17, 17), {}),
+    "groups": ((2, 64, 20, 21), (96, 32, 5, 3), dict(group=2, pads=[2, 1, 2, 1])),
+    "minimal filtering": ((1, 64, 20, 21), (64, 64, 3, 3), dict(pads=[1, 1, 1, 1])),
+    "one position": ((2, 160, 20, 21), (256, 160, 1, 1), {}),
+    "single channels": ((1, 1700, 9, 8), (1700, 1, 5, 5), dict(group=1700)),
+    "strides": ((1, 64, 20, 21), (64, 64, 3, 3), dict(strides=[2, 2])),
+    "wide dilations": ((1, 64, 9, 9), (64, 64, 3, 3), dict(dilations=[6, 6], pads=[6] * 4)),
+    "wider dilations": ((1, 64, 9, 9), (64, 64, 3, 3), dict(dilations=[9, 9], pads=[9] * 4)),
+}
+
+
+def bits_of_constants_and_inputs(path, node, x, weights):
+    """Results of a node whose weights are constants at all remainders by 4 in turn, and those where
+    they are inputs."""
+    types = {name: helper.np_dtype_to_tensor_dtype(v.dtype) for name, v in weights.items()}
+    fed = [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)]
+    y = [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(x.dtype), None)]
+
+    def run(inputs, tensors, feeds):
+        graph = helper.make_graph([node], "g", fed + inputs, y, tensors)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 9
+        onnx.save(model, path)
+        return scanloom.InferenceSession(str(path)).run(None, feeds)[0]
+
+    inputs = [
+        helper.make_tensor_value_info(name, types[name], v.shape) for name, v in weights.items()
+    ]
+    want = run(inputs, [], {"x": x, **weights})
+    for filler in range(4):
+        tensors = [numpy_helper.from_array(np.zeros(filler + 1, np.uint8), "filler")]
+        tensors += [numpy_helper.from_array(value, name) for name, value in weights.items()]
+        yield run([], tensors, {"x": x}), want
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_convolutions_with_weights_at_all_addresses(tmp_path, case, dtype):
+    of_x, of_w, attributes = CONVOLUTIONS[case]
+    x = RNG.standard_normal(of_x).astype(dtype)
+    x[0, 0, 0] = np.inf  # sums that are not finite read the weights as they are stored
+    weights = {"w": RNG.standard_normal(of_w).astype(dtype)}
+    weights["b"] = RNG.standard_normal(of_w[0]).astype(dtype)
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", node, x, weights):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("op, gates", [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_layers_with_weights_at_all_addresses(tmp_path, op, gates):
+    hidden = 160
+    x = RNG.standard_normal((5, 2, 130)).astype(np.float32)
+    weights = {
+        "w": RNG.standard_normal((2, gates * hidden, 130)).astype(np.float32) / 10,
+        "r": RNG.standard_normal((2, gates * hidden, hidden)).astype(np.float32) / 10,
+        "b": RNG.standard_normal((2, 2 * gates * hidden)).astype(np.float32),
+        "h": RNG.standard_normal((2, 2, hidden)).astype(np.float32),
+    }
+    node = helper.make_node(
+        op, ["x", "w", "r", "b", "", "h"], ["y"], hidden_size=hidden, direction="bidirectional"
+    )
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", node, x, weights):
+        np.testing.assert_array_equal(got, want)
+
+
 SIDE_OF_LARGE, LARGE = 1024, 12  # 4 MB each
 
 
