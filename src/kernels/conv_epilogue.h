@@ -19,7 +19,7 @@ namespace scanloom::kernels {
 /// The operands of a convolution proper: x, w, b. Those of its epilogue follow.
 inline constexpr int kConvOperands = 3;
 /// Operands of an epilogue, the result of the convolution included.
-inline constexpr std::size_t kMaxEpilogueOperands = 8;
+inline constexpr std::size_t kMaxEpilogueOperands = 16;
 
 /// A part of the result: positions [first, first + count), in row-major order, of so many filters.
 struct ConvPartOfResult {

@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "ops/quantize/quantization.h"
+#include "plan/bind/ask_kernel.h"
 #include "plan/bind/context.h"
 #include "plan/bind/fusion.h"
 #include "plan/bind/walk.h"
@@ -180,6 +181,7 @@ void emit_group_call(BindContext& ctx, const FusedGroup& group, kernels::KernelI
                      const std::vector<ValueId>& values) {
   std::int64_t& scratch = ctx.builder.binding().scratch_bytes;
   scratch = std::max(scratch, prepared.scratch_bytes);
+  const std::uint32_t packed = prepared.packed;
   std::vector<Location> outputs;
   for (const ValueId value : values) {
     outputs.push_back(ctx.values.result(value));
@@ -190,7 +192,7 @@ void emit_group_call(BindContext& ctx, const FusedGroup& group, kernels::KernelI
   call.kernel = kernel;
   call.prepared = std::move(prepared.state);
   call.fused_before = {group.nodes.begin(), group.nodes.end() - 1};
-  ctx.builder.emit_call(std::move(call), inputs, outputs);
+  ctx.builder.emit_call(std::move(call), inputs, outputs, packed);
 }
 
 /// Emits the group's call. Returns whether the kernel takes it.
@@ -234,8 +236,7 @@ bool emit_convolution(BindContext& ctx, const FusedGroup& group, const GroupProg
   for (const ValueId value : std::span(made.inputs()).subspan(1))
     inputs.push_back(ctx.values.at(value));
   if (!are_static(inputs)) return false;
-  align(ctx.builder, inputs);
-  const std::vector<const void*> constants =
+  std::vector<const void*> constants =
       constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan);
   const ValueId result = made.outputs()[0];
   const std::vector<tensor::Operand> out{
@@ -248,7 +249,11 @@ bool emit_convolution(BindContext& ctx, const FusedGroup& group, const GroupProg
                                   convolution.attrs,
                                   &made.program().elements,
                                   of_plan ? &ctx.plan->packs : nullptr};
-  kernels::Prepared prepared = kernels::kernel(kernels::KernelId::conv).prepare(asked);
+  const kernels::KernelDef& kernel = kernels::kernel(kernels::KernelId::conv);
+  kernels::Prepared prepared = ask_kernel(ctx.builder, kernel, asked, inputs, [&] {
+    std::ranges::copy(constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan),
+                      constants.begin());
+  });
   if (prepared.refusal) return false;
   emit_group_call(ctx, group, kernels::KernelId::conv, std::move(prepared), inputs, made.outputs());
   return true;

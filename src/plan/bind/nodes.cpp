@@ -1,4 +1,5 @@
 #include "plan/bind/nodes.h"
+#include "plan/bind/ask_kernel.h"
 
 #include <algorithm>
 
@@ -118,15 +119,10 @@ class KernelChoice {
       program = ops::pointwise_program(*node_.op, input_dtypes(inputs_), node_.attrs);
       asked.program = &program;
     }
-    const auto align_others = [&](std::uint32_t packed) {
-      if (!align(ctx_.builder, inputs, packed)) return false;
+    kernels::Prepared prepared = ask_kernel(ctx_.builder, def, asked, inputs, [&] {
       std::ranges::copy(constants_for(def, ctx_.builder.binding(), spots, of_plan),
                         constants.begin());
-      return true;
-    };
-    if (def.packs_unaligned == nullptr || !def.packs_unaligned(asked)) align_others(0);
-    kernels::Prepared prepared = def.prepare(asked);
-    if (!prepared.refusal && align_others(prepared.packed)) prepared = def.prepare(asked);
+    });
     if (prepared.refusal) return std::move(prepared.refusal);
     std::int64_t& scratch = ctx_.builder.binding().scratch_bytes;
     scratch = std::max(scratch, prepared.scratch_bytes);
