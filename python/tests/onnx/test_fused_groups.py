@@ -107,6 +107,7 @@ CONVOLUTIONS = {
     "large_pointwise": ((1, 20, 30, 31), (36, 20, 1, 1), {}),
     "one_position": ((1, 30, 1, 1), (12, 30, 1, 1), {}),
     "signal": ((2, 8, 300), (16, 8, 7), {"pads": [9, 9], "dilations": [3]}),
+    "wide": ((1, 20, 9, 9), (40, 20, 3, 3), {"pads": [6] * 4, "dilations": [6, 6]}),
     "trimmed": ((1, 3, 6, 6), (9, 3, 3, 3), {"pads": [12] * 4, "dilations": [12, 12]}),
 }
 
@@ -151,6 +152,8 @@ def test_convolutions_with_what_follows(case):
         "scale": scale,
         "zero": np.float32(0),
         "six": np.float32(6),
+        "three": np.float32(3),
+        **{f"number{i}": np.float32(0.1 * (i + 1)) for i in range(20)},
     }
     convolution = helper.make_node("Conv", ["x", "w", "b"], ["c"], **attributes)
     wanted = convolved(feeds["x"], weights, bias, attributes)
@@ -172,6 +175,28 @@ def test_convolutions_with_what_follows(case):
         "hard_swish": (
             [helper.make_node("HardSwish", ["c"], ["y"])],
             lambda c: c * np.clip(c / 6 + 0.5, 0, 1),
+        ),
+        "hard_swish_between_lines": (
+            [
+                helper.make_node("Mul", ["number3", "c"], ["scaled"]),
+                helper.make_node("Add", ["scaled", "number7"], ["line"]),
+                helper.make_node("Add", ["line", "three"], ["moved"]),
+                helper.make_node("Clip", ["moved", "zero", "six"], ["gate"]),
+                helper.make_node("Mul", ["line", "gate"], ["gated"]),
+                helper.make_node("Div", ["gated", "six"], ["swish"]),
+                helper.make_node("Mul", ["number1", "swish"], ["shrunk"]),
+                helper.make_node("Add", ["shrunk", "number4"], ["y"]),
+            ],
+            lambda c: (lambda t: t * np.clip(t + 3, 0, 6) / 6)(c * 0.4 + 0.8) * 0.2 + 0.5,
+        ),
+        "more_numbers_than_a_call_takes": (
+            [
+                helper.make_node(
+                    "Add", [f"s{i}" if i else "c", f"number{i}"], [f"s{i + 1}" if i < 19 else "y"]
+                )
+                for i in range(20)
+            ],
+            lambda c: c + 21,
         ),
         "residual": (
             [

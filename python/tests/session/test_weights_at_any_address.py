@@ -181,15 +181,15 @@ CONVOLUTIONS = {
 }
 
 
-def bits_of_constants_and_inputs(path, node, x, weights):
-    """Results of a node whose weights are constants at all remainders by 4 in turn, and those where
+def bits_of_constants_and_inputs(path, nodes, x, weights):
+    """Results of nodes whose weights are constants at all remainders by 4 in turn, and those where
     they are inputs."""
     types = {name: helper.np_dtype_to_tensor_dtype(v.dtype) for name, v in weights.items()}
     fed = [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)]
     y = [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(x.dtype), None)]
 
     def run(inputs, tensors, feeds):
-        graph = helper.make_graph([node], "g", fed + inputs, y, tensors)
+        graph = helper.make_graph(nodes, "g", fed + inputs, y, tensors)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
         model.ir_version = 9
         onnx.save(model, path)
@@ -213,8 +213,13 @@ def test_convolutions_with_weights_at_all_addresses(tmp_path, case, dtype):
     x[0, 0, 0] = np.inf  # sums that are not finite read the weights as they are stored
     weights = {"w": RNG.standard_normal(of_w).astype(dtype)}
     weights["b"] = RNG.standard_normal(of_w[0]).astype(dtype)
-    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)
-    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", node, x, weights):
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)]
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", nodes, x, weights):
+        np.testing.assert_array_equal(got, want)
+    # One call computes both nodes.
+    nodes[0].output[0] = "c"
+    nodes.append(helper.make_node("Relu", ["c"], ["y"]))
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", nodes, x, weights):
         np.testing.assert_array_equal(got, want)
 
 
@@ -231,7 +236,7 @@ def test_layers_with_weights_at_all_addresses(tmp_path, op, gates):
     node = helper.make_node(
         op, ["x", "w", "r", "b", "", "h"], ["y"], hidden_size=hidden, direction="bidirectional"
     )
-    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", node, x, weights):
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", [node], x, weights):
         np.testing.assert_array_equal(got, want)
 
 
