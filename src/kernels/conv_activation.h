@@ -28,9 +28,8 @@ struct ConvActivation {
   /// which they are applied makes no difference.
   T slope{}, offset{}, low{}, high{}, divisor{};
 
-  [[nodiscard]] bool is_relu() const {
-    return kind == Kind::limits && low == 0 && high == std::numeric_limits<T>::infinity();
-  }
+  /// Whether it is max(x, 0), or min(max(x, 0), high).
+  [[nodiscard]] bool is_relu() const { return kind == Kind::limits && low == 0; }
   template <class To>
   [[nodiscard]] ConvActivation<To> as() const {
     return {.kind = static_cast<typename ConvActivation<To>::Kind>(kind),

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "base/cpu.h"
 #include "kernels/conv_activation.h"
@@ -14,8 +15,9 @@
 namespace scanloom::kernels {
 
 /// The computation on complete sums, in this order: a product and a sum with an element per filter,
-/// the sum with a residual, and the greater of the result and 0, all while these are in registers,
-/// or an activation, on sums that were just stored. Null, false or none: left out.
+/// the sum with a residual, and the greater of the result and 0, but at most `high`, all while
+/// these are in registers, or an activation, on sums that were just stored. Null, false or none:
+/// left out.
 template <class T>
 struct ConvFinish {
   const T* scale = nullptr;    ///< of all filters
@@ -24,6 +26,7 @@ struct ConvFinish {
   const T* reshift = nullptr;
   const T* residual = nullptr;  ///< laid out as the sums
   bool clamps = false;
+  T high = std::numeric_limits<T>::infinity();  ///< greater than 0; only if it clamps
   ConvActivation<T> activation;  ///< computed on stored sums, which are still in the L1 cache
 };
 

@@ -132,8 +132,11 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
     if (instr.op == ScalarOp::constant) continue;
     if (stage < Stage::clamped) {
       const auto activation = find_activation(program, at, current, y.dtype, number_of);
-      if (activation && !activation->is_relu()) {
-        found.activation_ = *activation;
+      if (activation) {
+        if (activation->is_relu())
+          found.clamps_ = true, found.high_ = activation->high;
+        else
+          found.activation_ = *activation;
         current = program.results[0];
         break;
       }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,6 +51,7 @@ class ConvEpilogue {
     left.reshift = of_filters(reshift_);
     if (residual_ >= 0) left.residual = call.in(residual_).data<const T>() + offset;
     left.clamps = clamps_;
+    left.high = static_cast<T>(high_);
     left.activation = activation_.template as<T>();
     return left;
   }
@@ -106,6 +108,7 @@ class ConvEpilogue {
   /// Constants of all filters, and zeros for a vector.
   std::shared_ptr<const std::byte> scale_, shift_, rescale_, reshift_;
   int residual_ = -1;  ///< the operand of the call
+  double high_ = std::numeric_limits<double>::infinity();
   ConvActivation<double> activation_;
 };
 
