@@ -191,17 +191,19 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
     if (feed == nullptr)
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", inputs[i].name,
                   inputs[i].type);
-    if (!is_one_element(inputs[i], feed->value)) {
-      SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
-      continue;
-    }
-    View view = feed->value;
-    view.shape.assign(inputs[i].shape.size(), 1);
-    view.strides.clear();
-    SCANLOOM_CHECK_OK(arrange_one(i, view, arranged));
+    SCANLOOM_CHECK_OK(arrange_fed(i, feed->value, arranged));
   }
   SCANLOOM_CHECK_OK(check_ranges(arranged));
   return arranged;
+}
+
+Expected<void> Session::Impl::arrange_fed(std::size_t input, const View& view,
+                                          Arranged& arranged) const {
+  if (!is_one_element(inputs[input], view)) return arrange_one(input, view, arranged);
+  View whole = view;
+  whole.shape.assign(inputs[input].shape.size(), 1);
+  whole.strides.clear();
+  return arrange_one(input, whole, arranged);
 }
 
 Expected<void> Session::Impl::check_ranges(const Arranged& arranged) const {

@@ -222,6 +222,8 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// Error: a size outside the range declared by the model.
   [[nodiscard]] Expected<void> check_ranges(const Arranged& arranged) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
+  /// The same for a feed of the caller, whose one element may have fewer axes.
+  Expected<void> arrange_fed(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
