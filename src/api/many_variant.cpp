@@ -64,8 +64,9 @@ Expected<ManyTarget> target_of(std::shared_ptr<const Session::Impl> model,
     return model->run(feeds, run, wanted, false, number);
   };
   const bool has_steps = target.program->has_steps;
-  const std::size_t tries = target.program->carries_nothing() ? kTries
-                            : has_steps                       ? 1
+  const bool may_be_rows = target.program->carries_nothing() || target.program->walks_rows;
+  const std::size_t tries = may_be_rows ? kTries
+                            : has_steps ? 1
                                         : passes::open_walked_sizes(model->plan->module).size();
   if ((!target.program->has_lanes() || target.program->carries_nothing()) && tries > 0)
     target.for_sizes =
