@@ -31,9 +31,9 @@ struct ManyJob {
   std::uint64_t first_run = 0;  ///< the number of the run of its first part, if it runs on its own
   SequenceFeeds sequence;
   ManyVariant* variant = nullptr;  ///< null if there is an error of the source
-  std::vector<Feed> feeds;  ///< its own and the shared ones
-  Arranged arranged;        ///< in the order of the model's inputs
-  std::int64_t steps = 0;   ///< 0 if the model's steps are not known
+  std::vector<Feed> feeds;         ///< its own and the shared ones
+  Arranged arranged;               ///< in the order of the model's inputs
+  std::int64_t steps = 0;          ///< 0 if the model's steps are not known
   std::vector<ManyPart> parts;
   std::string why_alone;                ///< empty: runs in lanes
   std::mutex mutex;                     ///< guards `outputs` while parts run

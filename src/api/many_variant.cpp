@@ -69,9 +69,8 @@ Expected<ManyTarget> target_of(std::shared_ptr<const Session::Impl> model,
                             : has_steps ? 1
                                         : passes::open_walked_sizes(model->plan->module).size();
   if ((!target.program->has_lanes() || target.program->carries_nothing()) && tries > 0)
-    target.for_sizes =
-        [model, common, has_steps,
-         tries](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
+    target.for_sizes = [model, common, has_steps, tries](
+                           const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
       SCANLOOM_TRY(auto found, model->many_program_for(first.shapes, common, tries));
       return found->has_lanes() || !has_steps ? std::move(found) : nullptr;
     };

@@ -205,8 +205,7 @@ TEST(Many, ASequenceMayReplaceDefaultValuesByNamingASession) {
   next = 1;
   const auto refused = fn.run_many(source, {}).value_or_throw().next();
   ASSERT_TRUE(refused && *refused && (*refused)->error);
-  EXPECT_EQ((*refused)->error->text(),
-            "sequence 0: sequences of a function cannot name a session");
+  EXPECT_EQ((*refused)->error->text(), "sequence 0: sequences of a function cannot name a session");
 }
 
 TEST(Many, ReportsOfSeveralSessionsAreAdded) {
