@@ -80,6 +80,10 @@ Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> 
   return results;
 }
 
+Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call) {
+  return run_on_objects(op, call, nullptr);
+}
+
 Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call,
                               tensor::StopToken* stop) {
   if (op.run_objects != nullptr) return op.run_objects(call);

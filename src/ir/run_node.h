@@ -29,7 +29,9 @@ Expected<std::vector<tensor::Tensor>> run_node(
 
 /// Runs `op` on objects: its own `run_objects` if set, else run_node on the tensors in them. Sets
 /// and counts all results. Errors: those of run_node, and limit_reached for memory.
+Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call);
+/// The same, while the kernel polls `stop`, which may be null. Error: also cancelled.
 Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call,
-                              tensor::StopToken* stop = nullptr);
+                              tensor::StopToken* stop);
 
 }  // namespace scanloom::ir

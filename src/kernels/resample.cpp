@@ -101,6 +101,7 @@ void for_each_part(const ResampleSchedule& plan, const Call& call, std::int64_t 
   const std::int64_t shares = is_large ? std::min(parts, kMaxShares) : 1;
   const std::int64_t work = elements * plan.taps / std::max<std::int64_t>(parts, 1);
   const auto run = [&](std::int64_t share) {
+    if (shares > 1 && call.stop_requested()) return;
     tensor::PacedPoll poll(call);
     const std::int64_t end = parts * (share + 1) / shares;
     for (std::int64_t i = parts * share / shares; i < end && !poll.stops(work); ++i) f(i);

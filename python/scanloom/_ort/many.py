@@ -110,7 +110,10 @@ class Reader(Protocol):
 class SessionReader:
     def __init__(self, session: InferenceSession, shared: Union[Feeds, None]) -> None:
         self._session = session
-        self.common = {} if shared is None else feeds_of(shared)
+        try:
+            self.common = {} if shared is None else feeds_of(shared)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"shared: {error.text}", error.notes) from None
 
     def input_named(self, name: str) -> Union[str, None]:
         ends = [*self._session._inputs, *self._session._defaults]
@@ -218,6 +221,8 @@ class ManyIterator(Iterator[Any]):
 
     def _gathered(self, report: Union[Callable[[ManyReport], object], None]) -> list[Any]:
         """Returns all results, and calls `report` with how the sequences were run."""
+        if report is not None and not callable(report):
+            raise InvalidArgument(f"report is {report!r:.80}, but must be callable or None")
         results = list(self)
         if report is not None:
             report(self.report)

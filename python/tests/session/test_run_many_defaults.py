@@ -170,6 +170,16 @@ def test_an_unknown_name_among_shared_feeds_is_an_error_of_the_argument(shared: 
     assert caught.value.notes == ("its inputs are: s, x", "inputs with default values: k, b")
 
 
+def test_arguments_of_another_kind_are_errors_before_anything_runs() -> None:
+    session = InferenceSession(model())
+    with pytest.raises(scanloom.InvalidArgument, match="^shared: feeds are a int"):
+        session.run_many(None, mixed(3), shared=5)  # type: ignore[arg-type]
+    sequences = iter(mixed(3))
+    with pytest.raises(scanloom.InvalidArgument, match="^report is 5, but must be callable or None"):
+        session.run_many(None, sequences, report=5)  # type: ignore[arg-type]
+    assert len(list(sequences)) == 3
+
+
 def test_shared_feeds_of_another_type_or_size_are_an_error_of_the_argument() -> None:
     session = InferenceSession(model())
     for value, text in (

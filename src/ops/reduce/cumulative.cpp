@@ -140,6 +140,7 @@ struct Cumulative {
     };
     if (!is_shared) return run_part(0, 1);
     parallel_for((size + part - 1) / part, call.max_threads, [&](std::int64_t share) {
+      if (call.stop_requested()) return;
       run_part(share * part, std::min(size, (share + 1) * part));
     });
   }
