@@ -168,6 +168,14 @@ std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name
   return infos.size();
 }
 
+View with_axes(const ValueInfo& input, const View& feed) {
+  View view = feed;
+  if (!is_one_element(input, feed)) return view;
+  view.shape.assign(input.shape.size(), 1);
+  view.strides.clear();
+  return view;
+}
+
 Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
   std::vector<const Feed*> by_input(inputs.size(), nullptr);
   for (const Feed& feed : feeds) {
@@ -191,19 +199,13 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
     if (feed == nullptr)
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", inputs[i].name,
                   inputs[i].type);
-    SCANLOOM_CHECK_OK(arrange_fed(i, feed->value, arranged));
+    const View& given = feed->value;
+    SCANLOOM_CHECK_OK(is_one_element(inputs[i], given)
+                          ? arrange_one(i, with_axes(inputs[i], given), arranged)
+                          : arrange_one(i, given, arranged));
   }
   SCANLOOM_CHECK_OK(check_ranges(arranged));
   return arranged;
-}
-
-Expected<void> Session::Impl::arrange_fed(std::size_t input, const View& view,
-                                          Arranged& arranged) const {
-  if (!is_one_element(inputs[input], view)) return arrange_one(input, view, arranged);
-  View whole = view;
-  whole.shape.assign(inputs[input].shape.size(), 1);
-  whole.strides.clear();
-  return arrange_one(input, whole, arranged);
 }
 
 Expected<void> Session::Impl::check_ranges(const Arranged& arranged) const {

@@ -80,6 +80,8 @@ struct Loaded {
 
 /// Finds by name, else by alias; the size of `infos` if there is none.
 std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name);
+/// Returns a feed with the axes of its input: one element may be given with fewer.
+View with_axes(const ValueInfo& input, const View& feed);
 /// "x, h0".
 std::string names_of(std::span<const ValueInfo> infos);
 
@@ -222,8 +224,6 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   /// Error: a size outside the range declared by the model.
   [[nodiscard]] Expected<void> check_ranges(const Arranged& arranged) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
-  /// The same for a feed of the caller, whose one element may have fewer axes.
-  Expected<void> arrange_fed(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;

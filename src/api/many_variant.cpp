@@ -102,7 +102,7 @@ Expected<void> check_shared(const Session::Impl& model, std::span<const Feed> sh
     fed[found] = true;
     Arranged arranged;
     arranged.objects.resize(inputs.size());
-    SCANLOOM_CHECK_OK(model.arrange_fed(found, feed.value, arranged));
+    SCANLOOM_CHECK_OK(model.arrange_one(found, with_axes(inputs[found], feed.value), arranged));
     SCANLOOM_CHECK_OK(plan::check_feed(model.plan->module, found, arranged.shapes[0]));
   }
   return {};
