@@ -1,5 +1,5 @@
 // Kernels that take long poll between parts of their work, on one thread as on several, and leave
-// the rest undone once they are told to stop. Parts have the bits of the whole.
+// the rest undone once they have to stop. Parts have the bits of the whole.
 #include <gtest/gtest.h>
 
 #include <atomic>
