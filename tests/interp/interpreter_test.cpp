@@ -393,7 +393,8 @@ TEST(Interpreter, LongNodesPoll) {
        R"(grid_sample(%0, %1) {mode = "linear", padding = "zeros", align_corners = 0})",
        "f32[1,16,80,80]"},
       {"%0: f32[90,90]", "lu_factor(%0)", "f32[90,90], i64[90]"},
-      {"%0: f32[200,1000]", "argmax(%0) {axis = 1, keepdims = 0, select_last = 0}", "i64[200]"},
+      {"%0: f32[200,1000]", "argmax(%0) {axis = 1, keepdims = 0, select_last_index = 0}",
+       "i64[200]"},
   };
   for (const Node& node : nodes) {
     const std::string text =
