@@ -22,6 +22,10 @@ struct SequenceFeeds {
   View reset = {};
   /// Keeps names and memory of the feeds alive; released when the results are complete.
   std::shared_ptr<const void> owner = {};
+  /// Runs the sequence instead of the session that run_many() was called of; not with functions. A
+  /// sequence may so replace default values: the session is that of the same model with other
+  /// SessionOptions::fed_defaults. Sequences share runs with those of the same session.
+  std::optional<Session> session = {};
   /// A problem that the source found with this sequence: becomes its result, and nothing runs.
   std::optional<Error> problem = {};
 };
@@ -96,9 +100,12 @@ class SCANLOOM_API ManyRuns {
   [[nodiscard]] ManyReport report() const;
 
  private:
+  friend class Session;
   friend struct ManyTarget;
   struct Impl;
   explicit ManyRuns(std::shared_ptr<Impl> impl);
+  static Expected<ManyRuns> start(const std::shared_ptr<const Session::Impl>& model,
+                                  SequenceSource source, const ManyOptions& options);
   std::shared_ptr<Impl> impl_;
 };
 

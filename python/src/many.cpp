@@ -33,6 +33,7 @@ constexpr std::string_view kSourceRaised = "the source of the sequences raised a
 
 /// The Python values of one sequence.
 struct Held {
+  std::optional<Session> session;  // its inputs are those of the feeds
   std::optional<Feeds> feeds;
   std::optional<ArrayView> reset;
 };
@@ -52,8 +53,9 @@ std::shared_ptr<Held> make_held() {
           }};
 }
 
-/// The iterator. Its source is a Python function that returns (feeds, reset) per sequence, an
-/// exception for a sequence that cannot be read, or None at the end.
+/// The iterator. Its source is a Python function that returns (feeds, reset, session) per sequence,
+/// an exception for a sequence that cannot be read, or None at the end. The session may be None:
+/// the one that the iterator is of.
 class Many {
  public:
   Many(const Session& session, nb::callable pull, const std::vector<std::string>& outputs,
@@ -185,7 +187,9 @@ class Many {
     std::shared_ptr<Held> held = make_held();
     SequenceFeeds made;
     try {
-      held->feeds.emplace(nb::cast<nb::dict>(item[0]), inputs_);
+      if (!item[2].is_none()) made.session = held->session = nb::cast<Session>(item[2]);
+      held->feeds.emplace(nb::cast<nb::dict>(item[0]),
+                          held->session ? held->session->inputs() : inputs_);
       if (!item[1].is_none()) made.reset = held->reset.emplace(item[1], "reset", nullptr).view();
     } catch (const nb::python_error& error) {
       if (!error.matches(PyExc_Exception)) throw;

@@ -168,6 +168,14 @@ std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name
   return infos.size();
 }
 
+View with_axes(const ValueInfo& input, const View& feed) {
+  View view = feed;
+  if (!is_one_element(input, feed)) return view;
+  view.shape.assign(input.shape.size(), 1);
+  view.strides.clear();
+  return view;
+}
+
 Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
   std::vector<const Feed*> by_input(inputs.size(), nullptr);
   for (const Feed& feed : feeds) {
@@ -191,14 +199,10 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
     if (feed == nullptr)
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", inputs[i].name,
                   inputs[i].type);
-    if (!is_one_element(inputs[i], feed->value)) {
-      SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
-      continue;
-    }
-    View view = feed->value;
-    view.shape.assign(inputs[i].shape.size(), 1);
-    view.strides.clear();
-    SCANLOOM_CHECK_OK(arrange_one(i, view, arranged));
+    const View& given = feed->value;
+    SCANLOOM_CHECK_OK(is_one_element(inputs[i], given)
+                          ? arrange_one(i, with_axes(inputs[i], given), arranged)
+                          : arrange_one(i, given, arranged));
   }
   SCANLOOM_CHECK_OK(check_ranges(arranged));
   return arranged;

@@ -80,6 +80,8 @@ struct Loaded {
 
 /// Finds by name, else by alias; the size of `infos` if there is none.
 std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name);
+/// Returns a feed with the axes of its input: one element may be given with fewer.
+View with_axes(const ValueInfo& input, const View& feed);
 /// "x, h0".
 std::string names_of(std::span<const ValueInfo> infos);
 

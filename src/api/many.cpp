@@ -1,7 +1,6 @@
 // ManyRuns: reads a window of sequences, sorts them by length, deals them to the lanes of the
 // threads, and hands out results in order.
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -14,16 +13,15 @@
 #include "api/lane_group.h"
 #include "api/many_job.h"
 #include "api/many_target.h"
+#include "api/many_variant.h"
 #include "api/padded_group.h"
 #include "base/cpu.h"
 #include "base/thread_pool.h"
-#include "passes/streaming/stream_form.h"
 
 namespace scanloom {
 namespace {
 
 using runtime::Clock;
-using tensor::Shape;
 
 constexpr int kMaxBatch = 4096, kDefaultBatch = 64;
 /// Sequences of a window for each lane: at its end, when lanes run empty, only the shortest are
@@ -31,6 +29,8 @@ constexpr int kMaxBatch = 4096, kDefaultBatch = 64;
 constexpr std::int64_t kSequencesOfLane = 8;
 constexpr std::int64_t kBytesOfWindow = std::int64_t{256} << 20;
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+/// Sessions of a window, each with programs of its own.
+constexpr std::size_t kMaxVariants = 8;
 
 Expected<void> expect_valid(const ManyOptions& options) {
   if (options.batch < 0 || options.batch > kMaxBatch)
@@ -41,64 +41,31 @@ Expected<void> expect_valid(const ManyOptions& options) {
   return {};
 }
 
-/// Whether lanes are rows of the batch, and the sequence has one.
-bool has_one_row(const ManyJob& job, const ManyProgram& program) {
-  if (program.adds_axis) return false;
-  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-    const tensor::Shape& shape = job.arranged.shapes[i];
-    const auto axis = program.inputs[i].lane;
-    if (axis && (*axis >= shape.rank() || shape[*axis] != 1)) return false;
-  }
-  return true;
-}
-
-std::int64_t bytes_of(const ManyJob& job, const Session::Impl& model) {
+std::int64_t bytes_of(const ManyJob& job) {
   std::int64_t bytes = 0;
+  if (job.variant == nullptr) return bytes;
+  const Session::Impl& model = *job.variant->target.model;
   for (std::size_t i = 0; i < job.arranged.shapes.size(); ++i)
     bytes += job.arranged.shapes[i].elements() *
              static_cast<std::int64_t>(dtype_bytes(model.inputs[i].dtype));
   return bytes;
 }
 
-/// Whether the sequence can share runs with `other`: all sizes but the steps are equal, and what
-/// lanes have in common has the same elements.
-bool fits(const ManyJob& job, const ManyJob& other, const Session::Impl& model,
-          const ManyProgram& program) {
-  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-    const ManyInput& input = program.inputs[i];
-    Shape a = job.arranged.shapes[i], b = other.arranged.shapes[i];
-    if (input.steps) a[*input.steps] = b[*input.steps] = 0;
-    if (!(a == b)) return false;
-    if (!input.argument || input.lane) continue;
-    const auto bytes = static_cast<std::size_t>(a.elements()) * dtype_bytes(model.inputs[i].dtype);
-    const std::byte *x = job.arranged.data[i], *y = other.arranged.data[i];
-    if (x != y && bytes > 0 && std::memcmp(x, y, bytes) != 0) return false;
-  }
-  return true;
-}
-
-/// Whether an error about the sizes of a sequence leaves other sequences unharmed.
-bool is_of_sequence(Code code) {
-  return code == Code::invalid_argument || code == Code::invalid_model || code == Code::unsupported;
-}
-
 }  // namespace
 
 struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
-  ManyTarget target;
-  std::shared_ptr<const Session::Impl> model;
-  std::shared_ptr<const ManyProgram> program;
-  bool is_settled = false;  ///< whether `program` is that of the sequences' sizes
+  std::shared_ptr<const Session::Impl> model;  ///< of sequences that name no session
+  bool takes_sessions = false;                 ///< whether sequences may name one
+  std::vector<std::unique_ptr<ManyVariant>> variants;
+  ManyReport past;  ///< of variants that are gone
   SequenceSource source;
   ManyOptions options;
-  std::unique_ptr<ManyShared> shared;
   std::int64_t threads = 1, batch = kDefaultBatch;
 
   std::deque<std::unique_ptr<ManyJob>> window;  ///< complete if `is_run`
   bool is_run = false;
   bool is_at_end = false;
-  std::int64_t next_index = 0, alone = 0;
-  std::string why_alone;
+  std::int64_t next_index = 0;
   std::optional<Error> fatal;
   std::optional<Error> pending;  ///< fatal once the window is empty: results before it are complete
   std::optional<Clock::time_point> start;
@@ -116,11 +83,15 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<std::optional<SequenceResult>> next();
   Expected<void> read_window();
   Expected<std::unique_ptr<ManyJob>> read_one();
-  Expected<void> settle(ManyJob& job);
+  /// Returns what sequences of a session run with. Errors: invalid_argument (it has not the outputs
+  /// that are wanted); out_of_memory.
+  Expected<ManyVariant*> variant_of(const std::shared_ptr<const Session::Impl>& session);
+  Expected<void> prepare_one(ManyJob& job);
+  void drop_variants();
   Expected<void> run_window();
   void end_with(Error error);
   void release_feeds();
-  Expected<void> run_parts(std::vector<const ManyPart*> parts);
+  Expected<void> run_parts(ManyVariant& variant);
   Expected<void> run_one(ManyJob& job);
   /// Calls work(0) ... work(count - 1) on the threads, until one of them fails.
   template <class Work>
@@ -133,6 +104,7 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
   Expected<void> report_window();
   void report_progress(bool is_last = false);
   void give_up(Error error);
+  [[nodiscard]] ManyReport report() const;
   Expected<SequenceResult> take();
   [[nodiscard]] double elapsed() const {
     return start ? std::chrono::duration<double>(Clock::now() - *start).count() : 0;
@@ -141,12 +113,14 @@ struct [[gnu::visibility("hidden")]] ManyRuns::Impl {
 
 ManyRuns::ManyRuns(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Expected<ManyRuns> ManyTarget::start(SequenceSource source, const ManyOptions& options) const {
+Expected<ManyRuns> ManyRuns::start(const std::shared_ptr<const Session::Impl>& model,
+                                   SequenceSource source, const ManyOptions& options) {
   SCANLOOM_CHECK_OK(expect_valid(options));
+  SCANLOOM_CHECK_OK(wanted_outputs(*model, options.outputs));
+  if (Expected<void> fits = check_shared(*model, options.shared); !fits)
+    return std::move(fits).error().at("shared");
   auto impl = std::make_shared<ManyRuns::Impl>();
-  impl->target = *this;
   impl->model = model;
-  impl->program = program;
   impl->source = std::move(source);
   impl->options = options;
   impl->options.run.progress = {};
@@ -154,40 +128,23 @@ Expected<ManyRuns> ManyTarget::start(SequenceSource source, const ManyOptions& o
   impl->options.run.profile = false;
   if (options.batch > 0) impl->batch = options.batch;
   impl->threads = std::min(pool_threads(), model->plan->options.threads);
-  impl->shared = std::make_unique<ManyShared>(*model, program.get());
-  impl->shared->wanted.assign(model->own_outputs, options.outputs.empty());
-  const std::span outputs = std::span(model->outputs).first(model->own_outputs);
-  for (const std::string& name : options.outputs) {
-    const std::size_t found = find_by_name(outputs, name);
-    if (found == outputs.size())
-      return fail(Code::invalid_argument, "the model has no output '{}'", name)
-          .note("its outputs are: " + names_of(outputs));
-    impl->shared->wanted[found] = true;
-  }
   return ManyRuns(std::move(impl));
+}
+
+Expected<ManyRuns> ManyTarget::start(SequenceSource source, const ManyOptions& options) const {
+  SCANLOOM_TRY(ManyRuns runs, ManyRuns::start(model, std::move(source), options));
+  SCANLOOM_TRY(std::vector<bool> wanted, wanted_outputs(*model, options.outputs));
+  runs.impl_->variants.push_back(std::make_unique<ManyVariant>(*this, std::move(wanted)));
+  return runs;
 }
 
 Expected<ManyRuns> Session::run_many(SequenceSource source, const ManyOptions& options) const {
   return guard([&]() -> Expected<ManyRuns> {
-    const std::vector<bool> common = impl_->inputs_fed(options.shared);
-    ManyTarget target{.model = impl_, .program = {}, .run = {}};
-    SCANLOOM_TRY(target.program, impl_->many_program(common));
-    target.run = [model = impl_](std::span<const Feed> feeds, const RunOptions& run,
-                                 std::span<const std::string> wanted, std::uint64_t number) {
-      return model->run(feeds, run, wanted, false, number);
-    };
-    const bool has_steps = target.program->has_steps;
-    const std::size_t tries = target.program->carries_nothing() ? kTries
-                              : has_steps                       ? 1
-                                          : passes::open_walked_sizes(impl_->plan->module).size();
-    if ((!target.program->has_lanes() || target.program->carries_nothing()) && tries > 0)
-      target.for_sizes =
-          [model = impl_, common, has_steps,
-           tries](const Arranged& first) -> Expected<std::shared_ptr<const ManyProgram>> {
-        SCANLOOM_TRY(auto found, model->many_program_for(first.shapes, common, tries));
-        return found->has_lanes() || !has_steps ? std::move(found) : nullptr;
-      };
-    return target.start(std::move(source), options);
+    SCANLOOM_TRY(ManyRuns runs, ManyRuns::start(impl_, std::move(source), options));
+    runs.impl_->takes_sessions = true;
+    // Sequences that feed other inputs name other sessions, and may be all there are.
+    if (impl_->defaults.empty()) SCANLOOM_CHECK_OK(runs.impl_->variant_of(impl_));
+    return runs;
   });
 }
 
@@ -220,6 +177,7 @@ Expected<std::optional<SequenceResult>> ManyRuns::Impl::next() {
 
 Expected<void> ManyRuns::Impl::read_window() {
   is_run = false;
+  if (variants.size() > kMaxVariants) drop_variants();
   const std::int64_t most =
       options.window > 0 ? options.window : kSequencesOfLane * batch * threads;
   std::int64_t bytes = 0;
@@ -238,8 +196,9 @@ Expected<void> ManyRuns::Impl::read_window() {
       is_at_end = true;
       break;
     }
-    bytes += bytes_of(**job, *model);
+    bytes += bytes_of(**job);
     window.push_back(*std::move(job));
+    if (variants.size() > kMaxVariants) break;
   }
   return {};
 }
@@ -254,53 +213,55 @@ Expected<std::unique_ptr<ManyJob>> ManyRuns::Impl::read_one() {
   job->feeds = job->sequence.feeds;
   job->feeds.insert(job->feeds.end(), options.shared.begin(), options.shared.end());
   job->error = job->sequence.problem;
-  if (!job->error) arrange(*job, *model);
-  if (!job->error) {
-    SCANLOOM_CHECK_OK(settle(*job));
-    prepare(*job, *model, *program, options.run);
-    job->first_run = model->next_runs(std::max<std::size_t>(job->parts.size(), 1));
-  }
+  if (!job->error) SCANLOOM_CHECK_OK(prepare_one(*job));
   return job;
 }
 
-/// Chooses the program by the sizes of the first sequence. Those that it cannot be chosen by run on
-/// their own, which tells their error. Errors: those that are not of the sequence.
-Expected<void> ManyRuns::Impl::settle(ManyJob& job) {
-  if (is_settled || !target.for_sizes) return {};
-  if (!program->has_lanes() || program->carries_nothing() || !has_one_row(job, *program)) {
-    auto found = target.for_sizes(job.arranged);
-    if (!found && is_of_sequence(found.error().code())) {
-      job.why_alone = "its sizes do not fit together: " + found.error().message();
-      return {};
-    }
-    if (!found) return std::move(found).error();
-    if (*found) program = *std::move(found);
-    shared->program = program.get();
+Expected<void> ManyRuns::Impl::prepare_one(ManyJob& job) {
+  const std::optional<Session>& session = job.sequence.session;
+  Expected<ManyVariant*> variant = variant_of(session ? session->impl_ : model);
+  if (!variant && variant.error().code() != Code::invalid_argument) return variant.error();
+  if (!variant) {
+    job.error = std::move(variant).error();
+    return {};
   }
-  is_settled = true;
+  job.variant = *variant;
+  const ManyTarget& target = job.variant->target;
+  arrange(job, *target.model);
+  if (job.error) return {};
+  SCANLOOM_CHECK_OK(job.variant->settle(job));
+  prepare(job, *target.model, *target.program, options.run);
+  job.first_run = target.model->next_runs(std::max<std::size_t>(job.parts.size(), 1));
   return {};
+}
+
+Expected<ManyVariant*> ManyRuns::Impl::variant_of(
+    const std::shared_ptr<const Session::Impl>& session) {
+  for (const std::unique_ptr<ManyVariant>& variant : variants)
+    if (variant->target.model == session) return variant.get();
+  if (session != model && !takes_sessions)
+    return fail(Code::invalid_argument, "sequences of a function cannot name a session");
+  SCANLOOM_TRY(std::vector<bool> wanted, wanted_outputs(*session, options.outputs));
+  SCANLOOM_TRY(ManyTarget target, target_of(session, options.shared));
+  return variants.emplace_back(std::make_unique<ManyVariant>(std::move(target), std::move(wanted)))
+      .get();
+}
+
+/// Precondition: the window is empty.
+void ManyRuns::Impl::drop_variants() {
+  for (const std::unique_ptr<ManyVariant>& variant : variants) add_report(past, variant->report());
+  variants.clear();
 }
 
 Expected<void> ManyRuns::Impl::run_window() {
   caller = std::this_thread::get_id();
-  std::vector<const ManyPart*> parts;
+  for (const std::unique_ptr<ManyVariant>& variant : variants) variant->begin_window();
   std::vector<ManyJob*> singles;
-  const ManyJob* reference = nullptr;
-  for (const std::unique_ptr<ManyJob>& job : window) {
-    if (job->error) continue;
-    if (program->has_lanes() && job->why_alone.empty() && reference != nullptr &&
-        !fits(*job, *reference, *model, *program))
-      job->why_alone = "it has other sizes or other common feeds than the sequences before it";
-    if (!program->has_lanes() || !job->why_alone.empty()) {
-      singles.push_back(job.get());
-      continue;
-    }
-    if (reference == nullptr) reference = job.get();
-    for (const ManyPart& part : job->parts) parts.push_back(&part);
-  }
-  std::ranges::stable_sort(parts, std::greater(), &ManyPart::steps);
+  for (const std::unique_ptr<ManyJob>& job : window)
+    if (!job->error && !job->variant->admit(*job)) singles.push_back(job.get());
   std::ranges::stable_sort(singles, std::greater(), &ManyJob::steps);
-  SCANLOOM_CHECK_OK(run_parts(std::move(parts)));
+  for (const std::unique_ptr<ManyVariant>& variant : variants)
+    SCANLOOM_CHECK_OK(run_parts(*variant));
   for (const std::unique_ptr<ManyJob>& job : window) {
     if (!job->has_failed) continue;
     job->why_alone = "its run failed";
@@ -310,9 +271,9 @@ Expected<void> ManyRuns::Impl::run_window() {
     return run_one(*singles[static_cast<std::size_t>(i)]);
   }));
   for (const ManyJob* job : singles) {
-    if (!program->has_lanes()) break;
-    ++alone;
-    why_alone = job->why_alone;
+    if (!job->variant->target.program->has_lanes()) continue;
+    ++job->variant->alone;
+    job->variant->why_alone = job->why_alone;
   }
   SCANLOOM_CHECK_OK(report_window());
   release_feeds();
@@ -374,34 +335,38 @@ Expected<void> ManyRuns::Impl::run_parallel(std::int64_t count, Work work) {
   return {};
 }
 
-/// `parts`: longest first.
-Expected<void> ManyRuns::Impl::run_parts(std::vector<const ManyPart*> parts) {
+Expected<void> ManyRuns::Impl::run_parts(ManyVariant& variant) {
+  std::vector<const ManyPart*> parts = std::exchange(variant.parts, {});
   if (parts.empty()) return {};
+  std::ranges::stable_sort(parts, std::greater(), &ManyPart::steps);
   const std::int64_t share = (std::ssize(parts) + threads - 1) / threads;
   const std::int64_t lanes = std::min(batch, share);
   const auto run_options = [this] { return options_of_run(); };
-  if (program->pads) {
-    const std::vector<PaddedParts> groups = padded_groups(parts, *program, lanes);
+  if (const ManyProgram& program = *variant.target.program; program.pads) {
+    const std::vector<PaddedParts> groups = padded_groups(parts, program, lanes);
     return run_parallel(std::ssize(groups), [&](std::int64_t i) {
-      return run_padded(*shared, groups[static_cast<std::size_t>(i)], lanes, run_options);
+      return run_padded(variant.shared, groups[static_cast<std::size_t>(i)], lanes, run_options);
     });
   }
   WaitingParts waiting(std::move(parts));
-  return run_parallel(
-      threads, [&](std::int64_t) { return LaneGroup(*shared, waiting, lanes).run(run_options); });
+  return run_parallel(threads, [&](std::int64_t) {
+    return LaneGroup(variant.shared, waiting, lanes).run(run_options);
+  });
 }
 
 Expected<void> ManyRuns::Impl::run_one(ManyJob& job) {
   SCANLOOM_TRY(const RunOptions run_options, options_of_run());
-  Expected<void> ran = run_alone(job, *model, *program, target.run, run_options, options.outputs);
+  const ManyTarget& target = job.variant->target;
+  Expected<void> ran =
+      run_alone(job, *target.model, *target.program, target.run, run_options, options.outputs);
   if (!ran && ran.error().code() == Code::cancelled) return ran;
   if (!ran) {
     SCANLOOM_CHECK_OK(time_left());
     job.error = std::move(ran).error();
   }
   job.is_complete = true;
-  ++shared->sequences;
-  shared->steps += job.steps - job.steps_in_lanes;
+  ++job.variant->shared.sequences;
+  job.variant->shared.steps += job.steps - job.steps_in_lanes;
   return {};
 }
 
@@ -442,11 +407,15 @@ Expected<double> ManyRuns::Impl::time_left() const {
 /// `is_last`: whatever the interval, unless it has been reported.
 void ManyRuns::Impl::report_progress(bool is_last) {
   const auto now = Clock::now();
-  const std::int64_t sequences = shared->sequences;
+  std::int64_t sequences = past.sequences, steps = std::max<std::int64_t>(past.steps, 0);
+  for (const std::unique_ptr<ManyVariant>& variant : variants) {
+    sequences += variant->shared.sequences;
+    steps += variant->shared.steps;
+  }
   if (is_last ? reported == sequences : now - last_progress < kProgressInterval) return;
   last_progress = now;
   reported = sequences;
-  options.progress({sequences, shared->steps, elapsed()});
+  options.progress({sequences, steps, elapsed()});
 }
 
 Expected<SequenceResult> ManyRuns::Impl::take() {
@@ -458,38 +427,29 @@ Expected<SequenceResult> ManyRuns::Impl::take() {
     return result;
   }
   if (result.results.size() > 0) return result;
+  const Session::Impl& model = *job->variant->target.model;
   const auto add = [&](std::size_t output) -> Expected<void> {
     SCANLOOM_TRY(Value value, to_value(job->outputs[output]));
-    result.results.add(model->outputs[output].name, std::move(value));
+    result.results.add(model.outputs[output].name, std::move(value));
     return {};
   };
-  job->outputs.resize(model->own_outputs);
+  job->outputs.resize(model.own_outputs);
   if (options.outputs.empty())
-    for (std::size_t i = 0; i < model->own_outputs; ++i) SCANLOOM_CHECK_OK(add(i));
+    for (std::size_t i = 0; i < model.own_outputs; ++i) SCANLOOM_CHECK_OK(add(i));
   for (const std::string& name : options.outputs)
-    SCANLOOM_CHECK_OK(add(find_by_name(model->outputs, name)));
+    SCANLOOM_CHECK_OK(add(find_by_name(model.outputs, name)));
   return result;
 }
 
-ManyReport ManyRuns::report() const {
-  const Impl& impl = *impl_;
-  ManyReport report;
-  report.padded = impl.program->pads;
-  report.lanes = impl.program->has_lanes() && !report.padded;
-  report.is_decided = impl.is_settled || !impl.target.for_sizes;
-  report.reason = impl.program->reason;
-  report.node = impl.program->node;
-  report.sequences = impl.shared->sequences;
-  if (report.is_decided && impl.program->has_steps) report.steps = impl.shared->steps;
-  report.alone = impl.alone;
-  report.why_alone = impl.why_alone;
-  report.runs = impl.shared->runs;
-  report.lane_steps = impl.shared->lane_steps;
-  report.filled_lane_steps = impl.shared->filled_lane_steps;
-  report.threads = static_cast<int>(impl.threads);
-  report.batch = static_cast<int>(impl.batch);
-  report.seconds = impl.seconds;
-  return report;
+ManyReport ManyRuns::Impl::report() const {
+  ManyReport all = past;
+  for (const std::unique_ptr<ManyVariant>& variant : variants) add_report(all, variant->report());
+  all.threads = static_cast<int>(threads);
+  all.batch = static_cast<int>(batch);
+  all.seconds = seconds;
+  return all;
 }
+
+ManyReport ManyRuns::report() const { return impl_->report(); }
 
 }  // namespace scanloom

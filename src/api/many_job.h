@@ -17,6 +17,7 @@
 namespace scanloom {
 
 struct ManyJob;
+struct ManyVariant;
 
 /// Steps [begin, end) of a sequence, before which what loops carry has its initial value.
 struct ManyPart {
@@ -29,9 +30,10 @@ struct ManyJob {
   std::int64_t index = 0;
   std::uint64_t first_run = 0;  ///< the number of the run of its first part, if it runs on its own
   SequenceFeeds sequence;
-  std::vector<Feed> feeds;  ///< its own and the shared ones
-  Arranged arranged;        ///< in the order of the model's inputs
-  std::int64_t steps = 0;   ///< 0 if the model's steps are not known
+  ManyVariant* variant = nullptr;  ///< null if there is an error of the source
+  std::vector<Feed> feeds;         ///< its own and the shared ones
+  Arranged arranged;               ///< in the order of the model's inputs
+  std::int64_t steps = 0;          ///< 0 if the model's steps are not known
   std::vector<ManyPart> parts;
   std::string why_alone;                ///< empty: runs in lanes
   std::mutex mutex;                     ///< guards `outputs` while parts run

@@ -1,7 +1,9 @@
 #include "api/many_program.h"
 
 #include <algorithm>
+#include <set>
 
+#include "ir/walk.h"
 #include "ops/ops.h"
 #include "passes/streaming/add_lanes.h"
 
@@ -47,6 +49,31 @@ bool reads_elements(const ir::Module& module) {
   });
 }
 
+/// Whether a loop inside of another one carries values along an open size of an input.
+bool has_loops_inside(const ir::Module& module) {
+  std::set<tensor::Dim> open;
+  for (const ir::ValueId arg : module.region(module.top()).args)
+    for (const tensor::Dim size : module.value(arg).type.dims)
+      if (!size.is_constant()) open.insert(size);
+  const auto walks_open = [&](ir::ValueId value, std::int64_t axis) {
+    const tensor::Type& type = module.value(value).type;
+    return type.ranked && axis < type.rank() &&
+           open.contains(type.dims[static_cast<std::size_t>(axis)]);
+  };
+  const auto is_one = [&](ir::NodeId id) {
+    const ir::Node& node = module.node(id);
+    if (node.op != &ir::loop_op || node.loop->carried == 0) return false;
+    for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
+      if (walks_open(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis))
+        return true;
+    return false;
+  };
+  return std::ranges::any_of(
+      ir::regions_outer_first(module, module.top()), [&](ir::RegionId region) {
+        return region != module.top() && std::ranges::any_of(module.region(region).nodes, is_one);
+      });
+}
+
 /// Fills a ManyProgram from the stream form of a model.
 class Maker {
  public:
@@ -61,6 +88,11 @@ class Maker {
     std::optional<passes::LanedForm> laned;
     if (axes == nullptr) {
       laned = add_lanes(common);
+      if (!laned && form_.steps->plan->module.states.empty() && has_loops_inside(*form_.form)) {
+        made_.walks_rows = true;
+        made_.has_steps = false;
+        made_.why_not_cut = "the steps that its loops walk along are the rows of a batch";
+      }
       if (!laned) return {};
       axes = &laned->axes;
     }
@@ -203,13 +235,22 @@ class Maker {
 /// Adds why padding does not help to why sequences cannot run in lanes.
 void add_refusal(ManyProgram& made, const ManyProgram& padded) {
   if (padded.node.empty()) return;
-  const std::string why = fmt::format("; in padded batches {}: {}", padded.node, padded.reason);
-  if (!made.why_not_cut.empty()) made.why_not_cut += why;
+  const std::string why = fmt::format("{}: {}", padded.node, padded.reason);
+  const auto names_node = [&](const std::string& reason) {
+    return reason.find(padded.node) != std::string::npos;
+  };
+  if (names_node(made.why_not_cut)) {
+    if (!made.why_not_cut.ends_with(padded.reason)) made.why_not_cut = why;
+  } else if (!made.why_not_cut.empty()) {
+    made.why_not_cut += "; in padded batches " + why;
+  }
   if (!made.node.empty()) {
-    made.reason += why;
+    made.reason += "; in padded batches " + why;
     return;
   }
-  made.reason = fmt::format("{}; in lanes {}", padded.reason, made.reason);
+  made.reason = names_node(made.reason)
+                    ? padded.reason
+                    : fmt::format("{}; in lanes {}", padded.reason, made.reason);
   made.node = padded.node;
 }
 
@@ -232,11 +273,15 @@ std::string describe_inside(const ir::Module& module, ir::NodeId id) {
   std::string text = module.describe(id);
   if (const ir::ValueId source = named_source(module, id); source.valid())
     text += " that depends on " + module.describe_result(source);
+  ir::LocationId named = module.node(id).location;
   for (ir::NodeId at = module.region(module.node(id).parent).owner; at.valid();
-       at = module.region(module.node(at).parent).owner)
-    text +=
-        fmt::format(" in {} of {}", module.node(at).op == &ir::loop_op ? "the body" : "a branch",
-                    module.describe(at));
+       at = module.region(module.node(at).parent).owner) {
+    const ir::Node& owner = module.node(at);
+    if (owner.location.valid() && owner.location == named) continue;  // two loops of one node
+    named = owner.location;
+    text += fmt::format(" in {} of {}", owner.op == &ir::loop_op ? "the body" : "a branch",
+                        module.describe(at));
+  }
   return text;
 }
 

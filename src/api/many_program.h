@@ -53,6 +53,9 @@ struct ManyProgram {
   /// Whether sequences can be cut where they are reset. If not, `why_not_cut` says why.
   bool has_steps = false;
   std::string why_not_cut;
+  /// Whether the steps that the model's loops walk along are the rows of a batch, with loops along
+  /// the steps of sequences inside. They have no lanes and are no steps of sequences.
+  bool walks_rows = false;
   /// Why there are no lanes; empty if there are.
   std::string reason, node;
   /// Whether whole sequences of similar lengths share a run instead, padded to the longest

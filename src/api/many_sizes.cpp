@@ -55,7 +55,7 @@ Expected<bool> fix_sizes(ir::Module& module, const std::vector<tensor::Shape>& s
 }
 
 /// Returns the sizes that may be the number of steps: the one that is known to be, then those that
-/// loops walk along, then each open size of an input.
+/// loops walk along, then each open size of an input. Rows of a batch are none.
 std::vector<Dim> sizes_of_steps(const ir::Module& module, const ManyProgram& open,
                                 std::size_t own_inputs) {
   std::vector<Dim> found;
@@ -65,9 +65,11 @@ std::vector<Dim> sizes_of_steps(const ir::Module& module, const ManyProgram& ope
   for (std::size_t i = 0; i < open.inputs.size(); ++i)
     if (const auto axis = open.inputs[i].steps)
       add(sizes_of(module, i)[static_cast<std::size_t>(*axis)]);
+  const std::vector<Dim> rows = open.walks_rows ? found : std::vector<Dim>();
   for (const Dim size : passes::open_walked_sizes(module)) add(size);
   for (std::size_t i = 0; i < own_inputs; ++i)
     for (const Dim size : sizes_of(module, i)) add(size);
+  std::erase_if(found, [&](Dim size) { return std::ranges::find(rows, size) != rows.end(); });
   return found;
 }
 

@@ -159,6 +159,11 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
   const runtime::Limits limits = limits_of(
       run_options, [&](std::uint32_t loop) { return plan->module.describe(ir::NodeId(loop)); });
   runtime::Watch watch(limits);
+  if (watch.may_stop()) SCANLOOM_CHECK_OK(watch.poll());
+  runtime::KernelWatch kernels;
+  const runtime::KernelWatch::Run watched(kernels, watch);
+  interpret_options.stop = &kernels;
+  interpret_options.why_stopped = [&kernels] { return kernels.take_error(); };
   std::int64_t steps = 0;
   interpret_options.may_go_on = [&](const interp::LoopProgress& progress) -> Expected<void> {
     ++steps;

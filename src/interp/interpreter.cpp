@@ -160,8 +160,10 @@ Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
   std::vector<ObjectRef> inputs = operands(id);
   std::vector<ObjectRef> results(node.outputs.size());
-  SCANLOOM_CHECK_OK(
-      run_on_objects(*node.op, {inputs, results, node.attrs, memory_, samples_of(id)}));
+  Expected<void> done = run_on_objects(
+      *node.op, {inputs, results, node.attrs, memory_, samples_of(id)}, options_.stop);
+  if (options_.stop != nullptr && options_.stop->stop_requested()) return options_.why_stopped();
+  if (!done) return done;
   return bind(node.outputs, std::move(results), "result");
 }
 

@@ -11,6 +11,7 @@
 #include "base/expected.h"
 #include "ir/module.h"
 #include "tensor/object.h"
+#include "tensor/stop_token.h"
 
 namespace scanloom::interp {
 
@@ -33,6 +34,10 @@ struct InterpretOptions {
   std::uint64_t run_number = 0;
   /// Called before every step of every loop; an error ends the run (cancellation, a deadline).
   std::function<Expected<void>(const LoopProgress&)> may_go_on;
+  /// Polled within large nodes and after every node. Once it stops the run, `why_stopped` returns
+  /// the error.
+  tensor::StopToken* stop = nullptr;
+  std::function<Error()> why_stopped;
 };
 
 /// Computes the module's outputs from one value for each argument of its top region. Errors name

@@ -52,7 +52,7 @@ bool makes_nothing(const OpDef& op, std::span<const Operand> results) {
 
 Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                               std::span<const tensor::Attr> attrs, std::span<const Tensor> results,
-                              tensor::SampleCounter* samples) {
+                              tensor::SampleCounter* samples, tensor::StopToken* stop) {
   constexpr std::size_t kMaxOperands = 0xffff;
   if (inputs.size() > kMaxOperands || results.size() > kMaxOperands)
     return fail(Code::unsupported, "{} operands and {} results exceed the limit of {}",
@@ -66,9 +66,17 @@ Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                           .output_count = out.count(),
                           .attrs = attrs.data(),
                           .fault = &fault,
-                          .samples = samples};
-  if (op.reference(call) != tensor::Status::ok) return to_error(fault);
-  return {};
+                          .samples = samples,
+                          .stop = stop};
+  switch (op.reference(call)) {
+    case tensor::Status::ok:
+      return {};
+    case tensor::Status::stopped:
+      return fail(Code::cancelled, "the call was stopped");
+    case tensor::Status::fault:
+      break;
+  }
+  return to_error(fault);
 }
 
 }  // namespace scanloom::ir

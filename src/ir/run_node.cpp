@@ -70,17 +70,22 @@ Expected<void> own_strings(std::span<Tensor> results, const AllocationCheck& may
 Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> inputs,
                                        std::span<const tensor::Attr> attrs, std::size_t outputs,
                                        std::int64_t max_elements, const AllocationCheck& may_make,
-                                       tensor::SampleCounter* samples) {
+                                       tensor::SampleCounter* samples, tensor::StopToken* stop) {
   if (op.infer == nullptr || op.reference == nullptr)
     return fail(Code::internal, "{} has no reference kernel", op.name);
   SCANLOOM_TRY(const std::vector<Type> types, result_types(op, inputs, attrs, outputs));
   SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements, may_make));
-  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results, samples));
+  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results, samples, stop));
   SCANLOOM_CHECK_OK(own_strings(results, may_make));
   return results;
 }
 
 Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call) {
+  return run_on_objects(op, call, nullptr);
+}
+
+Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call,
+                              tensor::StopToken* stop) {
   if (op.run_objects != nullptr) return op.run_objects(call);
   std::vector<Tensor> inputs;
   for (const tensor::ObjectRef& input : call.inputs) {
@@ -88,10 +93,11 @@ Expected<void> run_on_objects(const OpDef& op, const tensor::ObjectCall& call) {
       return fail(Code::internal, "{} is given a {}", op.name, tensor::describe(input));
     inputs.push_back(input ? input->tensor() : Tensor());
   }
-  SCANLOOM_TRY(std::vector<Tensor> results,
-               run_node(
-                   op, inputs, call.attrs, call.outputs.size(), std::int64_t{1} << 40,
-                   [&](std::int64_t bytes) { return call.memory.check(bytes); }, call.samples));
+  SCANLOOM_TRY(
+      std::vector<Tensor> results,
+      run_node(
+          op, inputs, call.attrs, call.outputs.size(), std::int64_t{1} << 40,
+          [&](std::int64_t bytes) { return call.memory.check(bytes); }, call.samples, stop));
   for (std::size_t i = 0; i < results.size(); ++i)
     SCANLOOM_CHECK_OK(call.give(i, std::move(results[i])));
   return {};

@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "kernels/line_axis.h"
 #include "kernels/simd.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -141,14 +142,16 @@ Status run_arg_search(const Call& call) noexcept {
   const std::int64_t chunks = shared ? std::min(plan.kept_count, kMaxChunks) : 1;
   const auto run = [&](std::int64_t chunk) {
     const std::int64_t end = plan.kept_count * (chunk + 1) / chunks;
-    for (std::int64_t index = plan.kept_count * chunk / chunks; index < end; ++index)
+    tensor::PacedPoll poll(call);
+    for (std::int64_t index = plan.kept_count * chunk / chunks;
+         index < end && !poll.stops(elements / plan.kept_count); ++index)
       plan.lines(plan, call, index);
   };
   if (chunks > 1)
     parallel_for(chunks, call.max_threads, run);
   else
     run(0);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace scanloom::kernels

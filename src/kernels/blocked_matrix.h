@@ -12,6 +12,7 @@
 #include "kernels/simd.h"
 #include "opmath/matrix_calls.h"
 #include "opmath/plain_matrix.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::kernels {
 
@@ -30,11 +31,13 @@ class BlockedMatrix {
  public:
   explicit BlockedMatrix(EliminateFn<T> eliminate) : eliminate_(eliminate) {}
 
-  void lu(tensor::MatrixView<T> m, std::int64_t size, std::int64_t* pivots,
-          std::int64_t pivot_step) const {
-    if (size <= kSmallFactors) return tensor::PlainMatrix<T>{}.lu(m, size, pivots, pivot_step);
+  void lu(tensor::MatrixView<T> m, std::int64_t size, std::int64_t* pivots, std::int64_t pivot_step,
+          tensor::PacedPoll& poll) const {
+    if (size <= kSmallFactors)
+      return tensor::PlainMatrix<T>{}.lu(m, size, pivots, pivot_step, poll);
     for (std::int64_t begin = 0; begin < size; begin += kMatrixBlock) {
       const std::int64_t end = std::min(begin + kMatrixBlock, size);
+      if (poll.stops((size - begin) * (size - begin))) return;
       factor_columns(m, size, begin, end, pivots, pivot_step);
       // The rows of U to the right of the block, and their product subtracted from the rest.
       for (std::int64_t i = begin + 1; i < end; ++i)

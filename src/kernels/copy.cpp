@@ -18,8 +18,8 @@ using tensor::Status;
 
 Status run_plan(const Call& call) noexcept {
   run_copy(*static_cast<const CopyPlan*>(call.prepared), call.in(0).data<const std::byte>(),
-           call.out(0).data<std::byte>(), call.max_threads);
-  return Status::ok;
+           call.out(0).data<std::byte>(), call);
+  return call.ok_or_stopped();
 }
 
 Status run_whole(const Call& call) noexcept {

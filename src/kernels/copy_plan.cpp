@@ -248,11 +248,15 @@ void run_copy_share(const CopyPlan& plan, const std::byte* from, std::byte* to, 
            to + first * split.to * plan.element_bytes);
 }
 
-void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads) {
+void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to,
+              const tensor::Call& call) {
   constexpr std::int64_t kShares = 16;
-  if (max_threads <= 1 || plan.bytes < kMinThreadedCopy) return run_copy(plan, from, to);
-  parallel_for(kShares, max_threads,
-               [&](std::int64_t share) { run_copy_share(plan, from, to, share, kShares); });
+  const bool is_shared = call.max_threads > 1 && plan.bytes >= kMinThreadedCopy;
+  const std::int64_t shares = std::max(is_shared ? kShares : 1, plan.bytes / kBetweenPolls);
+  if (shares == 1) return run_copy(plan, from, to);
+  parallel_for(shares, call.max_threads, [&](std::int64_t share) {
+    if (!call.stop_requested()) run_copy_share(plan, from, to, share, shares);
+  });
 }
 
 }  // namespace scanloom::kernels

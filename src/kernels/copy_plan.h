@@ -9,6 +9,7 @@
 
 #include "base/cpu.h"
 #include "kernels/transpose.h"
+#include "tensor/call.h"
 #include "tensor/shape.h"
 
 namespace scanloom::kernels {
@@ -44,10 +45,13 @@ CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
 
 /// Threads share copies of at least so many bytes: smaller ones end before a thread has started.
 inline constexpr std::int64_t kMinThreadedCopy = std::int64_t{1} << 18;
+/// A copy of more bytes polls. Elements far apart take up to 10 ns each.
+inline constexpr std::int64_t kBetweenPolls = std::int64_t{16} << 20;
 
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to);
-/// Shares a large copy among threads.
-void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, int max_threads);
+/// Shares a large copy among threads, and polls between parts of a very large one; the call then
+/// returns Call::ok_or_stopped().
+void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to, const tensor::Call& call);
 /// Copies one of `shares` parts of about the same size, some of which may be empty.
 void run_copy_share(const CopyPlan& plan, const std::byte* from, std::byte* to, std::int64_t share,
                     std::int64_t shares);

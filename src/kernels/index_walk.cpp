@@ -146,13 +146,25 @@ class Walker {
   std::array<std::int64_t, IndexWalk::kTuples> offsets_{};
 };
 
+/// Parts of the walk that take much longer than a poll.
+std::int64_t parts_between_polls(const IndexWalk& walk) {
+  constexpr std::int64_t kTuples = 1 << 18;
+  return std::clamp<std::int64_t>(walk.tuples() / kTuples, 1,
+                                  std::max<std::int64_t>(walk.dims[0], 1));
+}
+
 template <class Index>
 Status walk_all(const IndexWalk& walk, const Call& call, const Operand& indices,
                 const IndexMove& move) {
   Walker<Index> walker(walk, indices.data<const std::byte>(), move);
-  if (walker.run(0, walk.dims[0])) return Status::ok;
-  return call.fail("index {} is outside an axis of {} elements", walker.bad_index(),
-                   walker.bad_size());
+  const std::int64_t size = walk.dims[0], parts = parts_between_polls(walk);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    if (parts > 1 && call.stop_requested()) return Status::stopped;
+    if (walker.run(size * part / parts, size * (part + 1) / parts)) continue;
+    return call.fail("index {} is outside an axis of {} elements", walker.bad_index(),
+                     walker.bad_size());
+  }
+  return Status::ok;
 }
 
 }  // namespace
@@ -181,7 +193,8 @@ Status walk_indices(const IndexWalk& walk, const Call& call, const Operand& indi
 Status walk_indices_threaded(const IndexWalk& walk, const Call& call, const Operand& indices,
                              const IndexMove& move) {
   constexpr std::int64_t kShares = 32;
-  const std::int64_t size = walk.dims[0], shares = std::min(size, kShares);
+  const std::int64_t size = walk.dims[0];
+  const std::int64_t shares = std::min(size, std::max(kShares, parts_between_polls(walk)));
   if (call.max_threads <= 1 || shares <= 1) return walk_indices(walk, call, indices, move);
   std::atomic<bool> fails = false;
   const auto run = [&]<class Index>(Index, std::int64_t share) {
@@ -189,10 +202,11 @@ Status walk_indices_threaded(const IndexWalk& walk, const Call& call, const Oper
     if (!walker.run(size * share / shares, size * (share + 1) / shares)) fails = true;
   };
   parallel_for(shares, call.max_threads, [&](std::int64_t share) {
+    if (call.stop_requested()) return;
     walk.wide ? run(std::int64_t{}, share) : run(std::int32_t{}, share);
   });
   // Walks once more to report the first index out of range, whichever thread met one.
-  return fails ? walk_indices(walk, call, indices, move) : Status::ok;
+  return fails ? walk_indices(walk, call, indices, move) : call.ok_or_stopped();
 }
 
 }  // namespace scanloom::kernels

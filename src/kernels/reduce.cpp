@@ -17,6 +17,7 @@
 #include "kernels/line_axis.h"
 #include "kernels/simd.h"
 #include "opmath/reduction.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -455,15 +456,22 @@ void run_block(const ReduceSchedule& plan, const Call& call, std::int64_t task) 
 }
 
 Status run(const Call& call) noexcept {
+  constexpr std::int64_t kBetweenPolls = 50'000;  // elements
   const ReduceSchedule& plan = *static_cast<const ReduceSchedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
   const std::int64_t tasks = plan.kept_count * plan.blocks();
   if (call.max_threads > 1 && tasks > 1 && elements >= kMinThreadedElements) {
-    parallel_for(tasks, call.max_threads, [&](std::int64_t task) { run_block(plan, call, task); });
-    return Status::ok;
+    const std::int64_t between = std::max<std::int64_t>(kBetweenPolls * tasks / elements, 1);
+    parallel_for(tasks, call.max_threads, [&](std::int64_t task) {
+      if (task % between == 0 && call.stop_requested()) return;
+      if (call.ok_or_stopped() == Status::ok) run_block(plan, call, task);
+    });
+    return call.ok_or_stopped();
   }
-  for (std::int64_t task = 0; task < tasks; ++task) run_block(plan, call, task);
-  return Status::ok;
+  tensor::PacedPoll poll(call);
+  for (std::int64_t task = 0; task < tasks && !poll.stops(elements / tasks); ++task)
+    run_block(plan, call, task);
+  return call.ok_or_stopped();
 }
 
 void join(Axes<LineAxis>& axes, const LineAxis& axis) {

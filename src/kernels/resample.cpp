@@ -12,6 +12,7 @@
 #include "kernels/line_axis.h"
 #include "kernels/resample_table.h"
 #include "kernels/simd.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::kernels {
@@ -98,8 +99,12 @@ void for_each_part(const ResampleSchedule& plan, const Call& call, std::int64_t 
   const std::int64_t elements = plan.outer_count * plan.axis.size * plan.row;
   const bool is_large = call.max_threads > 1 && elements * plan.taps >= kMinThreadedElements;
   const std::int64_t shares = is_large ? std::min(parts, kMaxShares) : 1;
+  const std::int64_t work = elements * plan.taps / std::max<std::int64_t>(parts, 1);
   const auto run = [&](std::int64_t share) {
-    for (std::int64_t i = parts * share / shares; i < parts * (share + 1) / shares; ++i) f(i);
+    if (shares > 1 && call.stop_requested()) return;
+    tensor::PacedPoll poll(call);
+    const std::int64_t end = parts * (share + 1) / shares;
+    for (std::int64_t i = parts * share / shares; i < end && !poll.stops(work); ++i) f(i);
   };
   shares > 1 ? parallel_for(shares, call.max_threads, run) : run(0);
 }
@@ -172,7 +177,7 @@ Status run_sums(const Call& call) noexcept {
   const ResampleTable<T> table = table_of<T>(plan, call, /*has_weights=*/true);
   if (table.sources == nullptr) return fail_scale(call);
   plan.along ? sum_along(plan, call, table) : sum_rows(plan, call, table);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 template <class T>
@@ -187,7 +192,7 @@ Status run_nearest(const Call& call) noexcept {
                call.in(kX).data<const std::byte>() + table.sources[o] * plan.axis.x * kBytes,
                call.out(0).data<std::byte>() + o * plan.axis.y * kBytes);
     });
-    return Status::ok;
+    return call.ok_or_stopped();
   }
   for_each_part(plan, call, plan.outer_count, [&](std::int64_t part) {
     const Offsets at = offsets_of(plan, part);
@@ -195,14 +200,13 @@ Status run_nearest(const Call& call) noexcept {
     T* const to = call.out(0).data<T>() + at.y;
     for (std::int64_t o = 0; o < plan.axis.size; ++o) to[o] = from[table.sources[o]];
   });
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 Status run_repeats(const Call& call) noexcept {
   const auto& plan = *static_cast<const ResampleSchedule*>(call.prepared);
-  run_copy(plan.block, call.in(kX).data<const std::byte>(), call.out(0).data<std::byte>(),
-           call.max_threads);
-  return Status::ok;
+  run_copy(plan.block, call.in(kX).data<const std::byte>(), call.out(0).data<std::byte>(), call);
+  return call.ok_or_stopped();
 }
 
 /// Returns how often each source is repeated, if all sources are, equally often and in order; else

@@ -59,8 +59,8 @@ Status run_tile(const Call& call) noexcept {
 
 Status run_view(const Call& call) noexcept {
   run_copy(*static_cast<const CopyPlan*>(call.prepared), call.in(0).data<const std::byte>(),
-           call.out(0).data<std::byte>(), call.max_threads);
-  return Status::ok;
+           call.out(0).data<std::byte>(), call);
+  return call.ok_or_stopped();
 }
 
 Prepared prepare_view(const PrepareCtx& ctx) {

@@ -9,6 +9,7 @@
 #include "kernels/kernel.h"
 #include "kernels/line_axis.h"
 #include "opmath/element_rank.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -187,11 +188,13 @@ Status run_topk(const Call& call) noexcept {
   const auto bytes = plan.keys * static_cast<std::int64_t>(sizeof(KeyOf<T>));
   const auto run = [&](std::int64_t share) {
     const std::int64_t end = plan.lines * (share + 1) / plan.shares;
-    for (std::int64_t i = plan.lines * share / plan.shares; i < end; ++i)
+    tensor::PacedPoll poll(call);
+    for (std::int64_t i = plan.lines * share / plan.shares;
+         i < end && !poll.stops(call.in(0).elements() / plan.lines); ++i)
       select_line<T>(plan, call, i, *call.scratch + share * bytes);
   };
   plan.shares > 1 ? parallel_for(plan.shares, call.max_threads, run) : run(0);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 Prepared prepare_topk(const PrepareCtx& ctx) {

@@ -12,6 +12,7 @@
 
 #include "tensor/call.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 #include "tensor/shape.h"
 
 namespace scanloom::tensor {
@@ -90,21 +91,24 @@ void copy_matrix(MatrixView<const Real> from, MatrixView<Real> to, std::int64_t 
     for (std::int64_t k = 0; k < columns; ++k) to.at(i, k) = from.at(i, k);
 }
 
-/// lu, pivots = lu_factor(x). Algorithms: lu(matrix, size, pivots, pivot_step).
+/// lu, pivots = lu_factor(x). Algorithms: lu(matrix, size, pivots, pivot_step, poll), which returns
+/// early if the poll stops it.
 template <class Real, class Algorithms>
 Status run_lu_factor(const Call& call, const Algorithms& algorithms) {
   const Operand &x = call.in(0), &lu = call.out(0), &pivots = call.out(1);
   const std::int64_t size = lu.dims[lu.rank - 1];
   if (lu.empty()) return Status::ok;
   const Batch<3> batch(lu, {&lu, &x, &pivots}, {2, 2, 1});
+  PacedPoll poll(call);
   for (std::int64_t number = 0; number < batch.count(); ++number) {
     const auto at = batch.offsets(number);
     const auto matrix = matrix_of<Real>(lu, at[0]);
+    if (poll.stops(size * size)) break;
     copy_matrix(matrix_of<const Real>(x, at[1]), matrix, size, size);
     algorithms.lu(matrix, size, pivots.data<std::int64_t>() + at[2],
-                  pivots.strides[pivots.rank - 1]);
+                  pivots.strides[pivots.rank - 1], poll);
   }
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 /// Which triangle of a matrix defines a system, and how.

@@ -7,14 +7,15 @@
 #include <utility>
 
 #include "opmath/matrix_calls.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::tensor {
 
 /// The Algorithms of matrix_calls.h.
 template <class Real>
 struct PlainMatrix {
-  void lu(MatrixView<Real> m, std::int64_t size, std::int64_t* pivots,
-          std::int64_t pivot_step) const {
+  void lu(MatrixView<Real> m, std::int64_t size, std::int64_t* pivots, std::int64_t pivot_step,
+          PacedPoll& poll) const {
     for (std::int64_t k = 0; k < size; ++k) {
       std::int64_t pivot = k;
       for (std::int64_t i = k + 1; i < size; ++i)
@@ -22,6 +23,7 @@ struct PlainMatrix {
       pivots[k * pivot_step] = pivot;
       for (std::int64_t j = 0; pivot != k && j < size; ++j) std::swap(m.at(k, j), m.at(pivot, j));
       for (std::int64_t i = k + 1; i < size; ++i) {
+        if (poll.stops(size - k)) return;
         if (m.at(k, k) != 0) m.at(i, k) /= m.at(k, k);
         for (std::int64_t j = k + 1; j < size; ++j) m.at(i, j) -= m.at(i, k) * m.at(k, j);
       }

@@ -8,6 +8,7 @@
 #include "ops/pointwise_dims.h"
 #include "ops/sizes.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_eval.h"
 
 namespace scanloom::ops {
@@ -105,12 +106,14 @@ class Columns {
     add(call.out(0), call.out(0).strides);
   }
 
-  void evaluate(const ScalarProgram& program) {
+  void evaluate(const ScalarProgram& program, tensor::PacedPoll poll) {
     std::vector<ScalarReg> registers((program.inputs.size() + program.instrs.size()) * kColumn);
     for (rows_.start(); !rows_.done(); rows_.next())
-      for (std::int64_t first = 0; first < rows_.length(); first += kColumn)
-        evaluate_column(program, registers.data(), first,
-                        std::min(kColumn, rows_.length() - first));
+      for (std::int64_t first = 0; first < rows_.length(); first += kColumn) {
+        const std::int64_t length = std::min(kColumn, rows_.length() - first);
+        if (poll.stops(length * static_cast<std::int64_t>(registers.size()) / kColumn)) return;
+        evaluate_column(program, registers.data(), first, length);
+      }
   }
 
  private:
@@ -180,8 +183,8 @@ Status run_pointwise(const Call& call, ScalarFn scalar) noexcept try {
   // A call does not count its attributes; programs read only those that their operator declares.
   constexpr std::size_t kMaxAttrs = 2;
   const ScalarProgram program = build(scalar, inputs, {call.attrs, kMaxAttrs});
-  Columns(call).evaluate(program);
-  return Status::ok;
+  Columns(call).evaluate(program, tensor::PacedPoll(call));
+  return call.ok_or_stopped();
 } catch (const std::bad_alloc&) {
   *call.fault = {.code = Code::out_of_memory, .text = "out of memory while evaluating elements"};
   return Status::fault;

@@ -8,6 +8,7 @@
 
 #include "api/impl.h"
 #include "api/many_target.h"
+#include "api/many_variant.h"
 #include "tests/api/models.h"
 
 namespace scanloom::test {
@@ -154,6 +155,88 @@ TEST(Many, FunctionsRunSequencesByTheNamesOfTheirInputs) {
   const auto results = all(fn.run_many(source, {}).value_or_throw());
   ASSERT_EQ(results.size(), 3U);
   EXPECT_THAT(floats(results[1].results[0]), ElementsAre(2, 4));
+}
+
+/// "y": xs times "factor", whose default value is 2.
+std::string scaled() {
+  using namespace onnx::test;
+  const float two = 2;
+  ModelBytes model;
+  model.graph.name = "scaled";
+  model.graph.inputs = {value_info("xs", kFloat, {"T"}), value_info("factor", kFloat, {1})};
+  model.graph.outputs = {value_info("y", kFloat, {"T"})};
+  model.graph.initialisers = {
+      raw_tensor("factor", kFloat, {1}, std::string(reinterpret_cast<const char*>(&two), 4))};
+  model.graph.nodes = {NodeBytes("Mul", {"xs", "factor"}, {"y"})};
+  return model.bytes();
+}
+
+TEST(Many, ASequenceMayReplaceDefaultValuesByNamingASession) {
+  const Session session = load(scaled()), other = load(batched_sums());
+  const Session fed =
+      Session::load_bytes(as_bytes(scaled()), {.fed_defaults = {"factor"}}).value_or_throw();
+  const float factor = 10;
+  int next = 0;
+  const auto source = [&]() -> Expected<std::optional<SequenceFeeds>> {
+    if (next == 6) return std::optional<SequenceFeeds>();
+    SequenceFeeds made;
+    made.feeds = {{"xs", view(kXs, {++next})}};
+    if (next % 2 == 0) {
+      made.session = fed;
+      made.feeds.push_back({"factor", view(&factor, {1})});
+    }
+    if (next == 5) made.session = other;
+    return std::optional(std::move(made));
+  };
+  ManyOptions options{.outputs = {"y"}};
+  ManyReport report;
+  const auto results = all(session.run_many(source, options).value_or_throw(), &report);
+  ASSERT_EQ(results.size(), 6U);
+  EXPECT_THAT(floats(results[0].results.at("y")), ElementsAre(2));
+  EXPECT_THAT(floats(results[1].results.at("y")), ElementsAre(10, 20));
+  EXPECT_THAT(floats(results[2].results.at("y")), ElementsAre(2, 4, 6));
+  EXPECT_THAT(floats(results[3].results.at("y")), ElementsAre(10, 20, 30, 40));
+  ASSERT_TRUE(results[4].error);
+  EXPECT_EQ(results[4].error->text(), "sequence 4: the model has no output 'y'");
+  EXPECT_EQ(report.sequences, 5);
+
+  const Expr x = input("x", DType::f32, {-1});
+  const Function fn = Function::compile({x}, {x * 2}).value_or_throw();
+  next = 1;
+  const auto refused = fn.run_many(source, {}).value_or_throw().next();
+  ASSERT_TRUE(refused && *refused && (*refused)->error);
+  EXPECT_EQ((*refused)->error->text(), "sequence 0: sequences of a function cannot name a session");
+}
+
+TEST(Many, ReportsOfSeveralSessionsAreAdded) {
+  ManyReport lanes{.is_decided = true, .lanes = true, .sequences = 2, .steps = 10, .runs = 1};
+  ManyReport alone{.is_decided = true, .reason = "it works along the steps", .node = "'sum'"};
+  alone.sequences = 3;
+  ManyReport sum;
+  add_report(sum, alone);
+  EXPECT_EQ(sum.alone, 0);
+  EXPECT_EQ(sum.reason, "it works along the steps");
+  add_report(sum, lanes);
+  EXPECT_TRUE(sum.lanes && sum.reason.empty());
+  EXPECT_EQ(sum.sequences, 5);
+  EXPECT_EQ(sum.alone, 3);
+  EXPECT_EQ(sum.why_alone, "'sum': it works along the steps");
+  EXPECT_EQ(sum.steps, -1);
+  EXPECT_EQ(sum.runs, 1);
+}
+
+TEST(Many, SharedFeedsAreChecked) {
+  const Session session = load(running_sums());
+  const auto problem = [&](std::vector<Feed> shared) {
+    return session.run_many(of_lengths({3}), {.shared = std::move(shared)}).error().text();
+  };
+  EXPECT_EQ(problem({{"star", view(kStart, {2})}}), "shared: the model has no input 'star'");
+  EXPECT_EQ(problem({{"start", view(kStart, {2})}, {"start", view(kStart, {2})}}),
+            "shared: input 'start' is fed twice");
+  EXPECT_EQ(problem({{"start", view(kStart, {1})}}),
+            "shared: input 'start' has size 2 on axis 0, but the feed has 1");
+  EXPECT_EQ(problem({{"start", view(kStart, {2, 1})}}),
+            "shared: input 'start' has rank 1, but the feed has rank 2 ([2,1])");
 }
 
 TEST(Many, AFunctionThatUpdatesAVariableIsRefused) {

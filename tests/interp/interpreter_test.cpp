@@ -343,6 +343,80 @@ TEST(Interpreter, StacksCountWhileTheyGrow) {
   EXPECT_EQ(run(text, {number(1000), floats({}, {1})}, options)[0].elements(), 1000);
 }
 
+class CountsPolls final : public tensor::StopToken {
+ public:
+  explicit CountsPolls(int last) : last_(last) {}
+  [[nodiscard]] int polls() const { return polls_; }
+
+ private:
+  bool poll() noexcept override {
+    if (++polls_ == last_) set_stopped(true);
+    return stopped();
+  }
+
+  int last_, polls_ = 0;
+};
+
+struct Node {
+  std::string_view inputs, call, result;
+};
+
+/// Zeros of the types that the module declares.
+std::vector<Tensor> zero_feeds(const ir::Module& module) {
+  std::vector<Tensor> feeds;
+  for (const ir::ValueId arg : module.region(module.top()).args) {
+    const tensor::Type& type = module.value(arg).type;
+    feeds.push_back(Tensor::zeros(type.dtype, type.shape()).value_or_throw());
+  }
+  return feeds;
+}
+
+TEST(Interpreter, LongNodesPoll) {
+  const Node nodes[] = {
+      {"%0: f32[2000,100]", "tanh(%0)", "f32[2000,100]"},
+      {"%0: f32[80,80], %1: f32[80,80]", R"(contract(%0, %1) {spec = ""})", "f32[80,80]"},
+      {"%0: u8[80,80], %1: u8[80,80]", "integer_matmul(%0, %1, _, _)", "i32[80,80]"},
+      {"%0: f32[1,8,20,20], %1: f32[8,8,3,3]",
+       R"(conv(%0, %1, _) {auto_pad = "explicit", group = 1})", "f32[1,8,18,18]"},
+      {"%0: f32[1,64,20,20], %1: f32[64,64,3,3]",
+       R"(conv(%0, %1, _) {auto_pad = "explicit", group = 1})", "f32[1,64,18,18]"},
+      {"%0: f32[64,1000]", "softmax(%0) {axis = -1}", "f32[64,1000]"},
+      {"%0: f32[900,1000]", R"(reduce(%0, _) {kind = "sum", axes = [1], keepdims = 0})",
+       "f32[900]"},
+      {"%0: f32[200,1000], %1: i64[]", "cumsum(%0, %1) {exclusive = 0, reverse = 0}",
+       "f32[200,1000]"},
+      {"%0: f32[128,1000], %1: i64[128,1000]", "gather_elements(%0, %1) {axis = 0}",
+       "f32[128,1000]"},
+      {"%0: f32[128,1000], %1: i64[128,1000], %2: f32[128,1000]",
+       R"(scatter_elements(%0, %1, %2) {axis = 0, reduction = "add"})", "f32[128,1000]"},
+      {"%0: f32[1,16,80,80], %1: f32[1,80,80,2]",
+       R"(grid_sample(%0, %1) {mode = "linear", padding = "zeros", align_corners = 0})",
+       "f32[1,16,80,80]"},
+      {"%0: f32[90,90]", "lu_factor(%0)", "f32[90,90], i64[90]"},
+      {"%0: f32[200,1000]", "argmax(%0) {axis = 1, keepdims = 0, select_last_index = 0}",
+       "i64[200]"},
+  };
+  for (const Node& node : nodes) {
+    const std::string text =
+        fmt::format("module {{ graph({}) {{ {} = {} : {} yield %9 }} }}", node.inputs,
+                    node.result.find("], ") == std::string_view::npos ? "%9" : "%9, %8", node.call,
+                    node.result);
+    const ir::Module module = read(text);
+    const std::vector<Tensor> feeds = zero_feeds(module);
+    CountsPolls counts(-1), stops(2);
+    InterpretOptions options;
+    options.stop = &counts;
+    options.why_stopped = [] { return Error(Code::limit_reached, "enough"); };
+    ASSERT_TRUE(interpret(module, feeds, options)) << node.call;
+    EXPECT_GT(counts.polls(), 2) << node.call;  // one of them after the node
+    options.stop = &stops;
+    const auto stopped = interpret(module, feeds, options);
+    ASSERT_FALSE(stopped) << node.call;
+    EXPECT_EQ(stopped.error().code(), Code::limit_reached);
+    EXPECT_EQ(stops.polls(), 2) << node.call;
+  }
+}
+
 TEST(Interpreter, TooFewSlices) {
   constexpr std::string_view text = R"(module {
     graph(%0 "n": i64[], %1 "x": f32[T], %2 "y": f32[S]) {

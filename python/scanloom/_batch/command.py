@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add("paths", metavar="INPUT... OUTPUTS", nargs="+",
         help="files or patterns of Parquet, Arrow, CSV or NPZ, then the folder of the outputs")  # fmt: skip
     add("--columns", metavar="INPUT=COLUMN", nargs="+", action="extend", default=[],
-        help="columns of the model's inputs, where their names differ")  # fmt: skip
+        help="columns of the model's inputs, where their names differ; INPUT= keeps its default value")  # fmt: skip
     add("--shape", metavar="INPUT=SIZES", action="append", default=[],
         help="the shape of a row, such as x=-1,1,40")  # fmt: skip
     add("--key", metavar="COLUMN", nargs="+", action="extend", help="columns to copy (default: file and row)")

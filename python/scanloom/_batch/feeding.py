@@ -39,12 +39,14 @@ class Feed(NamedTuple):
 def feed_plan(
     inputs: Sequence[Any],
     schema: pa.Schema,
-    columns: Mapping[str, str],
+    columns: Mapping[str, Union[str, None]],
     shared: Mapping[str, Any],
     shapes: Mapping[str, Sequence[int]],
+    defaults: Sequence[Any] = (),
 ) -> list[Feed]:
-    """Finds a column for every input of the model. Raises InvalidArgument."""
-    known = [end.name for end in inputs]
+    """Finds a column for every input of the model, and for those of `defaults`, which have a default
+    value, where there is one. Raises InvalidArgument."""
+    known = [end.name for end in (*inputs, *defaults)]
     for argument, names in (("columns", columns), ("shared", shared), ("shapes", shapes)):
         for name in names:
             if name not in known:
@@ -52,14 +54,27 @@ def feed_plan(
                     f"{named(argument)} names '{name}', which is not an input of the model{did_you_mean(name, known)}",
                     (f"the inputs are {', '.join(known)}",),
                 )
+    kept = unfed(defaults, schema, columns, shared)
     for name, column in columns.items():
-        if not isinstance(column, str):
+        if not isinstance(column, str) and name not in kept:
             raise InvalidArgument(f"{named('columns')} gives {column!r} for '{name}', but must give the name of a column")
     return [
-        _feed(end, schema, columns.get(end.name, end.name), shapes.get(end.name))
-        for end in inputs
-        if end.name not in shared
+        _feed(end, schema, str(columns.get(end.name, end.name)), shapes.get(end.name))
+        for end in (*inputs, *defaults)
+        if end.name not in shared and end.name not in kept
     ]
+
+
+def unfed(
+    defaults: Sequence[Any], schema: pa.Schema, columns: Mapping[str, Union[str, None]], shared: Mapping[str, Any]
+) -> list[str]:
+    """The inputs that keep their default values: those that no column is named like, and those whose
+    column is None or, as an option, empty."""
+    names = [end.name for end in defaults if end.name not in shared]
+    return [
+        name for name in names
+        if (not columns[name] if name in columns else schema.get_field_index(name) < 0)
+    ]  # fmt: skip
 
 
 def dtype_of(kind: str, what: str) -> np.dtype:

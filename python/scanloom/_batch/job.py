@@ -17,13 +17,13 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 from .._errors import InvalidArgument, NotFound
 from .._ort.options import SessionOptions
 from .._ort.session import InferenceSession
-from .feeding import Feed, check_column, feed_plan
+from .feeding import Feed, check_column, feed_plan, unfed
 from .formats import format_of
 from .parts import ERROR, key_schema
 from .results import output_fields, output_plan
 from .scoring import Scoring
 from .shards import InputFile, Shard
-from .spelling import named
+from .spelling import are_options, named
 from .work import Work, versions
 
 Path = Union[str, "os.PathLike[str]"]
@@ -40,7 +40,7 @@ class Job(NamedTuple):
 class Given(NamedTuple):
     """The arguments of run() that decide what is computed."""
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, Union[str, None]]
     key: tuple[str, ...]
     outputs: tuple[str, ...]
     shared: Mapping[str, Any]
@@ -84,11 +84,14 @@ def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
 def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, given: Given) -> Job:
     """Opens every input once. Raises InvalidArgument, and NotFound for a file that is missing."""
     shards, schema, others = _shards(paths)
-    feeds = feed_plan(session.get_inputs(), schema, given.columns, given.shared, given.shapes)
+    defaults = session.get_overridable_initializers()
+    feeds = feed_plan(session.get_inputs(), schema, given.columns, given.shared, given.shapes, defaults)
+    kept = unfed(defaults, schema, given.columns, given.shared)
     outputs = output_plan(session.get_outputs(), given.outputs)
     _check_names(schema, given.key, [field.name for field in output_fields(outputs)])
     for path, other in others:
         _check_columns(path, other, feeds, given.key)
+        _check_kept(path, other, [name for name in kept if name not in given.columns])
     scoring = Scoring(tuple(feeds), tuple(outputs), given.shared, given.batch, given.by_length, given.memory)
     keys = key_schema(given.key, schema) if given.key else pa.schema([])
     work = Work(pickle.dumps(session), scoring, given.key, keys, str(folder), given.quarantine)
@@ -128,6 +131,15 @@ def _check_columns(path: str, schema: pa.Schema, feeds: Sequence[Feed], key: Seq
         if schema.get_field_index(name) < 0:
             raise InvalidArgument(f"'{path}', unlike the first file, lacks the key column '{name}'",
                                   (f"its columns are {', '.join(schema.names)}",))  # fmt: skip
+
+
+def _check_kept(path: str, schema: pa.Schema, kept: Sequence[str]) -> None:
+    """Raises InvalidArgument if a file would feed an input that the first file leaves to its default."""
+    for name in kept:
+        if schema.get_field_index(name) >= 0:
+            give = f"--columns {name}=" if are_options() else f'columns={{"{name}": None}}'
+            raise InvalidArgument(f"'{path}', unlike the first file, has a column '{name}' for the input '{name}'",
+                                  (f"write {give} to keep the default value of the input in all files",))  # fmt: skip
 
 
 def _check_names(schema: pa.Schema, key: Sequence[str], outputs: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import errno
 import fcntl
 import json
@@ -13,6 +14,7 @@ import socket
 import time
 from typing import IO, Any, Union
 
+from .._counted import counted
 from .._errors import InvalidArgument
 from .durable import sync_folder, write_durably
 from .problems import JobChanged, JobLocked
@@ -171,9 +173,26 @@ def _compare(folder: pathlib.Path, old: Any, new: dict[str, Any]) -> None:
         if path not in before:
             raise JobChanged(f"the input '{path}' is no part of the job in '{folder}'", notes)
         if before[path] != after[path]:
-            sizes = f"{before[path][0]} bytes before, {after[path][0]} now"
-            raise JobChanged(f"the input '{path}' has changed since the job began ({sizes})",
+            changes = _changes_of_file(before[path], after[path])
+            raise JobChanged(f"the input '{path}' has changed since the job began ({changes})",
                              ("restore the file with its time, or write to another folder",))  # fmt: skip
+
+
+def _changes_of_file(before: Any, after: Any) -> str:
+    """What differs between the sizes and times of a file; the ones before are as a manifest has them."""
+    if before[0] != after[0]:
+        return f"{before[0]} bytes before, {after[0]} now"
+    times = [_time(before[1]), _time(after[1])]
+    if times[0] == times[1]:  # within a second
+        times = [f"at {before[1]} ns", f"at {after[1]} ns"]
+    return f"it has {counted(after[0], 'byte')} as before, but was modified {times[0]} then, {times[1]} now"
+
+
+def _time(nanoseconds: Any) -> str:
+    try:
+        return datetime.datetime.fromtimestamp(nanoseconds // 10**9).isoformat(" ")
+    except (OSError, OverflowError, TypeError, ValueError):  # no time of a calendar
+        return f"at {nanoseconds} ns"
 
 
 def prepare(folder: pathlib.Path) -> None:

@@ -57,7 +57,7 @@ def run(
     inputs: Union[Path, Sequence[Path]],
     outputs: Path,
     *,
-    columns: Union[Mapping[str, str], None] = None,
+    columns: Union[Mapping[str, Union[str, None]], None] = None,
     key: Union[str, Sequence[str], None] = None,
     output_names: Union[Sequence[str], None] = None,
     shared: Union[Mapping[str, Any], None] = None,
@@ -81,7 +81,8 @@ def run(
     inputs: paths or patterns of Parquet, Arrow IPC, CSV or NPZ files. A row is one sequence: a list
         column holds an array per row, any other column a scalar.
     outputs: a folder, new or of the same job. It gets one file per row group of an input.
-    columns: {input of the model: column}; by default a column of the input's name.
+    columns: {input of the model: column}; by default a column of the input's name. An input that has a
+        default value keeps it if there is no such column, or for None.
     key: columns that are copied to the output; by default `file` and `row`, the path and the number of
         the row in it.
     output_names: the outputs of the model that are kept; None: all.

@@ -38,7 +38,7 @@ class TableScorer:
     """
 
     def __init__(
-        self, model: Any, *, columns: Union[Mapping[str, str], None] = None,
+        self, model: Any, *, columns: Union[Mapping[str, Union[str, None]], None] = None,
         output_names: Union[Sequence[str], None] = None, shared: Union[Mapping[str, Any], None] = None,
         shapes: Union[Mapping[str, Sequence[int]], None] = None, threads: int = 1, batch: int = 64,
         by_length: bool = True, memory: Union[int, str, None] = None, on_error: str = "raise",
@@ -103,7 +103,8 @@ class TableScorer:
 
     def _results(self, batch: pa.RecordBatch) -> list[Union[list[np.ndarray], Error]]:
         session = self._loaded()
-        feeds = feed_plan(session.get_inputs(), batch.schema, self._columns, self._shared, self._shapes)
+        feeds = feed_plan(session.get_inputs(), batch.schema, self._columns, self._shared, self._shapes,
+                          session.get_overridable_initializers())  # fmt: skip
         for feed in feeds:
             _check_is_exact(batch.column(feed.column), feed)
         scoring = Scoring(tuple(feeds), tuple(self._outputs), self._shared, *self._runs)

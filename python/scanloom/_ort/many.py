@@ -48,8 +48,11 @@ class ManyReport:
         return self.sequences / self.seconds if self.seconds > 0 else 0.0
 
     @property
-    def steps_per_second(self) -> float:
-        return (self.steps or 0) / self.seconds if self.seconds > 0 else 0.0
+    def steps_per_second(self) -> Union[float, None]:
+        """None if the steps are not known."""
+        if self.steps is None:
+            return None
+        return self.steps / self.seconds if self.seconds > 0 else 0.0
 
     def __str__(self) -> str:
         of_steps, per_second = "", ""
@@ -86,7 +89,6 @@ class Reader(Protocol):
     """How a session or a function reads sequences and returns results."""
 
     common: dict[str, Any]  #: feeds that all sequences share
-    reads_first: bool  #: whether the first sequence decides what runs
 
     def input_named(self, name: str) -> Union[str, None]:
         """The name under which an input is fed; None if there is no such input."""
@@ -95,8 +97,11 @@ class Reader(Protocol):
         """The feeds of a sequence without its entry `extra`, and that entry or MISSING. Raises
         Error."""
 
-    def native(self, first: Feeds) -> Union[_native.Session, _native.Function]:
+    def native(self) -> Union[_native.Session, _native.Function]:
         """What runs the sequences."""
+
+    def variant(self, feeds: dict[str, Any]) -> Union[_native.Session, None]:
+        """What runs a sequence with these feeds instead; None: what runs all others."""
 
     def results(self, values: list[Any]) -> Any:
         """What the caller gets for a sequence."""
@@ -105,8 +110,10 @@ class Reader(Protocol):
 class SessionReader:
     def __init__(self, session: InferenceSession, shared: Union[Feeds, None]) -> None:
         self._session = session
-        self.common = {} if shared is None else feeds_of(shared)
-        self.reads_first = bool(session._defaults)
+        try:
+            self.common = {} if shared is None else feeds_of(shared)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"shared: {error.text}", error.notes) from None
 
     def input_named(self, name: str) -> Union[str, None]:
         ends = [*self._session._inputs, *self._session._defaults]
@@ -119,8 +126,13 @@ class SessionReader:
             return feeds, MISSING
         return {name: value for name, value in feeds.items() if name != extra}, feeds[extra]
 
-    def native(self, first: Feeds) -> _native.Session:
-        return self._session._for_feeds({**first, **self.common})
+    def native(self) -> _native.Session:
+        return self._session._for_feeds(self.common)
+
+    def variant(self, feeds: dict[str, Any]) -> Union[_native.Session, None]:
+        if not self._session._defaults:
+            return None
+        return self._session._for_feeds({**feeds, **self.common})
 
     def results(self, values: list[Any]) -> Any:
         return values
@@ -159,7 +171,7 @@ class ManyIterator(Iterator[Any]):
         self._bar: Union[_Bar, None] = drawn if listener is drawn else None
         source = _Source(reader, sequences, reset)
         self._native = _native.Many(
-            reader.native(source.first_feeds()),
+            reader.native(),
             source.pull,
             names_of(output_names),
             integer("batch", batch, 0, MAX_BATCH),
@@ -209,6 +221,8 @@ class ManyIterator(Iterator[Any]):
 
     def _gathered(self, report: Union[Callable[[ManyReport], object], None]) -> list[Any]:
         """Returns all results, and calls `report` with how the sequences were run."""
+        if report is not None and not callable(report):
+            raise InvalidArgument(f"report is {report!r:.80}, but must be callable or None")
         results = list(self)
         if report is not None:
             report(self.report)
@@ -259,18 +273,11 @@ class _Source:
         self._reset_input = (
             None if self._reset_name is None else reader.input_named(self._reset_name)
         )
-        self._first: list[Any] = []
-
-    def first_feeds(self) -> Feeds:
-        """The feeds of the first sequence, if they decide which defaults are overridden."""
-        if not self._reader.reads_first:
-            return {}
-        self._first = [next(self._sequences, _END)]
-        return self._first[0] if isinstance(self._first[0], dict) else {}
 
     def pull(self) -> Any:
-        """Returns feeds and resets, an exception for a sequence that is wrong, or None."""
-        given: Any = self._first.pop() if self._first else next(self._sequences, _END)
+        """Returns feeds, resets and what runs them, an exception for a sequence that is wrong, or
+        None."""
+        given: Any = next(self._sequences, _END)
         if given is _END:
             return None
         try:
@@ -278,7 +285,7 @@ class _Source:
             feeds, reset = self._reader.feeds(given, self._reset_name if is_extra else None)
             if self._reset_input is not None:
                 reset = feeds.get(self._reset_input, MISSING)
-            return feeds, self._reset_of(reset)
+            return feeds, self._reset_of(reset), self._reader.variant(feeds)
         except Error as error:
             return error
 

@@ -262,8 +262,9 @@ class InferenceSession:
         the node in the way.
 
         sequences: the feeds of each, as for run(), with 1 as the size of the batch, if the model has
-            one. They may come from a generator without end; only a window of them is in memory. Arrays
-            are not copied: a generator must not fill the same one again.
+            one. Some may feed inputs that keep their default values in others. They may come from a
+            generator without end; only a window of them is in memory. Arrays are not copied: a generator
+            must not fill the same one again.
         batch: lanes of each thread; 0: the default.
         window: sequences that are read ahead and sorted by length; 0: 8 for each lane, and up to
             256 MiB of feeds.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 class FunctionReader:
     """Reads the arguments of a call from a tuple or dictionary."""
 
-    reads_first = False
-
     def __init__(self, function: Function, shared: Union[Mapping[str, Any], None]) -> None:
         if not isinstance(shared, (Mapping, type(None))):
             raise InvalidType(f"shared is {shared!r:.80}, but must be a dictionary of arguments")
@@ -58,8 +56,11 @@ class FunctionReader:
         self._function._fit(places, [not each for each in own])
         return self._fed(places, own), found
 
-    def native(self, first: Mapping[str, Any]) -> _native.Function:
+    def native(self) -> _native.Function:
         return self._function._native
+
+    def variant(self, feeds: dict[str, Any]) -> None:
+        return None
 
     def results(self, values: list[Any]) -> Any:
         return self._function._finished(values)

@@ -11,7 +11,10 @@ import scanloom  # noqa: E402
 from scanloom import batch  # noqa: E402
 from scanloom._batch.feeding import feed_plan  # noqa: E402
 from scanloom._batch.formats import format_of  # noqa: E402
+from scanloom._batch.command import main  # noqa: E402
 from scanloom._batch.rows import Rows  # noqa: E402
+from scanloom._batch.table_scorer import TableScorer  # noqa: E402
+from loop_models import parse  # noqa: E402
 
 
 class End:
@@ -68,6 +71,73 @@ def test_columns_of_single_numbers_and_of_texts_feed_the_same_input(shape):
     for columns in ((numbers, texts), (texts, numbers)):
         values = {tuple(value.ravel().tolist()): value.ndim for value in feeds(End(shape), *columns)}
         assert values == {(3.0,): len(shape), (4.0,): len(shape), (1.0, 2.0): len(shape), (5.0,): len(shape)}
+
+
+def write_model_with_default(path):
+    """y = x * k + 1, where k has the default value 2."""
+    path.write_bytes(
+        parse(
+            """g (float[T] x, float[1] k) => (float[T] y) <float[1] k = {2}> {
+              one = Constant <value = float {1}> ()
+              product = Mul (x, k)
+              y = Add (product, one)
+            }"""
+        )
+    )
+    return str(path)
+
+
+def results_of(folder):
+    return [list(row) for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path)["y"].to_pylist()]
+
+
+def test_a_column_feeds_an_input_with_a_default_value(tmp_path):
+    model = write_model_with_default(tmp_path / "model.onnx")
+    pq.write_table(pa.table({"x": [[1.0], [2.0, 3.0]], "k": [[10.0], [20.0]]}), tmp_path / "in.parquet")
+    given = tmp_path / "in.parquet"
+    assert batch.run(model, given, tmp_path / "fed", workers=1).rows == 2
+    assert results_of(tmp_path / "fed") == [[11], [41, 61]]
+    batch.run(model, given, tmp_path / "kept", workers=1, columns={"k": None})
+    assert results_of(tmp_path / "kept") == [[3], [5, 7]]
+    batch.run(model, given, tmp_path / "shared", workers=1, shared={"k": np.float32([100])})
+    assert results_of(tmp_path / "shared") == [[101], [201, 301]]
+    with pytest.raises(batch.JobChanged, match="columns"):
+        batch.run(model, given, tmp_path / "fed", workers=1, columns={"k": None})
+    with pytest.raises(scanloom.InvalidArgument, match="columns gives None for 'x'"):
+        batch.run(model, given, tmp_path / "out", workers=1, columns={"x": None})
+    with pytest.raises(scanloom.InvalidArgument, match="no column 'q' for the input 'k'"):
+        batch.run(model, given, tmp_path / "out", workers=1, columns={"k": "q"})
+
+
+def test_the_command_feeds_inputs_with_default_values(tmp_path, capsys):
+    model = write_model_with_default(tmp_path / "model.onnx")
+    (tmp_path / "0.csv").write_text("x,k\n1 2,5\n")
+    arguments = ["--workers", "1", "--quiet"]
+    assert main([model, f"{tmp_path}/0.csv", f"{tmp_path}/fed", *arguments]) == 0
+    assert results_of(tmp_path / "fed") == [[6, 11]]
+    assert main([model, f"{tmp_path}/0.csv", f"{tmp_path}/kept", *arguments, "--columns", "k="]) == 0
+    assert results_of(tmp_path / "kept") == [[3, 5]]
+    assert main([model, f"{tmp_path}/0.csv", f"{tmp_path}/out", *arguments, "--columns", "x="]) == 2
+    assert "no column '' for the input 'x'" in capsys.readouterr().err
+
+
+def test_files_agree_on_which_default_values_they_replace(tmp_path):
+    model = write_model_with_default(tmp_path / "model.onnx")
+    (tmp_path / "0.csv").write_text("x\n1\n")
+    (tmp_path / "1.csv").write_text("x,k\n1,2\n")
+    with pytest.raises(scanloom.InvalidArgument, match="1.csv', unlike the first file, has a column 'k'"):
+        batch.run(model, tmp_path / "*.csv", tmp_path / "out", workers=1)
+    assert batch.run(model, tmp_path / "*.csv", tmp_path / "out", workers=1, columns={"k": None}).rows == 2
+    (tmp_path / "0.csv").rename(tmp_path / "2.csv")
+    with pytest.raises(scanloom.InvalidArgument, match="2.csv', unlike the first file: there is no column 'k'"):
+        batch.run(model, tmp_path / "*.csv", tmp_path / "other", workers=1)
+
+
+def test_scorers_feed_inputs_with_default_values(tmp_path):
+    scorer = TableScorer(write_model_with_default(tmp_path / "model.onnx"))
+    made = scorer(pa.table({"x": [[1.0], [2.0]], "k": [[10.0], [20.0]]}))
+    assert made["y"].to_pylist() == [[11], [41]]
+    assert scorer(pa.table({"x": [[1.0]]}))["y"].to_pylist() == [[3]]
 
 
 def test_two_spellings_of_a_path_are_one_file(tmp_path):

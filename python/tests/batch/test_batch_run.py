@@ -102,8 +102,17 @@ def test_other_arguments_are_another_job(job, tmp_path):
     job()
     with pytest.raises(batch.JobChanged, match=r"another job: outputs was \['y', 'last'\] and is \['y'\]"):
         job(output_names=["y"])
-    with pytest.raises(batch.JobChanged, match="0.parquet' has changed since the job began"):
-        os.utime(tmp_path / "in" / "0.parquet")
+    changed = tmp_path / "in" / "0.parquet"
+    size, modified = changed.stat().st_size, changed.stat().st_mtime_ns
+    for nanoseconds in (modified + 10**10, modified ^ 1, 0):
+        os.utime(changed, ns=(0, nanoseconds))
+        with pytest.raises(batch.JobChanged) as caught:
+            job()
+        assert f"0.parquet' has changed since the job began (it has {size} bytes as before, but was modified " in str(
+            caught.value
+        )
+    pq.write_table(job_files.table(5, 7), changed)
+    with pytest.raises(batch.JobChanged, match=rf"began \({size} bytes before, {changed.stat().st_size} now\)"):
         job()
 
 

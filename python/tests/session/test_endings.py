@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from batch_models import numbers, with_constants
 from loop_models import parse
@@ -78,6 +79,34 @@ def test_a_handler_is_called_within_a_layer(ringing: None, threads: int) -> None
     session = layer("forward", threads)
     assert rings_within(lambda steps: session.run(None, of_steps(steps)))
     expect_same(session.run(None, of_steps(9)), session.run(None, of_steps(9)))
+
+
+@pytest.mark.parametrize(
+    ("node", "execution"),
+    [
+        ("y = Conv(x, w)", "interpreted"),
+        ("y = MatMul(x, w)", "interpreted"),
+        ("y = Tanh(x)", "interpreted"),
+        ("y = Softmax(x)", "interpreted"),
+        ("y, i = TopK(x, k)", "automatic"),
+        ("y = Transpose(x)", "automatic"),
+    ],
+)
+def test_a_handler_is_called_within_a_node(ringing: None, node: str, execution: str) -> None:
+    rows = "1, 8, T, 64" if "Conv" in node else "T, 512"
+    weights = [64, 8, 3, 3] if "Conv" in node else [512, 64]
+    body = f"g (float[{rows}] x, int64[1] k, int64 zero) => (float[?] y) {{ {node} }}"
+    model = onnx.load_model_from_string(with_constants(parse(body), {"w": numbers(1, *weights)}))
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    session = InferenceSession(model.SerializeToString(), execution=execution, threads=1)
+
+    def run(steps: int) -> None:
+        shape = (1, 8, steps, 64) if "Conv" in node else (steps, 512)
+        x = np.zeros(shape, np.float32)
+        session.run(None, {"x": x, "k": np.array([16]), "zero": np.array(0)})
+
+    assert rings_within(run)
 
 
 @pytest.mark.parametrize("lengths", [[1, 0], [0, 1]], ids=["short last", "short first"])

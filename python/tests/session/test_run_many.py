@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import pathlib
 import threading
-from typing import Any
+from typing import Any, Union
 
 import batch_models
 import numpy as np
@@ -143,7 +143,7 @@ def test_a_node_of_a_function_is_named_by_what_it_reads() -> None:
     assert (iterator.report.way, iterator.report.node) == ("one by one", "a slice node that depends on 'x'")
 
 
-def scan_of_batch(steps: str = "T") -> bytes:
+def scan_of_batch(steps: str = "T", lengths: str = "", batch: Union[int, str] = "N") -> bytes:
     """Scan of operator set 8, which has the batch before the steps."""
     numbers = helper.make_tensor_value_info
     body = helper.make_graph(
@@ -152,9 +152,11 @@ def scan_of_batch(steps: str = "T") -> bytes:
         [numbers("h", TensorProto.FLOAT, [4]), numbers("v", TensorProto.FLOAT, [4])],
         [numbers("g", TensorProto.FLOAT, [4]), numbers("w", TensorProto.FLOAT, [4])],
     )
-    node = helper.make_node("Scan", ["", "h0", "x"], ["hn", "y"], body=body, num_scan_inputs=1)
-    inputs = [numbers("h0", TensorProto.FLOAT, ["N", 4]), numbers("x", TensorProto.FLOAT, ["N", steps, 4])]
-    outputs = [numbers("hn", TensorProto.FLOAT, ["N", 4]), numbers("y", TensorProto.FLOAT, ["N", steps, 4])]
+    node = helper.make_node("Scan", [lengths, "h0", "x"], ["hn", "y"], "cell", body=body, num_scan_inputs=1)
+    inputs = [numbers("h0", TensorProto.FLOAT, [batch, 4]), numbers("x", TensorProto.FLOAT, [batch, steps, 4])]
+    outputs = [numbers("hn", TensorProto.FLOAT, [batch, 4]), numbers("y", TensorProto.FLOAT, [batch, steps, 4])]
+    if lengths:
+        inputs.append(numbers(lengths, TensorProto.INT64, [batch]))
     graph = helper.make_graph([node], "g", inputs, outputs)
     opset = [helper.make_opsetid("", 8)]
     return helper.make_model(graph, opset_imports=opset, ir_version=4).SerializeToString()
@@ -178,6 +180,49 @@ def test_the_steps_of_a_scan_with_a_batch_are_those_of_its_sequences(execution: 
     found = session.run_many(None, given, reset=resets)
     parts = [session.run(None, {**given[1], "x": part}) for part in np.split(given[1]["x"], [2], 1)]
     expect_same(found[1], [parts[1][0], np.concatenate([part[1] for part in parts], 1)])
+
+
+@pytest.mark.parametrize("batch", [1, "N"])
+def test_the_rows_of_a_scan_with_lengths_are_no_steps_of_sequences(batch: Union[int, str]) -> None:
+    session = InferenceSession(scan_of_batch(lengths="length", batch=batch))
+    random = np.random.default_rng(0)
+    given = [
+        {
+            "h0": random.standard_normal((1, 4)).astype(np.float32),
+            "x": random.standard_normal((1, steps, 4)).astype(np.float32),
+            "length": np.array([length]),
+        }
+        for steps, length in ((7, 7), (5, 2), (1, 0), (40, 39))
+    ]
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    report = report_of(session, given)
+    assert (report.way, report.steps, report.node) == ("one by one", None, "node 'cell' (Scan-8)")
+    assert report.steps_per_second is None
+    assert report.reason == "it reads their number"
+    assert "sequences run one by one: node 'cell' (Scan-8): it reads" in session.explain()
+    flags = np.arange(7) == 3
+    with pytest.raises(scanloom.Unsupported, match="cannot be reset: node 'cell'") as caught:
+        session.run_many(None, given[:1], reset=[flags])
+    assert caught.value.text.count("cell") == 1
+
+
+def test_steps_that_carry_nothing_may_be_those_of_sequences() -> None:
+    session = InferenceSession(
+        parse(
+            """g (float[T, N] x) => (int64[T] y) {
+              y = Scan <num_scan_inputs = 1, body = step (float[N] row) => (int64 count) {
+                found = NonZero(row)
+                one = Constant <value = int64[1] {1}>()
+                at = Constant <value = int64 {1}>()
+                size = Shape(found)
+                count = Gather(size, at)
+              }> (x)
+            }"""
+        )
+    )
+    given = [{"x": np.eye(steps, 3, dtype=np.float32)} for steps in (2, 3, 5)]
+    expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
+    assert report_of(session, given).steps == 10
 
 
 def test_closing_ends_the_generator() -> None:
@@ -262,7 +307,8 @@ def test_progress_and_rates() -> None:
     seen: list[tuple[Any, ...]] = []
     given = sequences(model, [300] * 300)
     report = report_of(session, given, batch=2, progress=lambda *done: seen.append(done))
-    assert report.sequences_per_second > 0 and report.steps_per_second > 0
+    assert report.sequences_per_second > 0
+    assert report.steps_per_second is not None and report.steps_per_second > 0
     assert seen and all(total == 300 for _, total, _ in seen)
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
     for window in (0, 100, 7):  # the last call is at the end, once

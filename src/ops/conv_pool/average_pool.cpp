@@ -6,6 +6,7 @@
 #include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -28,10 +29,13 @@ void average(const tensor::Call& call, const PoolGeometry& geometry) {
   using Sum = decltype(tensor::widen(T{}));
   const Operand &x = call.in(0), &y = call.out(0);
   const bool with_padding = call.attrs[kPoolOwn].integer() != 0;
+  const std::int64_t window_size = elements_of_window(geometry);
+  tensor::PacedPoll poll(call);
   tensor::for_each_window<1>(
       geometry, x, {&y},
       [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
           const PoolWindow& window) {
+        if (poll.stops(window_size)) return;
         const T* const from = x.data<const T>() + plane;
         Sum sum = 0;
         tensor::for_each_tap(geometry, x, window,
@@ -48,7 +52,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>) average<T>(call, *geometry);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace average_pool

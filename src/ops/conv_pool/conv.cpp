@@ -82,7 +82,7 @@ void convolve(const tensor::Call& call, const ConvGeometry& whole) {
     w.offset += taps.first[static_cast<std::size_t>(axis)] * w.strides[axis + 2] *
                 static_cast<std::int64_t>(sizeof(T));
   for_each_output(
-      geometry, call.out(0),
+      geometry, call,
       [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {
         store<T>(call, filter, at, direct_sum<T>(geometry, x, w, image, filter, position));
       });
@@ -147,13 +147,17 @@ void convolve_by_winograd(const tensor::Call& call, const ConvGeometry& geometry
   const std::array<std::int64_t, 2> tiles{
       tensor::winograd_tiles(geometry.out[0], geometry.dilation[0]),
       tensor::winograd_tiles(geometry.out[1], geometry.dilation[1])};
+  const std::int64_t work = geometry.channels * tensor::kWinogradParts * tensor::kWinogradParts;
+  tensor::PacedPoll poll(call);
   for (std::int64_t filter = 0; filter < geometry.filters; ++filter) {
     const std::vector<tensor::WinogradPatch> weights = transformed_weights<T>(w, filter);
     for (std::int64_t image = 0; image < geometry.batch; ++image)
       for (std::int64_t row = 0; row < tiles[0]; ++row)
-        for (std::int64_t column = 0; column < tiles[1]; ++column)
+        for (std::int64_t column = 0; column < tiles[1]; ++column) {
+          if (poll.stops(work)) return;
           tile(image, filter, tensor::first_of_tile(row, geometry.dilation[0]),
                tensor::first_of_tile(column, geometry.dilation[1]), weights);
+        }
   }
 }
 
@@ -168,7 +172,7 @@ tensor::Status reference(const tensor::Call& call) noexcept try {
       convolve<T>(call, *geometry);
     }
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 } catch (const std::bad_alloc&) {
   *call.fault = {.code = Code::out_of_memory,
                  .text = "out of memory while transforming the weights of a convolution"};

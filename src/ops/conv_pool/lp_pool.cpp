@@ -7,6 +7,7 @@
 #include "ops/conv_pool/window_rules.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -43,9 +44,12 @@ void pool(const tensor::Call& call, const PoolGeometry& geometry) {
   using Real = decltype(tensor::widen(T{}));
   const Operand &x = call.in(0), &y = call.out(0);
   const Real p = static_cast<Real>(call.attrs[kPoolOwn].real());
+  const std::int64_t window_size = elements_of_window(geometry);
+  tensor::PacedPoll poll(call);
   tensor::for_each_window<1>(
       geometry, x, {&y},
       [&](std::int64_t plane, const auto& at, const tensor::Shape&, const PoolWindow& window) {
+        if (poll.stops(window_size)) return;
         const T* const from = x.data<const T>() + plane;
         Real sum = 0;
         tensor::for_each_tap(geometry, x, window, [&](std::int64_t i) {
@@ -61,7 +65,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>) pool<T>(call, *geometry);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace lp_pool

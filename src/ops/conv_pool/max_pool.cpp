@@ -7,6 +7,7 @@
 #include "ops/index/element_order.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::ops {
 namespace {
@@ -90,10 +91,13 @@ void pool(const tensor::Call& call, const PoolGeometry& geometry) {
   const Numbers numbers(geometry, call.attrs[kPoolOwn].integer() == 1);
   std::int64_t done = 0, positions = 1;
   for (int i = 0; i < geometry.spatial; ++i) positions *= y.dims[i + 2];
+  const std::int64_t window_size = elements_of_window(geometry);
+  tensor::PacedPoll poll(call);
   tensor::for_each_window<2>(
       geometry, x, {&y, &indices},
       [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
           const PoolWindow& window) {
+        if (poll.stops(window_size)) return;
         const T* const from = x.data<const T>() + plane;
         T best = least<T>();
         std::int64_t count = 0, found = -1;
@@ -117,7 +121,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) pool<T>(call, *geometry);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace max_pool

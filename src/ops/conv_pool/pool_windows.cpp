@@ -46,6 +46,15 @@ Expected<Type> pooled_type(ir::InferCtx& ctx) {
   return Type::of(x.dtype, std::move(sizes));
 }
 
+std::int64_t elements_of_window(const PoolGeometry& geometry) {
+  std::int64_t count = 1;
+  for (int i = 0; i < geometry.spatial; ++i) {
+    const PoolAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
+    count *= std::min(axis.kernel, axis.in);
+  }
+  return count;
+}
+
 double products_of_pool(const ir::CostCtx& ctx) {
   const tensor::Shape& x = *ctx.inputs[0];
   const auto kernel = ctx.attrs[static_cast<std::size_t>(tensor::PoolAttr::kernel)].integers();

@@ -29,6 +29,9 @@ constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::At
 /// and x with fewer than three axes.
 Expected<tensor::Type> pooled_type(ir::InferCtx& ctx);
 
+/// Returns the elements of a window.
+std::int64_t elements_of_window(const PoolGeometry& geometry);
+
 /// OpDef::products: the elements of the result times those of a window.
 double products_of_pool(const ir::CostCtx& ctx);
 

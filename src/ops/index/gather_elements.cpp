@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 #include "tensor/strided_copy.h"
 #include "tensor/visit.h"
 
@@ -49,7 +50,9 @@ tensor::Status gather(const tensor::Call& call) {
   rows.add(y.strides);
   rows.start();
   const std::int64_t from_step = rows.step(0), index_step = rows.step(1), to_step = rows.step(2);
+  tensor::PacedPoll poll(call);
   for (; !rows.done(); rows.next()) {
+    if (poll.stops(rows.length())) break;
     const T* const from = data.data<const T>() + rows.offset(0);
     const Index* const index = indices.data<const Index>() + rows.offset(1);
     T* const to = y.data<T>() + rows.offset(2);
@@ -60,7 +63,7 @@ tensor::Status gather(const tensor::Call& call) {
       to[i * to_step] = from[i * from_step + position * stride];
     }
   }
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {

@@ -6,6 +6,7 @@
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/paced_poll.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -62,7 +63,9 @@ tensor::Status scatter(const tensor::Call& call, const Update& update) {
   rows.add(updates.strides);
   rows.start();
   const std::int64_t to_step = rows.step(0), index_step = rows.step(1), from_step = rows.step(2);
+  tensor::PacedPoll poll(call);
   for (; !rows.done(); rows.next()) {
+    if (poll.stops(rows.length())) break;
     T* const to = y.data<T>() + rows.offset(0);
     const Index* const index = indices.data<const Index>() + rows.offset(1);
     const T* const from = updates.data<const T>() + rows.offset(2);
@@ -74,7 +77,7 @@ tensor::Status scatter(const tensor::Call& call, const Update& update) {
       there = update(there, from[i * from_step]);
     }
   }
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 template <class T, class Update>

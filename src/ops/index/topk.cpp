@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -141,8 +142,10 @@ void select_lines(const tensor::Call& call) {
   const Operand &x = call.in(0), &values = call.out(0), &indices = call.out(1);
   const int axis = checked_axis(call.attrs[kAxis], x.rank);
   const bool largest = call.attrs[kLargest].integer() != 0;
+  tensor::PacedPoll poll(call);
   for_each_line<3>(x.shape(), axis, {strides_of(x), strides_of(values), strides_of(indices)},
                    [&](const auto& at) {
+                     if (poll.stops(x.dims[axis])) return;
                      const Kept<T> kept{values.data<T>() + at[1],
                                         indices.data<std::int64_t>() + at[2], values.strides[axis],
                                         indices.strides[axis], largest};
@@ -159,7 +162,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) select_lines<T>(call);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 // Asking for more elements than the axis has would be an error that no step may reach.

@@ -12,6 +12,7 @@
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -143,10 +144,14 @@ void contract(const tensor::Call& call, const Contraction& contraction) {
       out_strides.push_back(axis.out);
     }
   const SumWalk walk(contraction.k);
+  std::int64_t work = 1;
+  for (const ContractionAxis& axis : contraction.k.view()) work += axis.size;
+  tensor::PacedPoll poll(call);
   const T *a = call.in(0).data<const T>(), *b = call.in(1).data<const T>();
   T* out = call.out(0).data<T>();
   tensor::for_each_element<3>(dims.dims(), {a_strides.data(), b_strides.data(), out_strides.data()},
                               [&](const std::array<std::int64_t, 3>& at) {
+                                if (poll.stops(work)) return;
                                 const auto sum =
                                     walk.sum(a + at[0], b + at[1], typename SumOf<T>::type{});
                                 out[at[2]] = tensor::narrow<T>(sum);
@@ -160,7 +165,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) contract<T>(call, *contraction);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 Expected<int> steps(const ir::StepSite& s) {

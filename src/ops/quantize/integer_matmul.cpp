@@ -9,6 +9,7 @@
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 
 namespace scanloom::ops {
 namespace {
@@ -111,7 +112,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const auto column = [&](int input, std::int64_t j) {
     return tensor::integer_matmul::of_column(call.in(input), j);
   };
+  tensor::PacedPoll poll(call);
   tensor::for_each_index(dims.dims(), [&](const tensor::Shape& index) {
+    if (poll.stops(1 + a.dims[a.rank - 1])) return;
     const std::int64_t j = index[y.rank - 1];
     const int b_zero = call.has(kBZero) ? byte_at(call.in(kBZero), column(kBZero, j)) : 0;
     std::int32_t sum = sum_of(call, tensor::offset_of(index, a_strides.data()),
@@ -137,7 +140,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
       y.data<std::int8_t>()[at] =
           tensor::qlinear_conv::limited<std::int8_t>(real, byte_at(call.in(kYZero), 0));
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 double products(const ir::CostCtx& ctx) {

@@ -84,7 +84,7 @@ void convolve(const tensor::Call& call, const ConvGeometry& geometry) {
   const Operand &x = call.in(kX), &w = call.in(kW), &y = call.out(0);
   const int x_zero = byte_at(call.in(kXZero), 0);
   for_each_output(
-      geometry, y,
+      geometry, call,
       [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {
         const Operand& w_zeros = call.in(kWZero);
         const int w_zero = byte_at(w_zeros, of_filter(w_zeros, filter));
@@ -112,7 +112,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     convolve<std::uint8_t>(call, *geometry);
   else
     convolve<std::int8_t>(call, *geometry);
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 double products(const ir::CostCtx& ctx) { return ctx.results() * ctx.elements(3) / ctx.size(3, 0); }

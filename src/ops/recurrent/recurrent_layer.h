@@ -7,6 +7,7 @@
 #include "base/dot.h"
 #include "ops/indices.h"
 #include "ops/recurrent/recurrent.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -132,7 +133,7 @@ class RecurrentLayer {
         run_row(cell, d, row, length, reverse || d == 1);
       }
     }
-    return tensor::Status::ok;
+    return call_.ok_or_stopped();
   }
 
  private:
@@ -168,7 +169,10 @@ class RecurrentLayer {
                bool reverse) const {
     const Line<T> h = start_state(1, static_cast<int>(RecurrentInput::initial_h), d, row);
     cell.start(d, row);
+    tensor::PacedPoll poll(call_);
+    const std::int64_t work = hidden_ * (hidden_ + call_.in(0).dims[2]);
     for (std::int64_t k = 0; k < length; ++k) {
+      if (poll.stops(work)) return;
       const std::int64_t step = reverse ? length - 1 - k : k;
       const Line<T> y = y_line(step, d, row);
       cell.step(x_line(step, row), h, y);

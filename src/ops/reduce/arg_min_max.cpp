@@ -10,6 +10,7 @@
 #include "ops/lines.h"
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -78,8 +79,10 @@ void search(const Call& call, bool greatest) {
   const int axis = checked_axis(call.attrs[kSearchAxis], x.rank);
   const bool last = call.attrs[kSelectLast].integer() != 0;
   const std::int64_t step = x.strides[axis];
+  tensor::PacedPoll poll(call);
   for_each_line<2>(
       x.shape(), axis, {strides_of(x), strides_without(y, axis, x.rank)}, [&](const auto& at) {
+        if (poll.stops(x.dims[axis])) return;
         const T* line = x.data<const T>() + at[0];
         std::int64_t best =
             step == 1 ? quick_best(line, x.dims[axis], greatest, last) : std::int64_t{-1};
@@ -101,7 +104,7 @@ tensor::Status search(const Call& call, bool greatest) noexcept {
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) search<T>(call, greatest);
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace

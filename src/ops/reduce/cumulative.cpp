@@ -12,6 +12,7 @@
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
 #include "tensor/for_each.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -113,11 +114,11 @@ struct Cumulative {
     T* to = y.data<T>() + begin * y_step;
     std::array<tensor::Shape, 3> others{x.shape(), strides_of(x), strides_of(y)};
     for (tensor::Shape& other : others) other.erase(axis);
-    // Threads share the longest of the other axes, in parts of whole blocks.
+    // Threads share the longest of the other axes, in parts of whole blocks. One thread takes the
+    // same parts, and polls between them.
     const std::span<const std::int64_t> sizes = others[0].dims();
     const auto longest = static_cast<int>(std::ranges::max_element(sizes) - sizes.begin());
-    const bool is_shared =
-        call.max_threads > 1 && !sizes.empty() && x.elements() >= kMinSharedElements;
+    const bool is_shared = !sizes.empty() && x.elements() >= kMinSharedElements;
     const std::int64_t size = is_shared ? others[0][longest] : 1;
     const std::int64_t part =
         is_shared ? (size + kShares * kBlock - 1) / (kShares * kBlock) * kBlock : 1;
@@ -132,12 +133,14 @@ struct Cumulative {
       tensor::RowCursor<2> rows(some.dims());
       rows.add(others[1].data());
       rows.add(others[2].data());
-      for (rows.start(); !rows.done(); rows.next())
+      tensor::PacedPoll poll(call);
+      for (rows.start(); !rows.done() && !poll.stops(rows.length() * count); rows.next())
         run_lines(count, rows.length(), {from + x_first + rows.offset(0), sign * x_step},
                   rows.step(0), {to + y_first + rows.offset(1), sign * y_step}, rows.step(1));
     };
     if (!is_shared) return run_part(0, 1);
     parallel_for((size + part - 1) / part, call.max_threads, [&](std::int64_t share) {
+      if (call.stop_requested()) return;
       run_part(share * part, std::min(size, (share + 1) * part));
     });
   }
@@ -159,7 +162,7 @@ tensor::Status run(const tensor::Call& call) {
         Cumulative<T, kProduct, false>::run(call, *axis, reverse);
     }
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace

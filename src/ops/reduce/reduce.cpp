@@ -18,6 +18,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -331,14 +332,17 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) {
       Group<T> group(axes.reduced, axes.reduced_strides);
+      const std::int64_t work = 1 + group.count();
+      tensor::PacedPoll poll(call);
       tensor::for_each_element<2>(axes.kept.dims(), {axes.x_strides.data(), axes.y_strides.data()},
                                   [&](const auto& at) {
+                                    if (poll.stops(work)) return;
                                     group.move_to(call.in(0).data<const T>() + at[0]);
                                     call.out(0).data<T>()[at[1]] = reduce_group(*kind, group);
                                   });
     }
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 Expected<int> steps(const ir::StepSite& s) {

@@ -6,6 +6,7 @@
 #include "opmath/reduction.h"
 #include "ops/indices.h"
 #include "ops/lines.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -40,14 +41,16 @@ template <bool kLogarithm>
 tensor::Status normalise_lines(const Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
   const int axis = checked_axis(call.attrs[kLineAxis], x.rank);
+  tensor::PacedPoll poll(call);
   tensor::visit_dtype(y.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>)
       for_each_line<2>(x.shape(), axis, {strides_of(x), strides_of(y)}, [&](const auto& at) {
+        if (poll.stops(4 * x.dims[axis])) return;
         normalise<T, kLogarithm>(x.data<const T>() + at[0], x.strides[axis], y.data<T>() + at[1],
                                  y.strides[axis], x.dims[axis]);
       });
   });
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
+#include "tensor/paced_poll.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -275,9 +276,10 @@ class Sampler {
   /// Rows are the indices of the first spatial axis, image after image.
   [[nodiscard]] std::int64_t rows() const { return y_.dims[0] * y_.dims[2]; }
 
-  void run(std::int64_t first, std::int64_t last) const {
+  void run(std::int64_t first, std::int64_t last, tensor::PacedPoll poll) const {
     const std::span others(y_.dims + 3, static_cast<std::size_t>(spatial_ - 1));
-    for (std::int64_t row = first; row < last; ++row) {
+    const std::int64_t work = y_.elements() / rows();
+    for (std::int64_t row = first; row < last && !poll.stops(work); ++row) {
       const std::int64_t image = row / y_.dims[2], index = row % y_.dims[2];
       const T* const from = x_.data<const T>() + image * x_.strides[0];
       const G* const places =
@@ -321,10 +323,10 @@ void sample_all(const tensor::Call& call) {
   const std::int64_t rows = sampler.rows();
   if (call.max_threads > 1 && call.out(0).elements() >= kMinThreadedElements)
     parallel_for(kShares, call.max_threads, [&](std::int64_t share) {
-      sampler.run(rows * share / kShares, rows * (share + 1) / kShares);
+      sampler.run(rows * share / kShares, rows * (share + 1) / kShares, tensor::PacedPoll(call));
     });
   else
-    sampler.run(0, rows);
+    sampler.run(0, rows, tensor::PacedPoll(call));
 }
 
 template <class G>
@@ -344,7 +346,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     sample_grid<double>(call);
   else
     sample_grid<float>(call);
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 constexpr int kBatch = 0, kChannels = 1;

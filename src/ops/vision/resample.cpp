@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "ops/step_rules.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/strided_copy.h"
 #include "tensor/visit.h"
@@ -135,10 +136,12 @@ void filter_slice(const Slices& slices, const T* from, T* to, const ResampleFilt
 template <class T>
 void resample(const tensor::Call& call, const Resampling& of, int axis) {
   const Operand &x = call.in(0), &y = call.out(0);
+  tensor::PacedPoll poll(call);
   const ResampleCoordinates coordinates(of);
   const Slices slices(x, y, axis);
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
     const double position = coordinates.at(o);
+    if (poll.stops(y.elements() / y.dims[axis])) return;
     T* const to = y.data<T>() + o * slices.to_step;
     if (coordinates.is_outside(position))
       fill_slice(slices, to, static_cast<T>(call.attrs[kExtrapolation].real()));
@@ -159,10 +162,12 @@ void extrapolate(const tensor::Call& call, const Slices& slices, std::int64_t o)
 
 void pick_nearest(const tensor::Call& call, const Resampling& of, int axis) {
   const Operand &x = call.in(0), &y = call.out(0);
+  tensor::PacedPoll poll(call);
   const ResampleCoordinates coordinates(of);
   const Slices slices(x, y, axis);
   for (std::int64_t o = 0; o < y.dims[axis]; ++o) {
     const double position = coordinates.at(o);
+    if (poll.stops(y.elements() / y.dims[axis])) return;
     if (coordinates.is_outside(position)) {
       extrapolate(call, slices, o);
       continue;
@@ -190,7 +195,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     resample<double>(call, of, axis);
   else
     resample<float>(call, of, axis);
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 }  // namespace resample

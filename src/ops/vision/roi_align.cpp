@@ -10,6 +10,7 @@
 #include "ops/sizes.h"
 #include "ops/vision/roi_sampling.h"
 #include "ops/vision/roi_sizes.h"
+#include "tensor/paced_poll.h"
 #include "tensor/scalar_arith.h"
 
 namespace scanloom::ops {
@@ -136,6 +137,7 @@ tensor::Status align(const tensor::Call& call) {
   const Operand &x = call.in(0), &rois = call.in(1), &y = call.out(0);
   const std::string& name = call.attrs[kMode].text();
   const Mode mode = name == "avg" ? Mode::avg : name == "max" ? Mode::max : Mode::max_sample;
+  tensor::PacedPoll poll(call);
   for (std::int64_t n = 0; n < y.dims[0]; ++n) {
     const std::int64_t batch = listed_index(call.in(2), n);
     if (batch < 0 || batch >= x.dims[0])
@@ -149,6 +151,7 @@ tensor::Status align(const tensor::Call& call) {
       return call.fail("region {} needs more than {} samples per cell", n, kMaxSamples);
     for (std::int64_t i = 0; i < y.dims[2]; ++i)
       for (std::int64_t k = 0; k < y.dims[3]; ++k) {
+        if (poll.stops(y.dims[1] * rows.samples * columns.samples)) break;
         T* const to = y.data<T>() + n * y.strides[0] + i * y.strides[2] + k * y.strides[3];
         const Cell<T> cell{x.data<const T>() + batch * x.strides[0],
                            to,
@@ -159,7 +162,7 @@ tensor::Status align(const tensor::Call& call) {
         pool_cell(cell, x, rows, i, columns, k);
       }
   }
-  return tensor::Status::ok;
+  return call.ok_or_stopped();
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
