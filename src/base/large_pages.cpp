@@ -2,8 +2,8 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+#include <ctime>
 #endif
 
 #include <cstdint>

@@ -70,8 +70,8 @@ struct ConvInterleave {
 template <class T>
 struct ConvFns {
   void (*band)(const ConvBand<T>&) = nullptr;
-  /// The same with two rows of weights per filter, whose results alternate: of element i of a line
-  /// those of its rows are 2 i and 2 i + 1. Offsets of lines in the result count pairs.
+  /// As `band`, for filters with two rows of weights whose results alternate: element i of a line
+  /// becomes results 2 i and 2 i + 1. Offsets of lines in the result count pairs.
   void (*pairs)(const ConvBand<T>&) = nullptr;
   void (*fill)(const ConvFill<T>&) = nullptr;
   void (*interleave)(const ConvInterleave<T>&) = nullptr;

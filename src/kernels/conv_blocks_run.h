@@ -33,7 +33,7 @@ void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, F&&
   }
 }
 
-/// Of every `period` taps, those that are packed: `kept` of them from `first` on.
+/// Taps whose weights are packed: of every `period`, `kept` from `first` on.
 struct PeriodicTaps {
   std::int64_t period = 1, first = 0, kept = 1;
 

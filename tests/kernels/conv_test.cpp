@@ -759,20 +759,6 @@ TEST(Conv, ComputesWhatFollows) {
     for (const int threads : {1, 2, 7}) expect_epilogue<float>(c, active_isa(), threads);
 }
 
-TEST(Conv, AnInfiniteWeightOverPaddingMakesNan) {
-  Buffer x(DType::f32, {1, 1, 2}), w(DType::f32, {1, 1, 2}), y(DType::f32, {1, 1, 3});
-  x.fill<float>({1, 2});
-  w.fill<float>({INFINITY, 1});
-  ASSERT_EQ(run({.id = KernelId::conv,
-                 .inputs = {&x, &w, nullptr},
-                 .outputs = {&y},
-                 .attrs = {Attr(), Attr(), Attr(), Attr(Ints{1, 1}), Attr()}},
-                active_isa()),
-            "");
-  EXPECT_TRUE(std::isnan(y.at<float>(0)));
-  EXPECT_EQ(y.at<float>(1), INFINITY);
-}
-
 TEST(Conv, TapsThatMeetOnlyPaddingAreLeftOut) {
   const std::vector<ConvCase> cases = {
       {.x = {2, 3, 14, 14}, .w = {7, 3, 3, 3}, .dilation = {12, 12}, .pads = {12, 12, 12, 12}},
@@ -786,36 +772,6 @@ TEST(Conv, TapsThatMeetOnlyPaddingAreLeftOut) {
         expect_conv(c, isa, constant, 1, Layout::contiguous);
         expect_conv<double>(c, isa, constant, 2, Layout::contiguous);
       }
-}
-
-/// A convolution of blocks whose windows meet padding with most rows of the kernel.
-void expect_kept_padding(float weight_of_padding, float bias_of_all) {
-  const ConvCase c{
-      .x = {1, 40, 6, 8}, .w = {32, 40, 3, 3}, .dilation = {5, 5}, .pads = {5, 5, 5, 5}};
-  Buffer x(DType::f32, c.x), w(DType::f32, c.w), bias(DType::f32, {32});
-  // The products with elements of x round to -0, those with padding may be others.
-  x.fill<float>(std::vector<float>(static_cast<std::size_t>(x.elements()), 1e-30F));
-  for (std::int64_t i = 0; i < w.elements(); ++i)
-    w.at<float>(i) = i % 9 == 4 ? -1e-30F : weight_of_padding;
-  bias.fill<float>(std::vector<float>(32, bias_of_all));
-  Buffer y(DType::f32, {1, 32, 6, 8});
-  for (const Isa isa : available_isas()) {
-    ASSERT_EQ(run({.id = KernelId::conv,
-                   .inputs = {&x, &w, &bias},
-                   .outputs = {&y},
-                   .attrs = attrs_of(c),
-                   .constant = {false, true, true}},
-                  isa),
-              "");
-    EXPECT_EQ(difference(y, expected_results<float>(c, x, w, bias, isa)), "") << isa_name(isa);
-  }
-}
-
-TEST(Conv, PaddingTakesPartWhereItDecides) {
-  expect_kept_padding(1e-30F, -0.0F);
-  expect_kept_padding(1e-30F, 0.0F);
-  expect_kept_padding(INFINITY, 1);
-  expect_kept_padding(NAN, 1);
 }
 
 TEST(Conv, MoreTapsThanATableHolds) {
