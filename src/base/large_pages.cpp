@@ -35,23 +35,37 @@ bool is_slow_to_get(std::byte* at) {
   return nanoseconds_of_thread() - before > kSlow;
 }
 
-}  // namespace
+struct Pages {
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+};
 
-void prefer_large_pages(void* memory, std::size_t bytes) {
-  // One page in so many is written ahead, in case not all of the memory will be.
-  constexpr std::size_t kPagesPerSample = 8;
-  if (memory == nullptr || bytes < kMinBytes) return;
+/// Asks for large pages; returns the whole pages for which the system agreed.
+Pages ask_for_large_pages(void* memory, std::size_t bytes) {
+  if (memory == nullptr || bytes < kMinBytes) return {};
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   // Only whole pages can be advised. A system without large pages refuses, which is fine.
   const std::size_t before = to_multiple_of(page, memory);
   const std::size_t whole = (bytes - before) / page * page;
   auto* const first = static_cast<std::byte*>(memory) + before;
-  if (madvise(first, whole, MADV_HUGEPAGE) != 0) return;
-  for (std::size_t at = to_multiple_of(kLargePage, first); at + kLargePage <= whole;
+  return madvise(first, whole, MADV_HUGEPAGE) == 0 ? Pages{first, whole} : Pages{};
+}
+
+}  // namespace
+
+void prefer_large_pages(void* memory, std::size_t bytes) {
+  static_cast<void>(ask_for_large_pages(memory, bytes));
+}
+
+void prefer_quick_pages(void* memory, std::size_t bytes) {
+  // One page in so many is written ahead, in case not all of the memory will be.
+  constexpr std::size_t kPagesPerSample = 8;
+  const Pages pages = ask_for_large_pages(memory, bytes);
+  for (std::size_t at = to_multiple_of(kLargePage, pages.first); at + kLargePage <= pages.bytes;
        at += kPagesPerSample * kLargePage) {
-    if (!is_slow_to_get(first + at)) continue;
+    if (!is_slow_to_get(pages.first + at)) continue;
     const std::size_t left = at + kLargePage;
-    if (left < whole) (void)madvise(first + left, whole - left, MADV_NOHUGEPAGE);
+    if (left < pages.bytes) (void)madvise(pages.first + left, pages.bytes - left, MADV_NOHUGEPAGE);
     return;
   }
 }
@@ -59,6 +73,7 @@ void prefer_large_pages(void* memory, std::size_t bytes) {
 #else
 
 void prefer_large_pages(void*, std::size_t) {}
+void prefer_quick_pages(void*, std::size_t) {}
 
 #endif
 
