@@ -17,7 +17,7 @@ namespace scanloom {
 void prefer_large_pages(void* memory, std::size_t bytes);
 
 /// Does the same as long as they are quick to get: some are written to, and timed. For memory that
-/// is written once. The contents become indeterminate.
+/// is written once. A byte of such pages becomes 0, as all of a new mapping is.
 void prefer_quick_pages(void* memory, std::size_t bytes);
 
 }  // namespace scanloom
