@@ -13,12 +13,6 @@ namespace nb = nanobind;
 namespace scanloom::python {
 namespace {
 
-nb::list texts(const std::vector<std::string>& all) {
-  nb::list listed;
-  for (const std::string& one : all) listed.append(text(one));
-  return listed;
-}
-
 nb::dict plain(const Environment::Plugin& plugin) {
   nb::dict row;
   if (plugin.holds.empty()) {

@@ -23,12 +23,6 @@ nb::list values(const std::vector<GraphValue>& all) {
   return listed;
 }
 
-nb::list texts(const std::vector<std::string>& all) {
-  nb::list listed;
-  for (const std::string& one : all) listed.append(text(one));
-  return listed;
-}
-
 // Recurses over nested loops and branches.
 nb::dict plain(const Graph& graph) {
   nb::list nodes;

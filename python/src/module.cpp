@@ -100,12 +100,6 @@ nb::list describe(std::span<const ValueInfo> values) {
   return described;
 }
 
-nb::list texts(const std::vector<std::string>& lines) {
-  nb::list decoded;
-  for (const std::string& line : lines) decoded.append(text(line));
-  return decoded;
-}
-
 nb::tuple describe_model(const Session& session) {
   const ModelInfo& info = session.info();
   nb::dict metadata;

@@ -63,7 +63,7 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
 }
 
 /// Returns (outputs, updates). Propagates the exceptions of `step`.
-std::pair<std::vector<Expr>, Entries> run(const Scanning& scanning, const nb::callable& step) {
+std::pair<std::vector<Expr>, Entries> run_scan(const Scanning& scanning, const nb::callable& step) {
   bool has_outputs = true;
   const ScanResult result = scan_steps(scanning.options, [&](const StepInputs& inputs) -> Step {
     auto [outputs, updates, stop] = nb::cast<Made>(step(inputs.all()));
@@ -82,7 +82,7 @@ std::pair<std::vector<Expr>, Entries> run(const Scanning& scanning, const nb::ca
 
 void bind_scanning(nb::module_& module) {
   nb::class_<Scanning>(module, "Scanning").def(nb::new_(&scanning));
-  module.def("scan", &run);
+  module.def("scan", &run_scan);
 }
 
 }  // namespace scanloom::python

@@ -4,7 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace scanloom::python {
 
@@ -13,6 +15,12 @@ inline nanobind::object text(std::string_view bytes) {
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
   if (decoded == nullptr) throw nanobind::python_error();
   return nanobind::steal(decoded);
+}
+
+inline nanobind::list texts(const std::vector<std::string>& all) {
+  nanobind::list listed;
+  for (const std::string& one : all) listed.append(text(one));
+  return listed;
 }
 
 }  // namespace scanloom::python

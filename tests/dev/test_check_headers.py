@@ -41,3 +41,24 @@ def test_gives_no_header_what_it_includes_too_late_or_not_at_all(tree):
 def test_wants_pragma_once(tree):
     tree.write("include/scanloom/api.h", "struct Api {};\n")
     assert "api.h: has no #pragma once" in tree.fails("check_headers.py")
+
+
+def test_tries_each_header_of_a_chain_where_the_chain_fails(tree):
+    tree.write("src/base/id.h", "#pragma once\nstruct Id { int raw; };\n")
+    tree.write("src/ir/node.h", '#pragma once\n#include "base/id.h"\nstruct Node { Id id; Edge edge; };\n')
+    tree.write("src/ir/graph.h", '#pragma once\n#include "ir/node.h"\nstruct Graph { Node node; };\n')
+    tree.write("src/ir/path.h", '#pragma once\n#include "base/id.h"\nstruct Path { Id first, last; };\n')
+    output = tree.fails("check_headers.py")
+    assert "4 compiled: 2 problems" in output
+    assert "src/ir/node.h: does not" in output and "src/ir/graph.h: does not" in output
+    assert "4 headers, 2 compiled" in tree.fails("check_headers.py")
+
+
+def test_chains_no_header_to_one_that_it_includes_too_late(tree):
+    tree.write("src/base/id.h", "#pragma once\nstruct Id { int raw; };\n")
+    tree.write("src/ir/node.h", '#pragma once\n#include "base/id.h"\nstruct Node { Id id; };\n')
+    tree.write("src/ir/edge.h", '#pragma once\nvoid cut(Node edge);\n#include "ir/node.h"\n')
+    tree.write("src/ir/face.h", '#pragma once\n#ifdef NONE\n#include "ir/node.h"\n#endif\nvoid cut(Node face);\n')
+    output = tree.fails("check_headers.py")
+    assert "4 compiled: 2 problems" in output
+    assert "src/ir/edge.h: does not" in output and "src/ir/face.h: does not" in output

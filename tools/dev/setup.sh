@@ -91,7 +91,8 @@ requirements_file() {
   local file="tools/dev/requirements-$1.txt"
   if [[ "$1" == report ]]; then
     file=build/requirements-report.txt
-    grep -o 'netron==[0-9.]*' pyproject.toml > "$file" || fail "pyproject.toml does not pin netron"
+    grep -o 'netron==[0-9.]*' pyproject.toml > "$file.$$" || fail "pyproject.toml does not pin netron"
+    mv "$file.$$" "$file"  # at once, since another setup.sh may read it now
   fi
   printf '%s\n' "$file"
 }
