@@ -29,7 +29,7 @@ struct ConvActivation {
   T slope{}, offset{}, low{}, high{}, divisor{};
 
   /// Whether it is max(x, 0), or min(max(x, 0), high).
-  [[nodiscard]] bool is_relu() const { return kind == Kind::limits && low == 0; }
+  [[nodiscard]] bool clamps_at_zero() const { return kind == Kind::limits && low == 0; }
   template <class To>
   [[nodiscard]] ConvActivation<To> as() const {
     return {.kind = static_cast<typename ConvActivation<To>::Kind>(kind),

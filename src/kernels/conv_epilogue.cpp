@@ -133,7 +133,7 @@ bool ConvEpilogue::find_finish(const PrepareCtx& ctx) {
     if (stage < Stage::clamped) {
       const auto activation = find_activation(program, at, current, y.dtype, number_of);
       if (activation) {
-        if (activation->is_relu())
+        if (activation->clamps_at_zero())
           found.clamps_ = true, found.high_ = activation->high;
         else
           found.activation_ = *activation;

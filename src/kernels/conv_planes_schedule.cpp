@@ -203,17 +203,21 @@ void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64
     split_positions(wanted * bands);
 }
 
+/// Returns the most bands that are worth it where an epilogue follows: at least two, for two
+/// threads.
+template <class T>
+std::int64_t bands_with_epilogue(const PlanesSchedule<T>& plan) {
+  if (!plan.epilogue.present()) return kPlaneTasks;
+  return std::max<std::int64_t>(plan.positions / kMinEpiloguePositions, 2);
+}
+
 template <class T>
 void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t reach = reach_of(g, 0);
   const std::int64_t per_position = cached_per_position(plan, of_planes);
-  std::int64_t fewest =
+  const std::int64_t fewest =
       g.spatial == 1 ? std::max(kMinPositions, reach) : std::max<std::int64_t>(2 * reach, 4);
-  if (plan.epilogue.present()) {
-    const std::int64_t of_one = plan.positions / g.out[0];
-    fewest = std::max(fewest, (kMinEpiloguePositions + of_one - 1) / of_one);
-  }
   const std::int64_t cached =
       kPlanesBytes / static_cast<std::int64_t>(sizeof(T)) / per_position - reach;
   plan.band_size = std::min(std::max(cached, fewest), g.out[0]);
@@ -231,7 +235,8 @@ void choose_tasks(PlanesSchedule<T>& plan, std::int64_t of_planes) {
       plan.filters = (g.filters + plan.parts - 1) / plan.parts;
       plan.parts = (g.filters + plan.filters - 1) / plan.filters;
     } else {
-      plan.band_size = std::min(plan.band_size, std::max((g.out[0] + wanted - 1) / wanted, fewest));
+      const std::int64_t bands = std::min(wanted, bands_with_epilogue(plan));
+      plan.band_size = std::min(plan.band_size, std::max((g.out[0] + bands - 1) / bands, fewest));
     }
   }
   plan.bands = (g.out[0] + plan.band_size - 1) / plan.band_size;

@@ -196,6 +196,7 @@ Status run_scatter(const Call& call) noexcept {
   if (!tensor::is_same_memory(call.in(0), call.out(0)))
     run_copy(schedule.whole, call.in(0).data<const std::byte>(), call.out(0).data<std::byte>(),
              call);
+  if (call.ok_or_stopped() != Status::ok) return Status::stopped;
   if (has_nothing_to_do(call.in(1), call.in(2))) return Status::ok;
   // In one thread: of several updates of an element the last one wins, and sums have an order.
   const MoveContext context{&schedule, call.out(0).data<std::byte>(), call.in(2).data<std::byte>()};

@@ -278,7 +278,7 @@ class Sampler {
 
   void run(std::int64_t first, std::int64_t last, tensor::PacedPoll poll) const {
     const std::span others(y_.dims + 3, static_cast<std::size_t>(spatial_ - 1));
-    const std::int64_t work = y_.elements() / rows();
+    const std::int64_t work = y_.elements() / std::max<std::int64_t>(rows(), 1);
     for (std::int64_t row = first; row < last && !poll.stops(work); ++row) {
       const std::int64_t image = row / y_.dims[2], index = row % y_.dims[2];
       const T* const from = x_.data<const T>() + image * x_.strides[0];

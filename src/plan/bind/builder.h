@@ -98,7 +98,7 @@ class BindingBuilder {
   /// Emits an instruction that touches nothing in the arena. Returns its index.
   std::uint32_t emit(Op op, std::uint32_t index);
   /// Emits a call with these operands, followed by a poll if it may take long. Returns the call's
-  /// index. `packed`: bits of inputs that it does not read.
+  /// index. `packed`: as in kernels::Prepared.
   std::uint32_t emit_call(BoundCall call, const std::vector<Location>& inputs,
                           const std::vector<Location>& outputs, std::uint32_t packed = 0);
   void emit_dynamic_call(DynamicCall dynamic, const std::vector<Location>& inputs,
