@@ -415,7 +415,8 @@ template <class T>
 std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const PlanesSchedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
   constexpr std::size_t kMaxSections = 8;
-  constexpr double kWorthIt = 0.85;       // of the products
+  constexpr double kWorthIt = 0.75;       // of the products
+  constexpr std::int64_t kMinTile = 14;   // positions of a section, which fill a tile
   constexpr std::int64_t kMaxCopies = 3;  // of the weights
   const PlanesSection whole{.first = 0, .size = g.out[0], .first_row = 0, .rows = g.kernel[0]};
   if (g.kernel[0] == 1) return {whole};
@@ -435,7 +436,11 @@ std::vector<PlanesSection> sections_of(const PrepareCtx& ctx, const PlanesSchedu
     copies += section.rows;
   }
   const double all = static_cast<double>(g.kernel[0]) * static_cast<double>(g.out[0]);
-  const bool omits = products <= kWorthIt * all && copies <= kMaxCopies * g.kernel[0];
+  const std::int64_t of_one = plan.positions / g.out[0];
+  const bool fills_tiles = std::ranges::all_of(
+      sections, [&](const PlanesSection& section) { return section.size * of_one >= kMinTile; });
+  const bool omits =
+      fills_tiles && products <= kWorthIt * all && copies <= kMaxCopies * g.kernel[0];
   if (!omits || !may_omit_padding<T>(ctx, plan.epilogue)) return {whole};
   return sections;
 }

@@ -15,13 +15,13 @@ namespace {
 
 /// Compares a convolution of blocks whose windows meet padding with most rows of the kernel.
 void expect_kept_padding(float weight_of_padding, float bias_of_all) {
-  Buffer x(DType::f32, {1, 40, 6, 8}), w(DType::f32, {32, 40, 3, 3}), bias(DType::f32, {32});
+  Buffer x(DType::f32, {1, 40, 6, 16}), w(DType::f32, {32, 40, 3, 3}), bias(DType::f32, {32});
   // The products with elements of x round to -0, those with padding may be others.
   x.fill<float>(std::vector<float>(static_cast<std::size_t>(x.elements()), 1e-30F));
   for (std::int64_t i = 0; i < w.elements(); ++i)
     w.at<float>(i) = i % 9 == 4 ? -1e-30F : weight_of_padding;
   bias.fill<float>(std::vector<float>(32, bias_of_all));
-  Buffer y(DType::f32, {1, 32, 6, 8}), reference(DType::f32, {1, 32, 6, 8});
+  Buffer y(DType::f32, {1, 32, 6, 16}), reference(DType::f32, {1, 32, 6, 16});
   Use use{
       .id = KernelId::conv,
       .inputs = {&x, &w, &bias},
