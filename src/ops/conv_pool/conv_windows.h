@@ -16,21 +16,13 @@ inline tensor::Shape spatial_shape(const tensor::ConvGeometry& geometry,
   return tensor::Shape(std::span(sizes).first(static_cast<std::size_t>(geometry.spatial)));
 }
 
-/// Returns the products of one element of the result.
-inline std::int64_t products_of_output(const tensor::ConvGeometry& geometry) {
-  std::int64_t count = geometry.channels;
-  for (int axis = 0; axis < geometry.spatial; ++axis)
-    count *= geometry.kernel[static_cast<std::size_t>(axis)];
-  return count;
-}
-
 /// Calls f(image, filter, offset in y, position) for every element of result 0 of the call, y,
 /// unless the call is to stop; `filter` counts over all groups.
 template <class F>
 void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Call& call, F&& f) {
   const tensor::Operand& y = call.out(0);
   if (y.empty()) return;
-  const std::int64_t work = 1 + products_of_output(geometry);
+  const std::int64_t work = 1 + geometry.channels * geometry.kernel_positions();
   tensor::PacedPoll poll(call);
   const tensor::Shape out = spatial_shape(geometry, geometry.out);
   for (std::int64_t image = 0; image < geometry.batch; ++image)
