@@ -56,6 +56,9 @@ class ConvEpilogue {
     return left;
   }
 
+  /// Whether what blocks finish reads an operand with the sizes of the result.
+  [[nodiscard]] bool reads_residual() const { return residual_ >= 0; }
+
   /// Whether the result is the same for sums of 0 and of -0, where blocks finish all of it.
   [[nodiscard]] bool hides_sign_of_zero(DType dtype) const;
 

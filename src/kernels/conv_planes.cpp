@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/conv_blocks_run.h"
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_panel_run.h"
+#include "kernels/conv_planes_run.h"
 #include "kernels/conv_planes_schedule.h"
 #include "kernels/padded_planes.h"
 #include "kernels/share_tasks.h"
@@ -25,60 +25,6 @@ namespace {
 using tensor::Call;
 using tensor::ConvGeometry;
 using tensor::Status;
-
-/// A task: a band of one image, for some filters of a group or for several groups.
-struct PlanesTask {
-  std::int64_t image = 0, group = 0, groups = 0;
-  std::int64_t first = 0, size = 0;      ///< along axis 0
-  std::int64_t filter = 0, filters = 0;  ///< of the group
-};
-
-template <class T>
-PlanesTask planes_task(const PlanesSchedule<T>& plan, std::int64_t number) {
-  PlanesTask task;
-  const std::int64_t part = number % plan.parts;
-  task.filter = part * plan.filters;
-  task.filters = part + 1 == plan.parts ? plan.geometry.filters - task.filter : plan.filters;
-  number /= plan.parts;
-  task.first = number % plan.bands * plan.band_size;
-  number /= plan.bands;
-  task.group = number % plan.group_chunks() * plan.groups;
-  task.groups = std::min(plan.groups, plan.geometry.group - task.group);
-  task.image = number / plan.group_chunks();
-  task.size = std::min(plan.band_size, plan.geometry.out[0] - task.first);
-  return task;
-}
-
-/// The band of a task's first group; its planes are set later.
-template <class T>
-ConvBand<T> band_of(const PlanesSchedule<T>& plan, const Call& call, const PlanesTask& task) {
-  const ConvGeometry& g = plan.geometry;
-  const std::int64_t of_all = task.group * g.filters + task.filter;
-  ConvBand<T> s;
-  s.taps = plan.taps.data();
-  s.k = plan.k;
-  s.weights = call.in(1).data<const T>() + of_all * plan.w_filter;
-  s.w_filter = plan.w_filter;
-  s.filters = task.filters;
-  s.lines = plan.lines.data();
-  s.line_count = g.spatial == 1
-                     ? 1
-                     : static_cast<std::int64_t>(plan.lines.size()) / plan.band_size * task.size;
-  s.width = g.spatial == 1 ? task.size : g.out[static_cast<std::size_t>(g.spatial - 1)];
-  s.y = call.out(0).data<T>() + task.image * plan.y_image + of_all * plan.y_filter +
-        task.first * (plan.positions / g.out[0]) * plan.y_step;
-  s.y_filter = plan.y_filter;
-  s.step = plan.step();
-  s.y_step = plan.y_step;
-  s.fetches = plan.in_place && plan.reads_last && !plan.single && g.kernel_positions() == 1;
-  s.single = plan.single;
-  if (call.has(2)) {
-    s.bias_step = call.in(2).strides[0];
-    s.bias = call.in(2).data<const T>() + of_all * s.bias_step;
-  }
-  s.filters_outside = plan.filters_outside;
-  return s;
-}
 
 /// Fills the planes of a task's first group, for a band that begins at `first`.
 template <class T>
@@ -96,57 +42,6 @@ void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
   for (std::int64_t channel = 0; channel < plan.geometry.channels; ++channel)
     plan.runs.refill(x + channel * plan.x_channel,
                      planes + channel * plan.grid.phases() * plan.grid.plane);
-}
-
-/// Narrows the band of a task to a section; returns how many of its positions come before this, or
-/// nullopt if they have none in common.
-template <class T>
-std::optional<std::int64_t> narrow_to(const PlanesSchedule<T>& plan, const PlanesTask& task,
-                                      const PlanesSection& section, ConvBand<T>& s) {
-  const ConvGeometry& g = plan.geometry;
-  const std::int64_t first = std::max(task.first, section.first);
-  const std::int64_t last = std::min(task.first + task.size, section.first + section.size);
-  if (first >= last) return std::nullopt;
-  const std::int64_t size = last - first, skipped = first - task.first;
-  s.taps = section.taps.data();
-  s.k = static_cast<std::int64_t>(section.taps.size());
-  if (g.spatial == 1) {
-    s.planes += skipped * s.step;
-    s.width = size;
-  } else {
-    const auto lines = static_cast<std::int64_t>(plan.lines.size()) / plan.band_size;
-    s.lines += skipped * lines;
-    s.line_count = size * lines;
-  }
-  const std::int64_t positions = skipped * (plan.positions / g.out[0]);
-  s.y += positions * plan.y_step;
-  return positions;
-}
-
-/// Multiplies the filters of a task's only group, in blocks, section by section.
-template <class T, class Finished>
-void multiply_block_task(const PlanesSchedule<T>& plan, const Call& call, const ConvBand<T>& band,
-                         const PlanesTask& task, T* memory, Finished&& finished) {
-  const std::int64_t filter = task.group * plan.geometry.filters + task.filter;
-  for (const PlanesSection& section : plan.sections) {
-    ConvBand<T> s = band;
-    const std::optional<std::int64_t> before = narrow_to(plan, task, section, s);
-    if (!before) continue;
-    const T* const packed = static_cast<const T*>(section.packed.get()) +
-                            task.group * section.packed_group + task.filter * s.k;
-    const ConvFinish<T> finish =
-        plan.epilogue.template finish<T>(call, filter, s.y - call.out(0).data<T>());
-    const auto of_band = [&](const FilterBlock& block, std::int64_t first, std::int64_t count) {
-      finished(block, *before + first, count);
-    };
-    if (plan.y_step == 1)
-      multiply_blocks(*plan.blocks, plan.transpose, s, packed, finish, memory, of_band);
-    else
-      multiply_blocks_last(*plan.blocks, s, packed, finish, memory,
-                           [&](std::int64_t first, std::int64_t count) {
-                             of_band({0, s.filters, 0}, first, count);
-                           });
-  }
 }
 
 /// `filled` is the band whose planes the memory holds, or -1.
@@ -171,12 +66,16 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
   const auto finished = [&](std::int64_t first, std::int64_t count) {
     finished_part({0, s.filters * task.groups, 0}, first, count);
   };
+  const auto finish_of_band = [&](const ConvBand<T>& band) {
+    return plan.epilogue.template finish<T>(call, task.group * g.filters + task.filter,
+                                            band.y - call.out(0).data<T>());
+  };
   const T* x = call.in(0).data<const T>() + task.image * plan.x_image +
                task.group * g.channels * plan.x_channel;
   if (plan.in_place) {
     s.planes = x + task.first * g.stride[0] * plan.x_axis[0] + plan.first_channel(task.filter);
     if (plan.blocks != nullptr)
-      return multiply_block_task(plan, call, s, task, panels, finished_part);
+      return multiply_block_task(plan, s, task, finish_of_band(s), panels, finished_part);
     return multiply_panels(*plan.panels, s, plan.panel_taps, plan.tap_step, panels, finished);
   }
   s.planes = planes + plan.first_channel(task.filter);
@@ -187,7 +86,7 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
   for (std::int64_t group = 0; group < task.groups; ++group) {
     if (group > 0) refill_planes(plan, x + group * g.channels * plan.x_channel, planes);
     if (plan.blocks != nullptr)
-      return multiply_block_task(plan, call, s, task, panels, finished_part);
+      return multiply_block_task(plan, s, task, finish_of_band(s), panels, finished_part);
     if (plan.panels != nullptr)
       return multiply_panels(*plan.panels, s, plan.panel_taps, 0, panels, finished);
     plan.fns.band(s);
@@ -255,19 +154,29 @@ ChannelsLast fits_channels_last(const tensor::Operand& x, const tensor::Operand&
   tensor::Shape result{geometry.batch, geometry.filters * geometry.group};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis)
     result.push_back(geometry.out[axis]);
-  ChannelsLast found = ChannelsLast::no;
-  for (const bool x_last : {true, false}) {
-    const Described from(x.shape(), x.dtype, x_last), to(result, x.dtype, true);
-    if (!tensor::is_channels_last(to.operand)) return found;
+  /// Whether it takes these layouts, by single channels where `single` becomes true.
+  bool single = false;
+  const auto takes = [&](bool x_last, bool result_last) {
+    const Described from(x.shape(), x.dtype, x_last), to(result, x.dtype, result_last);
+    if (result_last && !tensor::is_channels_last(to.operand)) return false;
     PlanesSchedule<T> plan;
     const std::array<tensor::Operand, kConvOperands> inputs{from.operand, w, tensor::Operand{}};
     PrepareCtx asked{inputs, std::span(&to.operand, 1), {}, {}};
     asked.isa = isa;
-    if (schedule_planes(plan, asked, geometry, PlanesUse::forecast)) return found;
-    found = x_last ? ChannelsLast::both : ChannelsLast::either;
-    if (plan.single) return found;
-  }
-  return found;
+    if (schedule_planes(plan, asked, geometry, PlanesUse::forecast)) return false;
+    single = plan.single;
+    return true;
+  };
+  if (takes(true, true))
+    return !single && takes(false, true) ? ChannelsLast::either : ChannelsLast::both;
+  // Vectors of filters are not all full then.
+  const std::int64_t lanes = conv_block_fns<T>(isa).lanes;
+  const std::int64_t idle = (lanes - geometry.filters % lanes) % lanes;
+  const bool fills_vectors = 3 * idle <= geometry.filters;
+  return fills_vectors && geometry.group == 1 && conv_block_fns<T>(isa).broadcasts &&
+                 takes(true, false)
+             ? ChannelsLast::input
+             : ChannelsLast::no;
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ Prepared prepare_conv_planes(const PrepareCtx& ctx, const tensor::ConvGeometry& 
 /// Where a convolution has its channels last.
 enum class ChannelsLast : std::uint8_t {
   no,
+  input,   ///< in x, or nowhere
   both,    ///< in x and in the result, or in neither
   either,  ///< in x, in the result, or in both
 };

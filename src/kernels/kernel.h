@@ -16,6 +16,8 @@
 
 namespace scanloom::kernels {
 
+struct ConvPair;
+
 enum class KernelId : std::uint8_t {
 #define SCANLOOM_KERNEL(name) name,
 #include "kernels/list.inc"
@@ -32,6 +34,7 @@ struct PrepareCtx {
   const tensor::ScalarProgram* program = nullptr;
   PackCache* packs = nullptr;        ///< shared by all bindings of a plan
   const RowProgram* rows = nullptr;  ///< for several nodes in one call
+  const ConvPair* pair = nullptr;    ///< for two convolutions in one call (conv_pair.h)
   Isa isa = active_isa();            ///< the instruction set to choose functions for
 };
 

@@ -85,7 +85,9 @@ Expected<std::shared_ptr<const Binding>> bind_all(BindContext& ctx) {
   bind_results(ctx);
   plan_blocks(ctx);
   ctx.fusion = find_fusion(ctx);
-  ctx.values.set_channels_last(find_channels_last(ctx));
+  std::vector<bool> channels_last = find_channels_last(ctx);
+  ctx.pairs = find_conv_pairs(ctx, channels_last);
+  ctx.values.set_channels_last(std::move(channels_last));
   SCANLOOM_CHECK_OK(bind_regions(ctx));
   SCANLOOM_CHECK_OK(ctx.builder.place_buffers());
   compile_bodies(ctx);

@@ -77,7 +77,7 @@ class ChannelsLastFinder {
     if (made.op == &ops::concat_op) return merges_channels(made);
     if (is_pool(made)) return pools(made);
     const NodeId convolution = convolution_of(id);
-    return convolution.valid() && takes(convolution) != ChannelsLast::no && is_only_result(call);
+    return convolution.valid() && takes(convolution) >= ChannelsLast::both && is_only_result(call);
   }
 
   /// Whether only the last node of the call has a result that others read.
@@ -195,7 +195,7 @@ class ChannelsLastFinder {
     if (ctx_.is_bound_with_loop[reader.index]) return false;
     if (to.op == &ops::conv_op) {
       if (to.inputs[0] != value || std::ranges::count(to.inputs, value) != 1) return false;
-      return takes(reader) == ChannelsLast::either ||
+      return takes(reader) == ChannelsLast::either || takes(reader) == ChannelsLast::input ||
              (takes(reader) == ChannelsLast::both &&
               is_found(node(call_of(reader).back()).outputs[0]));
     }

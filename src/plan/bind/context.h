@@ -11,6 +11,7 @@
 #include "ir/infer.h"
 #include "plan/bind/block_plan.h"
 #include "plan/bind/builder.h"
+#include "plan/bind/conv_pairs.h"
 #include "plan/bind/fusion.h"
 #include "plan/bind/values.h"
 #include "plan/plan.h"
@@ -58,6 +59,7 @@ struct BindContext {
   std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops not bound yet
   std::vector<bool> is_bound_with_loop;            ///< by NodeId: with the loop that reads it
   Fusion fusion;                                   ///< of the top region
+  ConvPairs pairs;                                 ///< of the top region
   /// The projections of the outermost loop being bound; null if its steps compute none.
   std::shared_ptr<ProjectionPipeline> pipeline;
   const MayGoOn& may_go_on;

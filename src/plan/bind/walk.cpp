@@ -84,6 +84,8 @@ void push_region(BindContext& ctx, RegionFrame frame) {
 }
 
 Expected<void> bind_node(BindContext& ctx, ir::NodeId id) {
+  if (const BoundPair* const pair = ctx.pairs.pair_of(id))
+    return id == pair->second.nodes.back() ? bind_pair(ctx, *pair) : Expected<void>();
   const FusedGroup* const group = ctx.fusion.group_of(id);
   if (group == nullptr) return bind_alone(ctx, id);
   return id == group->nodes.back() ? bind_group(ctx, *group) : Expected<void>();
