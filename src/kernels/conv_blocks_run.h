@@ -17,20 +17,40 @@ namespace scanloom::kernels {
 /// A block of the filters of a group, or of a part of it.
 struct FilterBlock {
   std::int64_t first = 0, filters = 0, vectors = 0;
+  std::int64_t packed = 0;  ///< filters whose weights are packed before its own
+};
+
+/// What the last block is where filters do not fill its vectors.
+enum class LastBlock : std::uint8_t {
+  idles,     ///< elements of its last vector are idle
+  overlaps,  ///< it begins earlier and computes some filters again, with the same bits
 };
 
 /// Calls f(block) for the blocks of so many filters: of the usual number of vectors, but at the end
 /// none of a single vector, which would meet each element of the planes only once. Blocks of some
 /// filters are also those of more, if usual ones and more than these are left.
 template <class T, class F>
-void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, F&& f) {
+void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, LastBlock last,
+                           F&& f) {
   const std::int64_t vectors = (filters + fns.lanes - 1) / fns.lanes;
   for (std::int64_t at = 0; at < vectors;) {
     const std::int64_t left = vectors - at;
     const std::int64_t taken = left <= fns.vectors ? left : left == 4 ? 2 : fns.usual;
-    f(FilterBlock{at * fns.lanes, std::min(taken * fns.lanes, filters - at * fns.lanes), taken});
+    const std::int64_t begin = at * fns.lanes, width = taken * fns.lanes;
+    const std::int64_t first =
+        last == LastBlock::overlaps ? std::min(begin, filters - width) : begin;
+    f(FilterBlock{first, std::min(width, filters - first), taken, begin});
     at += taken;
   }
+}
+
+/// Whether blocks that overlap compute so many filters.
+template <class T>
+bool may_overlap(const ConvBlockFns<T>& fns, std::int64_t filters) {
+  bool fits = true;
+  for_each_filter_block(fns, filters, LastBlock::overlaps,
+                        [&](const FilterBlock& block) { fits &= block.first >= 0; });
+  return fits;
 }
 
 /// Taps whose weights are packed: of every `period`, `kept` from `first` on.
@@ -50,11 +70,12 @@ inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int
 /// weights may be at any address.
 template <class T>
 void pack_filter_blocks(const ConvBlockFns<T>& fns, const T* weights, std::int64_t w_filter,
-                        std::int64_t filters, std::int64_t k, const PeriodicTaps& taps, T* to) {
+                        std::int64_t filters, std::int64_t k, const PeriodicTaps& taps,
+                        LastBlock last, T* to) {
   std::vector<T> memory;
-  for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
+  for_each_filter_block(fns, filters, last, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
-    T* const packed = to + block.first * taps.of(k);
+    T* const packed = to + block.packed * taps.of(k);
     for (std::int64_t f = 0; f < block.filters; ++f) {
       const T* const from = aligned_elements(weights + (block.first + f) * w_filter, k, memory);
       T* at = packed + f;
@@ -145,7 +166,7 @@ void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* pa
     const bool last = tap + taps >= s.k;
     piece.taps = s.taps + tap;
     piece.k = std::min(taps, s.k - tap);
-    piece.weights = packed + block.first * s.k + tap * width;
+    piece.weights = packed + block.packed * s.k + tap * width;
     piece.resume = tap > 0;
     piece.bias = last ? bias : nullptr;
     piece.finish = last ? finish : ConvFinish<T>();
@@ -160,7 +181,7 @@ void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* pa
 template <class T, class Finished>
 void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const ConvBand<T>& s,
                      const T* packed, const ConvFinish<T>& finish, T* memory, Finished&& finished) {
-  for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
+  for_each_filter_block(fns, s.filters, LastBlock::idles, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
     const T* const bias =
         copy_biases(s, block, fns.lanes, memory + kBlockPositions * fns.vectors * fns.lanes);
@@ -184,9 +205,9 @@ void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const Co
   });
 }
 
-/// As multiply_blocks, where the filters of a position are adjacent in y, which holds the sums, and
-/// fill whole vectors. The residual of `finish` begins where the band does. Calls finished(first,
-/// count) for positions whose filters are all complete.
+/// As multiply_blocks, where the filters of a position are adjacent in y, which holds the sums.
+/// Blocks overlap where filters do not fill whole vectors. The residual of `finish` begins where
+/// the band does. Calls finished(first, count) for positions whose filters are all complete.
 template <class T, class Finished>
 void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
                           const ConvFinish<T>& finish, T* memory, Finished&& finished) {
@@ -202,7 +223,7 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
     multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset), piece);
   };
   if (s.filters * s.k * kSize > kCachedWeights) {
-    for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
+    for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
       const T* const bias = copy_biases(s, block, fns.lanes, memory);
       for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {
         multiply(block, bias, piece, first);
@@ -212,7 +233,7 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
   }
   const std::int64_t most = std::clamp<std::int64_t>(kResults / s.filters, 56, kBlockPositions);
   for_each_piece(s, most, [&](const ConvBlock<T>& piece, std::int64_t first) {
-    for_each_filter_block(fns, s.filters, [&](const FilterBlock& block) {
+    for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
       multiply(block, copy_biases(s, block, fns.lanes, memory), piece, first);
     });
     finished(first, piece.line_count * piece.width);

@@ -197,7 +197,9 @@ void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64
     plan.band_size = g.out[0];
   const std::int64_t bands = (g.out[0] + plan.band_size - 1) / plan.band_size;
   wanted = std::max<std::int64_t>(wanted / bands, 1);
-  if (g.filters * plan.k > of_planes * (g.out[0] + reach_of(g, 0)))
+  // Blocks that overlap must not be those of two threads.
+  const bool overlaps = plan.y_step != 1 && g.filters % plan.blocks->lanes != 0;
+  if (!overlaps && g.filters * plan.k > of_planes * (g.out[0] + reach_of(g, 0)))
     split_filters(std::min(blocks, wanted));
   else
     split_positions(wanted * bands);
@@ -353,7 +355,7 @@ bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesUs
   const ConvGeometry& g = plan.geometry;
   if (use == PlanesUse::blocks && (ctx.constants[1] == nullptr || ctx.packs == nullptr))
     return false;
-  if (plan.y_step != 1) return fns.broadcasts && g.filters % fns.lanes == 0;
+  if (plan.y_step != 1) return fns.broadcasts && may_overlap(fns, g.filters);
   if (plan.reads_last) return g.filters >= fns.lanes;
   if (plan.k < kMinTaps || g.out[plan.grid.last()] < kMinInLine) return false;
   // Short tiles meet an element of x again only where windows overlap.
@@ -454,12 +456,14 @@ void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSe
     section.taps.insert(section.taps.end(), plan.taps.begin() + at,
                         plan.taps.begin() + at + taps.kept);
   section.packed_group = block_weights(g.filters, taps.of(plan.k), lanes);
+  const LastBlock last = plan.y_step == 1 ? LastBlock::idles : LastBlock::overlaps;
   const auto make = [&]() -> std::shared_ptr<const void> {
     std::shared_ptr<T> memory = packed_memory<T>(g.group * section.packed_group);
     for (std::int64_t group = 0; group < g.group; ++group)
       pack_filter_blocks(
           *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
-          plan.w_filter, g.filters, plan.k, taps, memory.get() + group * section.packed_group);
+          plan.w_filter, g.filters, plan.k, taps, last,
+          memory.get() + group * section.packed_group);
     // From now on only the copy is read.
     if (ctx.inputs[1].contiguous)
       release_file_pages(ctx.constants[1],
@@ -470,6 +474,7 @@ void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSe
   std::vector<std::int64_t> layout{
       -2,        lanes,  plan.blocks->usual, std::int64_t{sizeof(T)}, g.group,
       g.filters, plan.k, plan.w_filter};
+  if (last == LastBlock::overlaps && g.filters % lanes != 0) layout.push_back(-1);
   if (section.rows != g.kernel[0])
     layout.insert(layout.end(), {taps.period, taps.first, taps.kept});
   section.packed =

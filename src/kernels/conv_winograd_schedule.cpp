@@ -131,9 +131,10 @@ std::shared_ptr<const void> packed_once(const WinogradSchedule& plan, const Prep
 void pack_winograd(const WinogradSchedule& plan, const float* weights, float* to, int threads) {
   parallel_for(threads, threads, [&](std::int64_t thread) {
     std::int64_t number = 0;
-    for_each_filter_block(*plan.blocks, plan.geometry.filters, [&](const FilterBlock& block) {
-      if (number++ % threads == thread) pack_block(plan, weights, block, to);
-    });
+    for_each_filter_block(*plan.blocks, plan.geometry.filters, LastBlock::idles,
+                          [&](const FilterBlock& block) {
+                            if (number++ % threads == thread) pack_block(plan, weights, block, to);
+                          });
   });
 }
 

@@ -34,8 +34,8 @@ struct PrepareCtx {
   const tensor::ScalarProgram* program = nullptr;
   PackCache* packs = nullptr;        ///< shared by all bindings of a plan
   const RowProgram* rows = nullptr;  ///< for several nodes in one call
-  const ConvPair* pair = nullptr;    ///< for two convolutions in one call (conv_pair.h)
   Isa isa = active_isa();            ///< the instruction set to choose functions for
+  const ConvPair* pair = nullptr;    ///< for two convolutions in one call (conv_pair.h)
 };
 
 /// `why_not` is set if the kernel declines; binding records it and asks the next candidate.

@@ -95,6 +95,16 @@ const Chain kChains[] = {
      "pads = [1, 1, 1, 1]",
      "relu(%10)",
      ""},
+    // Blocks of filters overlap, also where sums are continued.
+    {"filters_that_do_not_fill_vectors",
+     {1, 600, 40, 40},
+     {72, 600, 1, 1},
+     {1, 72, 40, 40},
+     {72, 1, 3, 3},
+     {1, 72, 40, 40},
+     "pads = [1, 1, 1, 1]",
+     "sigmoid(%10)",
+     "mul(%20, %6)"},
     // What follows the first convolution reads its own elements again, so it is no end of a tile.
     {"another_program_between",
      {1, 16, 48, 48},

@@ -611,7 +611,7 @@ TEST(Conv, PartsOfFiltersHaveTheBlocksOfAllFilters) {
     const ConvBlockFns<float>& fns = conv_block_fns<float>(isa);
     const auto blocks_of = [&](std::int64_t first, std::int64_t filters) {
       std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
-      for_each_filter_block(fns, filters, [&](const FilterBlock& block) {
+      for_each_filter_block(fns, filters, LastBlock::idles, [&](const FilterBlock& block) {
         EXPECT_LE(block.vectors, fns.vectors);
         blocks.emplace_back(first + block.first, block.filters);
       });
