@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace scanloom::kernels {
@@ -19,6 +21,7 @@ namespace N_AVX3 {
 extern const ByteTables kByteTables;
 }
 extern const QuadProductFns kVnniProducts, kAvxVnniProducts;
+extern const TallStripFn kAmxStrip, kAmxSignedRows;
 
 namespace {
 
@@ -29,6 +32,22 @@ bool has_avx_vnni() {
          __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 0x10U) != 0;
 }
 
+// Bits 24 (tiles) and 25 (products of bytes) of EDX of leaf 7, and the system's permission: Linux
+// saves the tiles, which are 8 KB, only of processes that ask for it.
+bool may_use_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (~d & 0x3000000U) != 0) return false;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+QuadProductFns with_amx(QuadProductFns fns) {
+  if (!may_use_amx()) return fns;
+  fns.tall = kAmxStrip;
+  fns.tall_signed_rows = kAmxSignedRows;
+  return fns;
+}
+
 }  // namespace
 
 const ByteTables& byte_tables(Isa isa) {
@@ -37,7 +56,10 @@ const ByteTables& byte_tables(Isa isa) {
 
 const QuadProductFns& quad_products(Isa isa) {
   static const bool avx512 = __builtin_cpu_supports("avx512vnni"), avx = has_avx_vnni();
-  if (isa == Isa::avx512 && avx512) return kVnniProducts;
+  if (isa == Isa::avx512 && avx512) {
+    static const QuadProductFns fastest = with_amx(kVnniProducts);
+    return fastest;
+  }
   return isa != Isa::baseline && avx ? kAvxVnniProducts : byte_tables(isa).products;
 }
 #else

@@ -2,7 +2,8 @@
 // k, which is what the instructions for such products take (AVX-512 VNNI, AVX-VNNI); other
 // instruction sets multiply pairs of 16-bit numbers: rows of A are stored as these, B is widened in
 // registers. They multiply bytes as well, and faster, if B is constant and bounded
-// (bounded_quads.h). Used by integer_matmul and qlinear_conv.
+// (bounded_quads.h). AMX multiplies many rows at once, with the same operands. Used by
+// integer_matmul and qlinear_conv.
 #pragma once
 
 #include <cstdint>
@@ -122,6 +123,9 @@ struct QuantizedPairForm {
   bool is_single = false;   ///< b is one element for all
 };
 
+/// Multiplies any number of rows, whose sums are a strip's.
+using TallStripFn = void (*)(const QuadStrip&, std::int64_t rows);
+
 /// The functions that multiply, by the number of rows - 1.
 struct QuadProductFns {
   /// B is signed. A has unsigned bytes, or if `wide_rows` numbers from -255 to 255 in 16 bits.
@@ -129,7 +133,12 @@ struct QuadProductFns {
   /// A is signed, B unsigned, both bytes. Null if `wide_rows`.
   void (*signed_rows[kMaxQuadRows])(const QuadStrip&) = {};
   bool wide_rows = false;
+  /// Multiply many rows at once; faster from kMinTallRows rows on. Null if there are none.
+  TallStripFn tall = nullptr, tall_signed_rows = nullptr;
 };
+inline constexpr std::int64_t kMinTallRows = 8;
+/// Quads that tall strips multiply at a time: others at the end are copied first.
+inline constexpr std::int64_t kTallQuads = 16;
 
 /// The functions of one instruction set.
 struct ByteTables {

@@ -42,6 +42,7 @@ constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kWorkBetweenPolls = 1 << 20;
 // First in the key of a packed B, where contract has an instruction set for other products.
 constexpr std::int64_t kByteForm = -2;
+constexpr std::int64_t kLine = 64;  // bytes of a line of the cache
 constexpr std::int64_t kStripColumns = kMaxQuadPanels * kQuadColumns;
 
 /// The columns of constant matrices: quads in panels, and their sums.
@@ -70,6 +71,17 @@ struct ByteSchedule {
   [[nodiscard]] std::int64_t row_bytes() const {
     return products->wide_rows ? 2 * depth() : depth();
   }
+  /// Whether rows are multiplied by products->tall.
+  [[nodiscard]] bool is_tall() const { return products->tall != nullptr && m >= kMinTallRows; }
+  /// Rows that are multiplied before their sums are finished.
+  [[nodiscard]] std::int64_t strip_rows() const {
+    return is_tall() ? std::min(m, kTaskRows) : kMaxQuadRows;
+  }
+  /// Whether rows of A that are quads already are used where they are. Tall strips read each row
+  /// many times, and lines of the cache faster than parts of two.
+  [[nodiscard]] bool uses(const std::uint8_t* rows) const {
+    return in_place && (!is_tall() || reinterpret_cast<std::uintptr_t>(rows) % kLine == 0);
+  }
   [[nodiscard]] std::int64_t matrix_bytes() const { return columns() * depth(); }
   [[nodiscard]] std::int64_t slots() const {
     const std::int64_t tasks =
@@ -87,7 +99,6 @@ struct Scratch {
   std::int8_t* b;
 };
 
-constexpr std::int64_t kLine = 64;
 std::int64_t in_lines(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 /// Lays out the scratch memory from `base` on; returns its size. Null: only asks for the size.
@@ -102,11 +113,11 @@ std::int64_t lay_out(const ByteSchedule& plan, std::byte* base, Scratch& to) {
   take(to.scales, plan.columns());
   take(to.biases, plan.columns());
   take(to.row_sums, plan.m);
-  take(to.tiles, plan.slots() * kMaxQuadRows * kStripColumns);
+  take(to.tiles, plan.slots() * plan.strip_rows() * kStripColumns);
   const bool packs_b = plan.packed == nullptr;
   take(to.b_sums, packs_b ? plan.columns() : 0);
   take(to.b, packs_b ? plan.matrix_bytes() : 0);
-  take(to.a, plan.in_place ? 0 : plan.m * plan.row_bytes());
+  take(to.a, plan.in_place && !plan.is_tall() ? 0 : plan.m * plan.row_bytes());
   return used;
 }
 
@@ -186,8 +197,8 @@ std::shared_ptr<const PackedB> pack_constant_b(const PrepareCtx& ctx, const Byte
     if (b.contiguous) release_file_pages(ctx.constants[kB], static_cast<std::size_t>(b.elements()));
     return packed;
   };
-  std::vector<std::int64_t> layout{kByteForm, bounds ? 1 : 0, plan.k, plan.n,
-                                   static_cast<std::int64_t>(b.dtype)};
+  std::vector<std::int64_t> layout{kByteForm, bounds ? 1 : 0, plan.k,
+                                   plan.n,    plan.quads,     static_cast<std::int64_t>(b.dtype)};
   for (int axis = 0; axis < b.rank; ++axis)
     layout.insert(layout.end(), {b.dims[axis], b.strides[axis]});
   return std::static_pointer_cast<const PackedB>(ctx.packs->get(
@@ -196,16 +207,17 @@ std::shared_ptr<const PackedB> pack_constant_b(const PrepareCtx& ctx, const Byte
 
 /// Copies a row of A as unsigned numbers, of so many bits, in whole quads.
 template <class T>
-void copy_row(const ByteSchedule& plan, const Operand& a, const std::uint8_t* from, T* to) {
-  const std::int64_t step = a.strides[a.rank - 1];
+void copy_row(const ByteSchedule& plan, const Operand& a, const std::uint8_t* __restrict from,
+              T* __restrict to) {
+  const std::int64_t k = plan.k, depth = plan.depth(), step = a.strides[a.rank - 1];
   const std::uint8_t flip = a.dtype == DType::i8 ? 0x80 : 0;
   if (step == 1)
-    for (std::int64_t i = 0; i < plan.k; ++i)
+    for (std::int64_t i = 0; i < k; ++i)
       to[i] = static_cast<T>(static_cast<std::uint8_t>(from[i] ^ flip));
   else
-    for (std::int64_t i = 0; i < plan.k; ++i)
+    for (std::int64_t i = 0; i < k; ++i)
       to[i] = static_cast<T>(static_cast<std::uint8_t>(from[i * step] ^ flip));
-  std::fill(to + plan.k, to + plan.depth(), T{0});
+  std::fill(to + k, to + depth, T{0});
 }
 
 template <class T>
@@ -379,6 +391,17 @@ void finish_row(const ByteSchedule& plan, const Call& call, const QuadFinish& fr
   plan.tables->finish_i8(from, y.data<std::int8_t>() + at);
 }
 
+/// Multiplies rows of a task from one on, and returns how many.
+std::int64_t multiply_rows(const QuadProductFns& fns, const QuadStrip& strip, std::int64_t left) {
+  if (fns.tall != nullptr && left >= kMinTallRows) {
+    fns.tall(strip, left);
+    return left;
+  }
+  const std::int64_t rows = std::min<std::int64_t>(kMaxQuadRows, left);
+  fns.strip[rows - 1](strip);
+  return rows;
+}
+
 /// Multiplies up to kTaskRows rows with up to kMaxQuadPanels panels.
 void run_task(const ByteSchedule& plan, const Call& call, const Scratch& scratch,
               const Ready& ready, std::int64_t task, std::int32_t* tile) {
@@ -393,10 +416,9 @@ void run_task(const ByteSchedule& plan, const Call& call, const Scratch& scratch
   QuadFinish finish = finish_from(ready, column);
   finish.count = std::min(kStripColumns, plan.n - column);
   const std::int64_t last = std::min(first + kTaskRows, plan.m);
-  for (std::int64_t row = first; row < last; row += kMaxQuadRows) {
-    const std::int64_t rows = std::min<std::int64_t>(kMaxQuadRows, last - row);
+  for (std::int64_t row = first, rows = 0; row < last; row += rows) {
     strip.a = ready.a + row * plan.row_bytes();
-    plan.products->strip[rows - 1](strip);
+    rows = multiply_rows(*plan.products, strip, last - row);
     if (plan.packed != nullptr && plan.packed->excesses)
       add_excesses(*plan.packed->excesses, strip, ready.panel + panel, rows);
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -415,7 +437,7 @@ void prepare_row(const ByteSchedule& plan, const Operand& a, const std::uint8_t*
   if (plan.products->wide_rows)
     copy_row(plan, a, given + row_offset(a, plan.a_step, row),
              reinterpret_cast<std::int16_t*>(own));
-  else if (!plan.in_place)
+  else if (ready.a != given)
     copy_row(plan, a, given + row_offset(a, plan.a_step, row), own);
   if (!ready.has_zeros) return;
   const std::uint8_t* const bytes = ready.a + row * plan.row_bytes();
@@ -430,8 +452,8 @@ void one_product(const ByteSchedule& plan, const Call& call, const Scratch& scra
   const auto* const given = a.data<const std::uint8_t>() + a_at;
   const std::int64_t work = plan.m * plan.n * plan.k;
   const int threads = work < kMinThreadWork * 4 ? 1 : call.max_threads;
-  ready.a = plan.in_place ? given : scratch.a;
-  if (!plan.in_place || ready.has_zeros) {
+  ready.a = plan.uses(given) ? given : scratch.a;
+  if (ready.a != given || ready.has_zeros) {
     const std::int64_t chunks = (plan.m + kTaskRows - 1) / kTaskRows;
     parallel_for(chunks, threads, [&](std::int64_t chunk) {
       const std::int64_t first = chunk * kTaskRows;
@@ -448,7 +470,7 @@ void one_product(const ByteSchedule& plan, const Call& call, const Scratch& scra
     for (std::int64_t task = slot, done = 0; task < tasks; task += slots, ++done) {
       if (done % between == between - 1 && call.stop_requested()) return;
       run_task(plan, call, scratch, ready, task,
-               scratch.tiles + slot * kMaxQuadRows * kStripColumns);
+               scratch.tiles + slot * plan.strip_rows() * kStripColumns);
     }
   });
 }
@@ -518,6 +540,8 @@ void place_batches(const PrepareCtx& ctx, bool packs_once, ByteSchedule& plan) {
 void pack_once(const PrepareCtx& ctx, ByteSchedule& plan) {
   const QuadProductFns* const bounded = bounded_products(ctx.isa);
   if (bounded != nullptr) plan.quads += plan.quads % kBoundedQuads;
+  if (plan.is_tall() && plan.quads > kTallQuads)
+    plan.quads = (plan.quads + kTallQuads - 1) / kTallQuads * kTallQuads;
   plan.packed = pack_constant_b(ctx, plan, bounded != nullptr);
   if (plan.packed->excesses) plan.products = bounded;
 }

@@ -226,6 +226,12 @@ void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std:
     strip.panels =
         static_cast<int>(std::min<std::int64_t>(kMaxQuadPanels, (columns - column) / kQuadColumns));
     strip.b = b + column * kQuad;
+    if (plan.quad_fns->tall_signed_rows != nullptr && filters >= kMinTallRows) {
+      strip.a = rows;
+      strip.c = sums + column;
+      plan.quad_fns->tall_signed_rows(strip, filters);
+      continue;
+    }
     for (std::int64_t f = 0; f < filters; f += kMaxQuadRows) {
       strip.a = rows + f * row_bytes(plan);
       strip.c = sums + f * columns + column;

@@ -35,8 +35,9 @@ using Finish = Reduction::Finish;
 
 /// Results computed together.
 constexpr std::int64_t kLanes = 16;
-// Short rows of adjacent elements, of which several vectors are folded together (row_folds.h).
-constexpr std::int64_t kMaxRows = 64;
+// Short rows of adjacent elements of a block, of which several vectors are folded together while
+// the next ones are fetched (row_folds.h); fewer, so that all threads have some.
+constexpr std::int64_t kMaxRows = 256, kMinRows = 64;
 /// Adjacent results of a block whose rows are folded across (RowFoldFns::lanes), and of a block of
 /// long sums, which have several parts each; fewer, so that all threads have some.
 constexpr std::int64_t kMaxAcross = 512, kMaxAcrossParts = 128, kMinAcross = 32;
@@ -359,11 +360,12 @@ void single(const ReduceSchedule& plan, const T* x, T* y) {
 /// Rows of adjacent elements.
 template <class T>
 void adjacent_rows(const ReduceSchedule& plan, const T* x, T* y, std::int64_t rows) {
-  std::array<T, kMaxRows> folds{};
+  std::array<T, kMaxRows> folds;
   plan.rows.rows(reinterpret_cast<const std::byte*>(x), plan.lane.x, plan.reduced.list[0].size,
                  rows, reinterpret_cast<std::byte*>(folds.data()));
   if (plan.finish == Finish::mean)  // a loop of its own, which becomes vectors
-    for (T& each : folds) each /= static_cast<T>(plan.reduced_count);
+    for (std::int64_t j = 0; j < rows; ++j)
+      folds[static_cast<std::size_t>(j)] /= static_cast<T>(plan.reduced_count);
   else if (plan.finish != Finish::none)
     for (std::int64_t j = 0; j < rows; ++j) {
       T& each = folds[static_cast<std::size_t>(j)];
@@ -530,17 +532,22 @@ void choose_rows(const PrepareCtx& ctx, Fold fold, ReduceSchedule& plan) {
   if (dtype == DType::f32) rows = plan.simd->f32_folds(fold);
   if (dtype == DType::f64) rows = plan.simd->f64_folds(fold);
   if (rows.rows == nullptr) return;
+  const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
+  const auto shrink_blocks = [&](std::int64_t least) {
+    while (elements >= kMinThreadedElements && plan.kept_count * plan.blocks() < 8 &&
+           plan.block_lanes > least)
+      plan.block_lanes /= 2;
+  };
   if (plan.reduced.count == 1 && plan.reduced.list[0].x == 1) {
     plan.rows = rows;
-    if (!plan.is_interleaved()) plan.block_lanes = kMaxRows;
+    if (plan.is_interleaved()) return;
+    plan.block_lanes = kMaxRows;
+    shrink_blocks(kMinRows);
   } else if (plan.lane.x == 1 && plan.lane.size > 1) {
     plan.rows = rows;
     plan.is_across = true;
     plan.block_lanes = plan.is_interleaved() ? kMaxAcrossParts : kMaxAcross;
-    const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
-    while (elements >= kMinThreadedElements && plan.kept_count * plan.blocks() < 8 &&
-           plan.block_lanes > kMinAcross)
-      plan.block_lanes /= 2;
+    shrink_blocks(kMinAcross);
   }
 }
 

@@ -81,7 +81,9 @@ TEST(ContractBytes, GivesTheNumbersOfTheNaiveLoop) {
       {3, 2, 8, 130, false, true, true},    {3, 2, 9, 20, true, true, true},
       {2, 3, 12, 33, true, false, false},   {1, 100, 36, 70, false, true, true},
       {2, 120, 260, 96, false, true, true}, {1, 1, 1030, 200, false, false, true},
-      {1, 4, 0, 5, false, true, true},
+      {1, 4, 0, 5, false, true, true},      {1, 9, 0, 5, false, true, true},
+      {1, 97, 200, 50, false, true, true},  {2, 40, 64, 130, true, true, true},
+      {1, 230, 67, 33, false, true, false}, {1, 20, 700, 64, false, false, true},
   };
   for (const ByteProductCase& c : cases)
     for (const Layout layout : kLayouts) {
@@ -158,6 +160,53 @@ TEST(ContractBytes, StripsOfEveryTable) {
         expect_strips<std::int8_t, std::uint8_t>(fns->signed_rows, name);
       }
     }
+}
+
+/// Of any number of rows and quads; what is around the sums stays.
+template <class A, class B>
+void expect_tall_strip(TallStripFn multiply, std::int64_t rows, std::int64_t quads, int panels) {
+  constexpr std::int64_t kColumns = kMaxQuadPanels * kQuadColumns;
+  const std::int64_t depth = quads * kQuad, a_row = depth + 8;
+  const std::int64_t b_step = panels * kQuadColumns * kQuad, b_panel = kQuadColumns * kQuad;
+  std::vector<A> a(static_cast<std::size_t>(rows * a_row));
+  std::vector<B> b(static_cast<std::size_t>(std::max<std::int64_t>(quads, 1) * b_step));
+  std::mt19937 random(11);
+  for (A& each : a) each = static_cast<A>(random());
+  for (B& each : b) each = static_cast<B>(random());
+  std::vector<std::int32_t> c(static_cast<std::size_t>((rows + 1) * kColumns), -1);
+  multiply({.quads = quads,
+            .panels = panels,
+            .a = a.data(),
+            .a_row = a_row,
+            .b = b.data(),
+            .b_step = b_step,
+            .b_panel = b_panel,
+            .c = c.data(),
+            .c_row = kColumns},
+           rows);
+  for (std::int64_t r = 0; r <= rows; ++r)
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      const bool is_sum = r < rows && j < panels * kQuadColumns;
+      std::int32_t sum = is_sum ? 0 : -1;
+      for (std::int64_t k = 0; k < depth && is_sum; ++k)
+        sum += a[static_cast<std::size_t>(r * a_row + k)] *
+               b[static_cast<std::size_t>(k / kQuad * b_step + j * kQuad + k % kQuad)];
+      ASSERT_EQ(c[static_cast<std::size_t>(r * kColumns + j)], sum)
+          << rows << " " << quads << " " << panels << " at " << r << " " << j;
+    }
+}
+
+TEST(ContractBytes, TallStripsOfAnySize) {
+  for (const Isa isa : available_isas()) {
+    const QuadProductFns& fns = quad_products(isa);
+    if (fns.tall == nullptr) continue;
+    for (const std::int64_t rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 50, 96})
+      for (const std::int64_t quads : {0, 1, 5, 15, 16, 17, 32, 47})
+        for (int panels = 1; panels <= kMaxQuadPanels; ++panels) {
+          expect_tall_strip<std::uint8_t, std::int8_t>(fns.tall, rows, quads, panels);
+          expect_tall_strip<std::int8_t, std::uint8_t>(fns.tall_signed_rows, rows, quads, panels);
+        }
+  }
 }
 
 // Sums of 16 bits reach 255 * 128 with them.
