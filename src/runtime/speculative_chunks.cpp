@@ -12,9 +12,9 @@
 namespace scanloom::runtime {
 namespace {
 
-/// How often the main thread asks for changes before it sleeps: about 20 microseconds, since waking
-/// a thread takes about as long.
-constexpr int kSpins = 500;
+/// How long the main thread asks for changes before it sleeps: on virtual machines, waking a thread
+/// takes about as long.
+constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr auto kMoment = std::chrono::microseconds(200);
 /// A piece is this fraction of the steps before it in its chunk, so that the steps taken again
 /// exceed those needed by no more than that; but pieces are not too long to split a chunk well.
@@ -84,10 +84,10 @@ void SpeculativeChunks::commit_front() {
 void SpeculativeChunks::wait_a_moment(Lock& lock) {
   const std::uint32_t before = changes_.load(std::memory_order_relaxed);
   lock.unlock();
-  for (int i = 0; i < kSpins && changes_.load(std::memory_order_relaxed) == before; ++i)
-    spin_pause();
+  const auto has_changed = [&] { return changes_.load(std::memory_order_relaxed) != before; };
+  spin_until(has_changed, kSpin);
   lock.lock();
-  if (changes_.load(std::memory_order_relaxed) == before) changed_.wait_for(lock, kMoment);
+  if (!has_changed()) changed_.wait_for(lock, kMoment);
 }
 
 SpeculativeChunks::Progress SpeculativeChunks::wait_for(const SpeculativeChunk& chunk,
