@@ -7,9 +7,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <system_error>
+
+#include "base/mapped_ranges.h"
 
 namespace scanloom {
 namespace {
@@ -27,38 +27,6 @@ class Descriptor {
 
  private:
   int number_;
-};
-
-/// The files that are mapped now, so that only their pages are ever given back: pages of other
-/// memory would lose what they hold.
-class MappedRanges {
- public:
-  static MappedRanges& all() {
-    static MappedRanges ranges;
-    return ranges;
-  }
-  void add(const char* data, std::size_t size) {
-    const std::scoped_lock lock(mutex_);
-    ranges_[data] = size;
-  }
-  void remove(const char* data) {
-    const std::scoped_lock lock(mutex_);
-    ranges_.erase(data);
-  }
-  /// Holds the lock meanwhile: the file must not be unmapped.
-  void release(const char* first, const char* last) {
-    const std::scoped_lock lock(mutex_);
-    auto after = ranges_.upper_bound(first);
-    if (after == ranges_.begin()) return;
-    const auto& [data, size] = *--after;
-    if (last > data + size) return;
-    (void)::madvise(const_cast<char*>(first), static_cast<std::size_t>(last - first),
-                    MADV_DONTNEED);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<const char*, std::size_t> ranges_;
 };
 
 Error system_error(const std::string& path, int number) {
@@ -100,14 +68,32 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<char*>(data_), size_);
 }
 
+namespace {
+
+std::uintptr_t page_bytes() {
+  static const auto bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace
+
 void release_file_pages(const void* data, std::size_t bytes) {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t page = page_bytes();
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t first = (address + page - 1) / page * page;
   const std::uintptr_t last = (address + bytes) / page * page;
   if (first >= last) return;
-  MappedRanges::all().release(reinterpret_cast<const char*>(first),
-                              reinterpret_cast<const char*>(last));
+  MappedRanges::all().release(reinterpret_cast<const std::byte*>(first),
+                              reinterpret_cast<const std::byte*>(last));
+}
+
+void FilePagesRead::up_to(const void* end) {
+  // Reading a page makes its neighbours resident, which may have been given back already.
+  constexpr std::ptrdiff_t kBytes = std::ptrdiff_t{2} << 20;
+  const auto* const last = static_cast<const std::byte*>(end);
+  if (last - first_ < kBytes) return;
+  release_file_pages(first_, static_cast<std::size_t>(last - first_));
+  first_ = last - reinterpret_cast<std::uintptr_t>(last) % page_bytes();
 }
 
 }  // namespace scanloom

@@ -124,9 +124,9 @@ StripPlan<T> strip_of(const ContractSchedule<T>& plan) {
 
 template <class T>
 void pack_constant(const PrepareCtx& ctx, ContractSchedule<T>& plan) {
-  pack_constant(ctx, plan, static_cast<std::int64_t>(sizeof(T)),
-                packed_elements(*plan.fns, plan.k, plan.n),
-                [&](const MatrixB<T>& matrix, T* to) { pack(*plan.fns, matrix, to, 1); });
+  pack_constant(
+      ctx, plan, static_cast<std::int64_t>(sizeof(T)), packed_elements(*plan.fns, plan.k, plan.n),
+      [&](const MatrixB<T>& matrix, T* to) { kernels::pack_constant(*plan.fns, matrix, to); });
 }
 
 template <class T>
@@ -149,7 +149,7 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
   auto plan = std::make_shared<ContractSchedule<T>>(plan_of<T>(*contraction, swap, fns));
   Prepared prepared;
   const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
-  if (!plan->empty && constant && worth_packing_once(*plan) && may_be_read(ctx, *plan)) {
+  if (!plan->empty && constant && worth_packing_once(*plan)) {
     pack_constant(ctx, *plan);
   } else if (!plan->empty && must_pack(*plan)) {
     plan->packing = Packing::per_call;
@@ -201,9 +201,7 @@ std::optional<PackedProduct> packed_product(const PrepareCtx& ctx) {
   const bool swap = should_swap(*contraction, fns.panel / 2, a_constant, b_constant);
   auto plan = plan_of<float>(*contraction, swap, fns);
   const bool plain = !plan.empty && plan.outer.empty() && plan.depth.empty();
-  if (!plain || !(swap ? a_constant : b_constant) || !worth_packing_once(plan) ||
-      !may_be_read(ctx, plan))
-    return std::nullopt;
+  if (!plain || !(swap ? a_constant : b_constant) || !worth_packing_once(plan)) return std::nullopt;
   contract::pack_constant(ctx, plan);
   return PackedProduct{plan.a_input, plan.m,     plan.n,        plan.k,     plan.a_row,
                        plan.a_step,  plan.c_row, plan.c_column, plan.packed};

@@ -8,6 +8,8 @@
 #include "kernels/contract_bytes.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -126,18 +128,23 @@ std::uint32_t signed_byte(std::uint8_t byte) {
   return static_cast<std::uint32_t>(static_cast<std::int8_t>(byte));
 }
 
-/// Packs four adjacent pieces of rows as one row of a panel.
+/// Packs four adjacent pieces of rows as one row of a panel. Compilers use vectors, because nothing
+/// that is read may be the memory that is written.
 void interleave(const std::uint8_t* b, std::int64_t step, std::uint8_t flip, std::uint8_t* to,
                 std::uint32_t* sums) {
-  const std::uint8_t *first = b, *second = b + step, *third = second + step, *fourth = third + step;
-  for (std::int64_t j = 0; j < kQuadColumns; ++j) {
-    to[j * kQuad] = static_cast<std::uint8_t>(first[j] ^ flip);
-    to[j * kQuad + 1] = static_cast<std::uint8_t>(second[j] ^ flip);
-    to[j * kQuad + 2] = static_cast<std::uint8_t>(third[j] ^ flip);
-    to[j * kQuad + 3] = static_cast<std::uint8_t>(fourth[j] ^ flip);
+  std::array<std::array<std::uint8_t, kQuadColumns>, kQuad> rows;
+  std::array<std::uint32_t, kQuadColumns> quads, added{};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(rows[i].data(), b + static_cast<std::int64_t>(i) * step, rows[i].size());
+    for (std::uint8_t& byte : rows[i]) byte ^= flip;
+    for (std::size_t j = 0; j < added.size(); ++j) added[j] += signed_byte(rows[i][j]);
   }
-  for (std::int64_t j = 0; j < kQuadColumns; ++j)
-    for (std::int64_t i = 0; i < kQuad; ++i) sums[j] += signed_byte(to[j * kQuad + i]);
+  for (std::size_t j = 0; j < quads.size(); ++j)
+    quads[j] = std::uint32_t{rows[0][j]} | std::uint32_t{rows[1][j]} << 8 |
+               std::uint32_t{rows[2][j]} << 16 | std::uint32_t{rows[3][j]} << 24;
+  static_assert(std::endian::native == std::endian::little, "quads are stored byte by byte");
+  std::memcpy(to, quads.data(), sizeof quads);
+  for (std::size_t j = 0; j < added.size(); ++j) sums[j] += added[j];
 }
 
 /// Packs one matrix. `flip` makes unsigned bytes signed.

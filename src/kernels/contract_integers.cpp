@@ -205,9 +205,11 @@ void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
         [&](const MatrixB<std::int32_t>& b, std::int32_t* to) { pack_pairs(plan, b, to); });
     plan.pairing = Pairing::constant;
   } else {
-    pack_constant(
-        ctx, plan.wide, kWideForm, packed_elements(*plan.wide.fns, plan.wide.k, plan.wide.n),
-        [&](const MatrixB<std::int32_t>& b, std::int32_t* to) { pack(*plan.wide.fns, b, to, 1); });
+    pack_constant(ctx, plan.wide, kWideForm,
+                  packed_elements(*plan.wide.fns, plan.wide.k, plan.wide.n),
+                  [&](const MatrixB<std::int32_t>& b, std::int32_t* to) {
+                    kernels::pack_constant(*plan.wide.fns, b, to);
+                  });
   }
 }
 

@@ -150,48 +150,8 @@ std::int64_t number_packed(ContractSchedule<T>& plan, std::int64_t each) {
   return count * each;
 }
 
-/// The elements of a constant matrix at an address that is aligned for them: their own, or that of
-/// a copy.
-template <class T>
-class AlignedMatrix {
- public:
-  AlignedMatrix(const void* constant, const MatrixB<T>& sizes) : matrix_(sizes) {
-    if (reinterpret_cast<std::uintptr_t>(constant) % alignof(T) == 0) {
-      matrix_.data = static_cast<const T*>(constant);
-      return;
-    }
-    const std::int64_t down = (sizes.k - 1) * sizes.step, across = (sizes.n - 1) * sizes.column;
-    const std::int64_t first = std::min<std::int64_t>(down, 0) + std::min<std::int64_t>(across, 0);
-    const std::int64_t last = std::max<std::int64_t>(down, 0) + std::max<std::int64_t>(across, 0);
-    const auto count = static_cast<std::size_t>(last - first + 1);
-    copy_ = std::make_unique_for_overwrite<T[]>(count);
-    std::memcpy(
-        copy_.get(),
-        static_cast<const std::byte*>(constant) + first * static_cast<std::int64_t>(sizeof(T)),
-        count * sizeof(T));
-    matrix_.data = copy_.get() - first;
-  }
-  [[nodiscard]] const MatrixB<T>& matrix() const { return matrix_; }
-
- private:
-  MatrixB<T> matrix_;
-  std::unique_ptr<T[]> copy_;
-};
-
-/// Whether for_each_matrix_of_b() may read the constant B: at an unaligned address only if each
-/// matrix fills most of what would be copied for it. Matrices that lie between each other's rows
-/// would be copied in a time that grows with the square of their number.
-template <class T>
-bool may_be_read(const PrepareCtx& ctx, const ContractSchedule<T>& plan) {
-  const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
-  if (reinterpret_cast<std::uintptr_t>(constant) % alignof(T) == 0) return true;
-  const auto size = [](std::int64_t x) { return x < 0 ? -x : x; };
-  const std::int64_t span =
-      (plan.k - 1) * size(plan.b_step) + (plan.n - 1) * size(plan.b_column) + 1;
-  return span <= 2 * plan.k * plan.n;
-}
-
-/// Calls f(matrix, start of its packed copy) for each matrix of the constant B, if may_be_read().
+/// Calls f(matrix, start of its packed copy) for each matrix of the constant B, which may be stored
+/// at any address (kernels/any_address.h).
 template <class T, class F>
 void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant, const F& f) {
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
@@ -199,10 +159,9 @@ void for_each_matrix_of_b(const ContractSchedule<T>& plan, const void* constant,
   for (const OuterAxis& axis : axes) matrices *= axis.size;
   for (std::int64_t i = 0; i < matrices; ++i) {
     const Offsets at = offsets_at(axes, i);
-    const auto* const first =
-        static_cast<const std::byte*>(constant) + at.b * static_cast<std::int64_t>(sizeof(T));
-    const AlignedMatrix<T> aligned(first, {nullptr, plan.k, plan.n, plan.b_step, plan.b_column});
-    f(aligned.matrix(), at.packed);
+    f(MatrixB<T>{static_cast<const T*>(constant) + at.b, plan.k, plan.n, plan.b_step,
+                 plan.b_column},
+      at.packed);
   }
 }
 

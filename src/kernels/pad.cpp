@@ -1,11 +1,12 @@
-// pad: binding computes, axis by axis, where every element of the result comes from. A row is then
-// a few single elements around one contiguous run. Last axes that are not padded are joined with
-// the one before them. Threads share the rows of a large result.
+// pad: binding computes, axis by axis, where the elements of the margins come from. A row is then a
+// few single elements around one contiguous run. Last axes that are not padded are joined with the
+// one before them. Threads share the rows of a large result.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -25,18 +26,24 @@ enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
 /// Marks elements of the result without a source along this axis.
 constexpr std::int64_t kOutside = -1;
-/// Upper bound on the entries of all source tables; larger ones are left to the reference kernel.
-/// The tables are built at binding, where no limit of a run counts them.
+/// Upper bound on the entries of all margins; larger ones are left to the reference kernel. They
+/// are computed at binding, where no limit of a run counts them.
 constexpr std::int64_t kMaxSources = std::int64_t{1} << 22;
 
 struct PadAxis {
-  std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
-  std::int64_t x = 0, y = 0;         ///< strides in elements
-  std::int64_t begin = 0, end = 0;   ///< the indices of the result that map one to one to x
-  bool fills = false;                ///< the others have no source
+  std::int64_t size = 0;              ///< of the result
+  std::int64_t begin = 0, end = 0;    ///< the indices of the result that map one to one to x
+  std::int64_t first = 0;             ///< the index along x that `begin` maps to
+  bool fills = false;                 ///< the others, which are the margins, have no source
+  std::vector<std::int64_t> margins;  ///< otherwise: indices along x, before `begin` and from `end`
+  std::int64_t x = 0, y = 0;          ///< strides in elements
 
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(source.size()); }
-  [[nodiscard]] bool is_whole() const { return begin == 0 && end == size() && source[0] == 0; }
+  [[nodiscard]] bool is_whole() const { return begin == 0 && end == size && first == 0; }
+  /// Returns the index along x of index i of the result, or kOutside.
+  [[nodiscard]] std::int64_t source(std::int64_t i) const {
+    if (i >= begin && i < end) return first + i - begin;
+    return fills ? kOutside : margins[static_cast<std::size_t>(i < begin ? i : begin + i - end)];
+  }
 };
 
 struct PadSchedule {
@@ -63,7 +70,7 @@ void pad_part(const PadAxis& axis, const T* x, T value, T* y, std::int64_t first
     return;
   }
   for (std::int64_t i = first; i < last; ++i) {
-    const std::int64_t from = axis.source[static_cast<std::size_t>(i)];
+    const std::int64_t from = axis.source(i);
     y[i * axis.y] = from == kOutside ? value : x[from * axis.x];
   }
 }
@@ -72,7 +79,7 @@ template <class T>
 void pad_row(const PadAxis& axis, const T* x, T value, T* y) {
   pad_part(axis, x, value, y, 0, axis.begin);
   if (axis.begin < axis.end) {
-    const T* const from = x + axis.source[static_cast<std::size_t>(axis.begin)] * axis.x;
+    const T* const from = x + axis.first * axis.x;
     const std::int64_t count = axis.end - axis.begin;
     T* const to = y + axis.begin * axis.y;
     if (axis.x == 1 && axis.y == 1)
@@ -80,15 +87,15 @@ void pad_row(const PadAxis& axis, const T* x, T value, T* y) {
     else
       for (std::int64_t i = 0; i < count; ++i) to[i * axis.y] = from[i * axis.x];
   }
-  pad_part(axis, x, value, y, axis.end, axis.size());
+  pad_part(axis, x, value, y, axis.end, axis.size);
 }
 
 template <class T>
 void fill_row(const PadAxis& axis, T value, T* y) {
   if (axis.y == 1)
-    std::fill_n(y, axis.size(), value);
+    std::fill_n(y, axis.size, value);
   else
-    for (std::int64_t i = 0; i < axis.size(); ++i) y[i * axis.y] = value;
+    for (std::int64_t i = 0; i < axis.size; ++i) y[i * axis.y] = value;
 }
 
 /// The rows [first, last) of the result.
@@ -102,14 +109,14 @@ void pad_rows(const Call& call, std::int64_t first, std::int64_t last) {
   const std::size_t outer = plan.axes.size() - 1;
   std::array<std::int64_t, tensor::kMaxRank> index{};
   std::int64_t rest = first;
-  for (std::size_t i = outer; i-- > 0; rest /= plan.axes[i].size())
-    index[i] = rest % plan.axes[i].size();
+  for (std::size_t i = outer; i-- > 0; rest /= plan.axes[i].size)
+    index[i] = rest % plan.axes[i].size;
   for (std::int64_t row = first; row < last; ++row) {
     std::int64_t from = 0, to = 0;
     bool outside = false;
     for (std::size_t i = 0; i < outer; ++i) {
       const PadAxis& axis = plan.axes[i];
-      const std::int64_t source = axis.source[static_cast<std::size_t>(index[i])];
+      const std::int64_t source = axis.source(index[i]);
       outside |= source == kOutside;
       from += source * axis.x;
       to += index[i] * axis.y;
@@ -119,7 +126,7 @@ void pad_rows(const Call& call, std::int64_t first, std::int64_t last) {
     else
       pad_row(inner, x + from, value, y + to);
     for (std::size_t i = outer; i-- > 0;) {
-      if (++index[i] < plan.axes[i].size()) break;
+      if (++index[i] < plan.axes[i].size) break;
       index[i] = 0;
     }
   }
@@ -130,7 +137,7 @@ Status run(const Call& call) noexcept {
   constexpr std::int64_t kShares = 16;
   const PadSchedule& plan = *static_cast<const PadSchedule*>(call.prepared);
   const std::int64_t bytes =
-      plan.rows * plan.axes.back().size() * static_cast<std::int64_t>(sizeof(T));
+      plan.rows * plan.axes.back().size * static_cast<std::int64_t>(sizeof(T));
   if (call.max_threads > 1 && plan.rows > 1 && bytes >= kMinThreadedCopy)
     parallel_for(kShares, call.max_threads, [&](std::int64_t share) {
       pad_rows<T>(call, plan.rows * share / kShares, plan.rows * (share + 1) / kShares);
@@ -160,13 +167,22 @@ std::vector<std::int64_t> begins_of(const PrepareCtx& ctx, bool has_axes) {
   return begins;
 }
 
+/// Returns an axis without margins.
 PadAxis axis_of(std::int64_t size, std::int64_t result, std::int64_t begin, std::string_view mode) {
-  PadAxis axis;
-  for (std::int64_t i = 0; i < result; ++i) axis.source.push_back(source_of(i - begin, size, mode));
+  PadAxis axis{.size = result, .fills = mode == "constant"};
   axis.begin = std::clamp<std::int64_t>(begin, 0, result);
   axis.end = std::clamp<std::int64_t>(begin + size, axis.begin, result);
-  axis.fills = mode == "constant";
+  axis.first = axis.begin - begin;
   return axis;
+}
+
+void add_margins(PadAxis& axis, std::int64_t size, std::int64_t begin, std::string_view mode) {
+  const auto add = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i)
+      axis.margins.push_back(source_of(i - begin, size, mode));
+  };
+  add(0, axis.begin);
+  add(axis.end, axis.size);
 }
 
 /// Joins the last axis with the one before it, if it is not padded and both walk through adjacent
@@ -176,16 +192,22 @@ bool join_last(std::vector<PadAxis>& axes, std::int64_t x_size) {
   if (axes.size() < 2) return false;
   const PadAxis last = axes.back();
   PadAxis& before = axes[axes.size() - 2];
-  const std::int64_t size = last.size();
+  const std::int64_t size = last.size;
   if (!last.is_whole() || size != x_size || last.x != 1 || last.y != 1 || before.x != size ||
-      before.y != size || before.size() * size > kMaxJoined)
+      before.y != size || before.size * size > kMaxJoined)
     return false;
   axes.pop_back();
-  std::vector<std::int64_t> source;
-  for (const std::int64_t from : before.source)
-    for (std::int64_t i = 0; i < size; ++i)
-      source.push_back(from == kOutside ? kOutside : from * size + i);
-  before = {std::move(source), 1, 1, before.begin * size, before.end * size, before.fills};
+  std::vector<std::int64_t> margins;
+  for (const std::int64_t from : before.margins)
+    for (std::int64_t i = 0; i < size; ++i) margins.push_back(from * size + i);
+  before = {.size = before.size * size,
+            .begin = before.begin * size,
+            .end = before.end * size,
+            .first = before.first * size,
+            .fills = before.fills,
+            .margins = std::move(margins),
+            .x = 1,
+            .y = 1};
   return true;
 }
 
@@ -196,22 +218,26 @@ Prepared prepare(const PrepareCtx& ctx) {
     return Prepared::no("pads that are not constant");
   if (x.rank == 0 || x.empty()) return Prepared::no("nothing to pad");
   if (y.empty()) return Prepared::no("no elements to compute");
-  std::int64_t sources = 0;
-  for (int i = 0; i < y.rank; ++i) {
-    if (y.dims[i] > kMaxSources - sources) return Prepared::no("very long axes");
-    sources += y.dims[i];
-  }
+  const std::string_view mode = ctx.attrs[0].text();
   const std::vector<std::int64_t> begins = begins_of(ctx, has(kAxes));
   auto plan = std::make_shared<PadSchedule>();
+  std::int64_t sources = 0;
   for (int i = 0; i < x.rank; ++i) {
-    plan->axes.push_back(
-        axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)], ctx.attrs[0].text()));
-    plan->axes.back().x = x.strides[i];
-    plan->axes.back().y = y.strides[i];
+    const std::int64_t begin = begins[static_cast<std::size_t>(i)];
+    PadAxis axis = axis_of(x.dims[i], y.dims[i], begin, mode);
+    axis.x = x.strides[i];
+    axis.y = y.strides[i];
+    if (!axis.fills) {
+      const std::int64_t margins = axis.size - (axis.end - axis.begin);
+      if (margins > kMaxSources - sources) return Prepared::no("very wide margins");
+      sources += margins;
+      add_margins(axis, x.dims[i], begin, mode);
+    }
+    plan->axes.push_back(std::move(axis));
   }
   std::int64_t row = x.dims[x.rank - 1];  // elements of x in a row
   for (int i = x.rank - 1; i > 0 && join_last(plan->axes, row); --i) row *= x.dims[i - 1];
-  for (std::size_t i = 0; i + 1 < plan->axes.size(); ++i) plan->rows *= plan->axes[i].size();
+  for (std::size_t i = 0; i + 1 < plan->axes.size(); ++i) plan->rows *= plan->axes[i].size;
   const tensor::KernelFn fn = tensor::visit_bytes(
       y.dtype, []<class T>(std::type_identity<T>) -> tensor::KernelFn { return run<T>; });
   return {.state = std::move(plan), .run = fn};

@@ -136,33 +136,6 @@ bool goes_backwards(const void* weights, std::int64_t bytes) {
 }
 
 template <class T>
-void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads) {
-  const std::int64_t panels = (b.n + fns.panel - 1) / fns.panel;
-  const auto pack_panel = [&](std::int64_t index) {
-    const std::int64_t first = index * fns.panel;
-    const std::int64_t count = std::min(fns.panel, b.n - first);
-    T* panel = to + index * fns.panel * b.k;
-    const T* from = b.data + first * b.column;
-    if (b.step == 1 && b.column != 1) {
-      std::int64_t j = 0;
-      for (; j + 4 <= count; j += 4)
-        fns.transpose4(from + j * b.column, b.column, b.k, fns.panel, panel + j);
-      for (; j < count; ++j)
-        for (std::int64_t i = 0; i < b.k; ++i) panel[i * fns.panel + j] = from[i + j * b.column];
-    } else {
-      for (std::int64_t i = 0; i < b.k; ++i)
-        for (std::int64_t j = 0; j < count; ++j)
-          panel[i * fns.panel + j] = from[i * b.step + j * b.column];
-    }
-    for (std::int64_t i = 0; i < b.k && count < fns.panel; ++i)
-      std::fill(panel + i * fns.panel + count, panel + (i + 1) * fns.panel, T{0});
-  };
-  const bool threads = max_threads > 1 && b.k * b.n > kMinThreadWork;
-  if (threads) return parallel_for(panels, max_threads, pack_panel);
-  for (std::int64_t index = 0; index < panels; ++index) pack_panel(index);
-}
-
-template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   Strip<T> whole = strip_of(fns, p);
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
@@ -193,10 +166,6 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   for (std::int64_t index = 0; index < across * down; ++index) work(index);
 }
 
-template void pack(const ProductFns<float>&, const MatrixB<float>&, float*, int);
-template void pack(const ProductFns<double>&, const MatrixB<double>&, double*, int);
-template void pack(const ProductFns<std::int32_t>&, const MatrixB<std::int32_t>&, std::int32_t*,
-                   int);
 template void multiply(const ProductFns<float>&, const Product<float>&, int);
 template void multiply(const ProductFns<double>&, const Product<double>&, int);
 template void multiply(const ProductFns<std::int32_t>&, const Product<std::int32_t>&, int);

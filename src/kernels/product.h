@@ -62,9 +62,15 @@ std::int64_t packed_elements(const ProductFns<T>& fns, std::int64_t k, std::int6
   return (n + fns.panel - 1) / fns.panel * fns.panel * k;
 }
 
-/// Writes B as panels one after another, each k rows of `panel` columns; missing columns are 0.
+/// Writes B as panels one after another, each k rows of `panel` columns; missing columns are 0. B
+/// may be stored at any address (kernels/any_address.h).
 template <class T>
 void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads);
+
+/// Packs a constant B on one thread, in the order in which it is stored. Pages of a file are given
+/// back as soon as they have been read, so that they and their copy do not take memory together.
+template <class T>
+void pack_constant(const ProductFns<T>& fns, const MatrixB<T>& b, T* to);
 
 /// C = A B. `packed`: B as pack() writes it, or null if B is read in place (b.column must be 1).
 template <class T>

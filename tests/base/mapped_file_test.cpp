@@ -46,6 +46,21 @@ TEST_F(MappedFileTest, ReleasedPagesAreReadAgain) {
   EXPECT_EQ(bytes, text);
 }
 
+TEST_F(MappedFileTest, ReadersGivePagesBackAsTheyGo) {
+  const std::string text(9'000'001, 'x');
+  std::ofstream(path("data")) << text;
+  const auto file = MappedFile::open(path("data"));
+  ASSERT_TRUE(file) << file.error().message();
+  const std::string_view bytes = (*file)->bytes();
+  FilePagesRead pages(bytes.data() + 1);
+  for (std::size_t at = 0; at < bytes.size(); at += 300'000) {
+    const std::string_view part = bytes.substr(at, 300'000);
+    EXPECT_EQ(part, std::string_view(text).substr(at, 300'000));
+    pages.up_to(part.data() + part.size());
+  }
+  EXPECT_EQ(bytes, text);
+}
+
 TEST_F(MappedFileTest, PagesOfOtherMemoryKeepWhatTheyHold) {
   std::ofstream(path("data")) << std::string(100'000, 'x');
   const auto file = MappedFile::open(path("data"));

@@ -92,6 +92,25 @@ TEST(Pad, NegativePadsBeyondX) {
   expect_padded({{3}, {9}, {-5}}, "constant", true, Layout::contiguous, Layout::contiguous);
 }
 
+TEST(Pad, LongAxesNeedNoTables) {
+  constexpr std::int64_t kLong = std::int64_t{5} << 20;  // more elements than margins may have
+  expect_padded({{kLong}, {3}, {2}}, "reflect", false, Layout::contiguous, Layout::contiguous);
+  expect_padded({{3}, {2}, {kLong}}, "constant", true, Layout::contiguous, Layout::contiguous);
+}
+
+TEST(Pad, DeclinesVeryWideMargins) {
+  constexpr std::int64_t kWide = std::int64_t{5} << 20;
+  Buffer x(DType::u8, {2}), pads(DType::i64, {2}), y(DType::u8, {kWide + 2});
+  pads.fill(std::vector<std::int64_t>{0, kWide});
+  EXPECT_EQ(run({.id = KernelId::pad,
+                 .inputs = {&x, &pads},
+                 .outputs = {&y},
+                 .attrs = {Attr("edge")},
+                 .constant = {false, true}},
+                active_isa()),
+            "very wide margins");
+}
+
 TEST(Pad, DeclinesAnEmptyResult) {
   Buffer x(DType::f32, {1, 1}), pads(DType::i64, {4}), y(DType::f32, {9, 0});
   pads.fill(std::vector<std::int64_t>{0, 0, 8, -1});

@@ -160,6 +160,36 @@ def test_stft_of_a_signal_without_the_axis_of_its_parts(onesided, symbolic):
         close(result, parts(wanted).astype(np.float32))
 
 
+def stft_of_constants(signal, step, size, symbolic):
+    """The spectrum if the model itself says how frames follow each other."""
+    proto = model("STFT", [signal], opset=17, onesided=0, symbolic=symbolic)
+    if symbolic:
+        proto.graph.input[0].type.tensor_type.shape.dim[2].dim_value = signal.shape[2]
+    for name, value in (("step", step), ("", None), ("size", size)):
+        proto.graph.node[0].input.append(name)
+        if value is not None:
+            proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(value), name))
+    return scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds([signal]))[0]
+
+
+@SYMBOLIC
+@pytest.mark.parametrize("parts_of", [1, 2])
+@pytest.mark.parametrize("length", [5, 12, 41, 48])
+@pytest.mark.parametrize("size, step", [(8, 4), (12, 8), (9, 3), (8, 3), (6, 12), (4, 4)])
+def test_stft_of_frames_of_whole_blocks(size, step, length, parts_of, symbolic):
+    """A step and a length with a common divisor are known when the model is read, or not."""
+    signal = randoms(2, length, parts_of)
+    got = stft_of_constants(signal, step, size, symbolic)
+    count = max(0, (length - size) // step + 1)
+    assert got.shape == (2, count, size, 2)
+    (want,) = run("STFT", [signal, np.array(step), None, np.array(size)], opset=17, onesided=0)
+    np.testing.assert_array_equal(got, want)
+    values = signal[..., 0] if parts_of == 1 else signal[..., 0] + 1j * signal[..., 1]
+    for i in range(count):
+        frame = np.fft.fft(values[:, i * step : i * step + size])
+        close(got[:, i], parts(frame).astype(np.float32))
+
+
 def test_stft_errors():
     refused("STFT", [randoms(8), np.array(2)], "has 1 axes, but at least 2 are needed", opset=17)
     refused("STFT", [randoms(1, 8, 1, 1), np.array(2)], "has 4 axes, not 2 or 3", opset=17)

@@ -167,6 +167,20 @@ def test_weights_inside_of_loops(tmp_path):
     np.testing.assert_allclose(y, want, atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 40])
+@pytest.mark.parametrize("depth, columns", [(301, 203), (1100, 901)])
+@pytest.mark.parametrize("transposed", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_have_the_bits_of_fed_matrices(tmp_path, dtype, transposed, depth, columns, rows):
+    weights = {"w": RNG.standard_normal((depth, columns)).astype(dtype)}
+    if transposed:
+        weights["w"] = weights["w"].T.copy()
+    x = RNG.standard_normal((rows, depth)).astype(dtype)
+    nodes = [helper.make_node("Gemm", ["x", "w"], ["y"], transB=transposed)]
+    for got, want in bits_of_constants_and_inputs(tmp_path / "m.onnx", nodes, x, weights):
+        np.testing.assert_array_equal(got, want)
+
+
 # x, weights, and the attributes of a convolution.
 CONVOLUTIONS = {
     "by filters": ((1, 300, 9), (256, 300, 3), dict(pads=[1, 1])),

@@ -19,4 +19,14 @@ ir::ValueId half_up(Composer& c, ir::ValueId length);
 /// Transforms x along `axis`. The last axis of x holds the parts. f16 and bf16 are computed in f32.
 ir::ValueId transform_axis(Composer& c, ir::ValueId x, int axis, const Transform& t);
 
+/// How a signal is cut into frames: `count` of them, each of `length` elements and `step` after the
+/// one before it.
+struct Frames {
+  ir::ValueId count, length, step;                  ///< i64 scalars
+  std::int64_t known_length = -1, known_step = -1;  ///< -1: only the run knows it
+};
+
+/// Returns the frames of a signal [batch, time, ...] as [batch, frame, position, ...].
+ir::ValueId cut_into_frames(Composer& c, ir::ValueId signal, int rank, const Frames& frames);
+
 }  // namespace scanloom::ops

@@ -1,5 +1,7 @@
 #include "passes/nodes/stored_part.h"
 
+#include <vector>
+
 #include "ir/op_def.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
@@ -29,6 +31,32 @@ std::optional<std::int64_t> first_picked(const ir::Node& node, std::span<const T
   return position * each;
 }
 
+/// The first element of what a view selects, if that is adjacent elements.
+std::optional<std::int64_t> first_viewed(const ir::Node& node, const tensor::Shape& result,
+                                         std::span<const Tensor> inputs) {
+  if (node.op->view == nullptr || result.elements() == 0) return std::nullopt;
+  std::vector<std::optional<std::vector<std::int64_t>>> integers(inputs.size());
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    integers[i] =
+        inputs[i].defined() ? tensor::to_integers(inputs[i]) : std::vector<std::int64_t>();
+  const tensor::Shape& dims = inputs[0].shape();
+  const auto view =
+      node.op->view({dims, tensor::contiguous_strides(dims), result, node.attrs, integers});
+  if (!view || view->dims != result ||
+      !tensor::is_contiguous(view->dims.dims(), view->strides.dims()))
+    return std::nullopt;
+  return view->offset;
+}
+
+/// The elements of `whole` from `first` on, as they are stored.
+Tensor part_of(const Tensor& whole, const tensor::Shape& shape, std::int64_t first) {
+  const DType dtype = whole.dtype();
+  const auto* const from = static_cast<const std::byte*>(whole.stored()) +
+                           static_cast<std::size_t>(first) * dtype_bytes(dtype);
+  return whole.is_aligned() ? Tensor(dtype, shape, whole.owner(), from)
+                            : Tensor::at_any_address(dtype, shape, whole.owner(), from);
+}
+
 }  // namespace
 
 std::optional<Tensor> stored_part(const ir::Node& node, const ir::Type& type,
@@ -40,14 +68,14 @@ std::optional<Tensor> stored_part(const ir::Node& node, const ir::Type& type,
   const std::int64_t elements = type.shape().elements();
   if (node.op->access == ir::Access::view && node.op->keeps_order && elements == whole.elements())
     return whole.reshaped(type.shape());
-  if (node.op != &ops::gather_op || whole.dtype() == DType::string) return std::nullopt;
+  if (whole.dtype() == DType::string) return std::nullopt;
   const std::size_t bytes = static_cast<std::size_t>(elements) * dtype_bytes(type.dtype);
   if (bytes < kMinPartBytes || bytes < whole.bytes() / kMinFraction) return std::nullopt;
-  const std::optional<std::int64_t> first = first_picked(node, inputs);
+  const std::optional<std::int64_t> first = node.op == &ops::gather_op
+                                                ? first_picked(node, inputs)
+                                                : first_viewed(node, type.shape(), inputs);
   if (!first) return std::nullopt;
-  const auto* const from = static_cast<const std::byte*>(whole.data()) +
-                           static_cast<std::size_t>(*first) * dtype_bytes(type.dtype);
-  return Tensor(type.dtype, type.shape(), whole.owner(), from);
+  return part_of(whole, type.shape(), *first);
 }
 
 }  // namespace scanloom::passes

@@ -21,6 +21,13 @@ ValueId scalar_operand(Composer& c, ValueId x) {
   return c.reshape(c.cast(x, DType::i64), c.list({}));
 }
 
+/// Returns the number that input i is if that is constant, otherwise -1.
+std::int64_t known_scalar(Composer& c, int i) {
+  const tensor::Tensor* const known = c.ctx().constant(i);
+  const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
+  return numbers && numbers->size() == 1 ? numbers->front() : -1;
+}
+
 /// Like scalar_operand() for input i, with an error if it is a constant below 1.
 ValueId positive_operand(Composer& c, int i) {
   const tensor::Tensor* const known = c.ctx().constant(i);
@@ -116,19 +123,18 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   if (c.ok() && rank == 2) signal = c.unsqueeze(signal, {rank++});
   if (c.ok() && rank != 3)
     return invalid_model("{} has {} axes, not 2 or 3", ctx.describe_input(0), rank);
-  const ValueId step = positive_operand(c, 1);
+  ops::Frames frames{.step = positive_operand(c, 1), .known_step = known_scalar(c, 1)};
   const Transform t{.onesided = c.integer("onesided", 1) != 0};
   if (parts_of(c, signal, rank) == 2 && t.onesided)
     return invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                          ctx.describe_input(0));
-  ValueId length = c.dim(signal, 1);
-  if (window.valid()) length = c.dim(window, 0);
-  if (ctx.has(3)) length = positive_operand(c, 3);
-  const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
-  const ValueId frames = c.div(c.max(room, c.number(0)), step);
-  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
-  const ValueId at = c.add(starts, c.count_up(length));
-  ValueId framed = c.gather(signal, at, 1);  // [batch, frames, length, parts]
+  const ValueId size_of = window.valid() ? window : signal;
+  const int axis = window.valid() ? 0 : 1;
+  frames.length = ctx.has(3) ? positive_operand(c, 3) : c.dim(size_of, axis);
+  frames.known_length = ctx.has(3) ? known_scalar(c, 3) : c.known_size(size_of, axis);
+  const ValueId room = c.add(c.sub(c.dim(signal, 1), frames.length), frames.step);
+  frames.count = c.div(c.max(room, c.number(0)), frames.step);
+  ValueId framed = ops::cut_into_frames(c, signal, rank, frames);  // [batch, frames, length, parts]
   if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
   return c.emit(ops::transform_axis(c, framed, 2, t));
 }

@@ -119,6 +119,12 @@ ValueId positive_in(LayerComposer& c, int i) {
   return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
 }
 
+/// Returns the number that input i is if that is constant, otherwise -1.
+std::int64_t known_scalar(LayerComposer& c, int i) {
+  if (!c.ok() || c.ctx().constant(i) == nullptr) return -1;
+  return c.take(c.ctx().constant_integer(i));
+}
+
 /// Centres the window in a frame of `length`.
 ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
   const ValueId missing = c.sub(length, c.dim(window, 0));
@@ -144,13 +150,16 @@ Expected<void> convert_stft(LayerCtx& ctx) {
   SCANLOOM_CHECK_OK(c.done());
   if (rank > 2) return invalid_model("input 0 has {} axes, not 1 or 2", rank);
   const ValueId signal = rank == 1 ? c.unsqueeze(given, {0}) : given;
-  const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
-  const ValueId weights = framed_window(c, window, length);
-  const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
-  const ValueId frames = c.div(c.max(room, zero), step);
-  const ValueId framed = c.gather(signal, frame_positions(c, frames, length, step), 1);
+  ops::Frames frames{.length = positive_in(c, 2),
+                     .step = positive_in(c, 3),
+                     .known_length = known_scalar(c, 2),
+                     .known_step = known_scalar(c, 3)};
+  const ValueId weights = framed_window(c, window, frames.length);
+  const ValueId room = c.add(c.sub(c.dim(signal, 1), frames.length), frames.step);
+  frames.count = c.div(c.max(room, c.number(0)), frames.step);
+  const ValueId framed = ops::cut_into_frames(c, signal, 2, frames);
   ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 2,
-                                  {.length = length, .onesided = true});
+                                  {.length = frames.length, .onesided = true});
   if (c.flag("transpose_frames", false)) y = c.transpose(y, {0, 2, 1, 3});
   return c.emit(rank == 1 ? c.squeeze(y, {0}) : y);
 }
