@@ -26,16 +26,13 @@ constexpr auto kNothing = [](std::int64_t) {};
 
 thread_local bool t_inside = false;
 
-/// About 50 microseconds: loops submit a job every few microseconds, and waking a thread takes
-/// about as long.
-constexpr int kSpins = 1000;
+/// Loops submit a job every few microseconds, and waking a thread takes about as long as this.
+constexpr auto kSpinTime = std::chrono::microseconds(50);
 
 /// Waits until the value changes: spins first, then sleeps.
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    spin_pause();
-  }
+  const auto has_changed = [&] { return value.load(std::memory_order_acquire) != old; };
+  if (spin_until(has_changed, kSpinTime)) return;
   value.wait(old, std::memory_order_acquire);
 }
 
@@ -45,10 +42,7 @@ void wait_attended(const std::atomic<std::uint32_t>& value, std::uint32_t old,
                    FunctionRef<void()> attend) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
-  for (int i = 0; i < kSpins; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    spin_pause();
-  }
+  if (spin_until([&] { return value.load(std::memory_order_acquire) != old; }, kSpinTime)) return;
   const Clock::time_point begin = Clock::now();
   Clock::time_point attended = begin;
   while (value.load(std::memory_order_acquire) == old) {

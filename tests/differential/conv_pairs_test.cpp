@@ -97,13 +97,13 @@ const Chain kChains[] = {
      ""},
     // Blocks of filters overlap, also where sums are continued.
     {"filters_that_do_not_fill_vectors",
-     {1, 600, 40, 40},
-     {72, 600, 1, 1},
-     {1, 72, 40, 40},
+     {1, 520, 32, 32},
+     {72, 520, 1, 1},
+     {1, 72, 32, 32},
      {72, 1, 3, 3},
-     {1, 72, 40, 40},
+     {1, 72, 32, 32},
      "pads = [1, 1, 1, 1]",
-     "sigmoid(%10)",
+     "relu(%10)",
      "mul(%20, %6)"},
     // What follows the first convolution reads its own elements again, so it is no end of a tile.
     {"another_program_between",
@@ -142,6 +142,9 @@ TEST_P(ConvPairs, KeepBits) {
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon}) {
     mask_isa_for_test(isa);
     if (active_isa() != isa) continue;
+#ifdef SCANLOOM_SANITIZED
+    if (isa != best_) continue;  // what is watched is the same code for each of them
+#endif
     const auto wanted = interp::interpret(*module, feeds, {});
     ASSERT_TRUE(wanted) << wanted.error().message();
     std::string strategies;
