@@ -57,8 +57,10 @@ function(scanloom_layer folder)
     target_compile_options(scanloom_${name} PRIVATE -O0)
     string(APPEND group_suffix _unoptimised)
     if(folder STREQUAL ops AND SCANLOOM_SANITIZE MATCHES "address")
-      # Kernels are compared with this reference for most of the time of their tests.
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/src/ops/conv_pool/conv.cpp PROPERTIES
+      set(optimised conv.cpp max_pool.cpp average_pool.cpp)
+      # Kernels are compared with these references for most of the time of their tests.
+      list(TRANSFORM optimised PREPEND ${PROJECT_SOURCE_DIR}/src/ops/conv_pool/)
+      set_source_files_properties(${optimised} PROPERTIES
         COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endif()
