@@ -20,7 +20,7 @@ constexpr std::size_t kExaminedText = 4096, kShownText = 60;
 constexpr std::string_view kExport =
     "export the model with torch.onnx.export(model, inputs, 'model.onnx')";
 
-struct Kind {
+struct FileKind {
   std::size_t at;
   std::string_view bytes, description;
 };
@@ -28,7 +28,7 @@ struct Kind {
 using namespace std::string_view_literals;
 
 /// Formats recognised by a few bytes.
-constexpr Kind kKinds[] = {
+constexpr FileKind kKinds[] = {
     {0, "\x1f\x8b\x08"sv,
      "is compressed with gzip: unpack it (gunzip, or 'tar xf' where it is a "
      ".tar.gz)"},
@@ -194,7 +194,7 @@ std::string describe_zip(std::string_view bytes) {
 }  // namespace
 
 std::string describe_foreign(std::string_view bytes) {
-  for (const Kind& kind : kKinds)
+  for (const FileKind& kind : kKinds)
     if (has_at(bytes, kind.at, kind.bytes)) return std::string(kind.description);
   if (is_safetensors(bytes))
     return "is a safetensors file, which holds weights without a graph: export the model to ONNX "

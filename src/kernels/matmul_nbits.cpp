@@ -21,7 +21,6 @@ using tensor::Call;
 using tensor::Operand;
 using tensor::Status;
 using tensor::block_quantization::BlockFormat;
-using tensor::block_quantization::kMinBlock;
 using tensor::block_quantization::zero_at;
 
 enum NbitsInput : int { kX, kWeights, kWeightScales, kWeightZeros };
@@ -32,7 +31,7 @@ constexpr std::int64_t kStretch = 8192;
 constexpr std::int64_t kFewRowsDepth = 64, kManyRowsDepth = 256;
 static_assert(kFewRowsDepth % kBlockRows == 0 && kManyRowsDepth % kBlockRows == 0);
 constexpr std::int64_t kCacheLine = 64;
-constexpr std::int64_t kMaxStretchBlocks = kManyRowsDepth / kMinBlock;
+constexpr std::int64_t kMaxStretchBlocks = kManyRowsDepth / tensor::block_quantization::kMinBlock;
 
 struct NbitsSchedule {
   BlockFormat format;

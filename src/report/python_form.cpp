@@ -16,7 +16,7 @@ unsigned code_of(std::string_view bytes) {
 }
 
 /// JSON's escapes mean the same in Python.
-std::string literal(const std::string& text) {
+std::string python_literal(const std::string& text) {
   const std::string json = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string escaped;
   for (std::size_t at = 0; at < json.size();) {
@@ -86,7 +86,7 @@ std::string imports(const Interface& interface) {
   return text + "import numpy\nimport scanloom\n\n";
 }
 
-std::string call_of_function(const Interface& interface) {
+std::string python_call_of_function(const Interface& interface) {
   std::string text = imports(interface) + fmt::format(
                                               "# Written by function.save(\"{0}\").\n"
                                               "function = scanloom.load(\"{0}\")\n"
@@ -102,13 +102,14 @@ std::string call_of_function(const Interface& interface) {
 std::string named_states(const StreamUse& stream) {
   std::string text;
   for (const auto& [input, output] : stream.states)
-    text += (text.empty() ? "{" : ", ") + literal(input) + ": " + literal(output);
+    text += (text.empty() ? "{" : ", ") + python_literal(input) + ": " + python_literal(output);
   return text + "}";
 }
 
 std::string session_and_stream(const Interface& interface) {
   const bool low_latency = interface.stream && interface.stream->low_latency;
-  std::string text = "session = scanloom.InferenceSession(" + literal(model_path(interface)) +
+  std::string text = "session = scanloom.InferenceSession(" +
+                     python_literal(model_path(interface)) +
                      (low_latency ? ", low_latency=True" : "") + ")\n";
   if (!interface.stream) return text;
   const StreamUse& stream = *interface.stream;
@@ -116,8 +117,8 @@ std::string session_and_stream(const Interface& interface) {
           (stream.states.empty() ? "" : "states=" + named_states(stream)) + ")\n";
   for (std::size_t i = 0; i < interface.inputs.size(); ++i)
     if (stream.is_set_first[i])
-      text += "stream.set(" + literal(interface.inputs[i].name) + ", " + value_text(interface, i) +
-              ")  # " + declared_sizes(interface.inputs[i]) + "\n";
+      text += "stream.set(" + python_literal(interface.inputs[i].name) + ", " +
+              value_text(interface, i) + ")  # " + declared_sizes(interface.inputs[i]) + "\n";
   return text;
 }
 
@@ -125,7 +126,7 @@ std::string feeds(const Interface& interface) {
   std::string text = "feeds = {\n";
   for (std::size_t i = 0; i < interface.inputs.size(); ++i)
     if (!interface.is_set_first(i))
-      text += "    " + literal(interface.inputs[i].name) + ": " + value_text(interface, i) +
+      text += "    " + python_literal(interface.inputs[i].name) + ": " + value_text(interface, i) +
               ",  # " + declared_sizes(interface.inputs[i]) + "\n";
   return text + "}\n";
 }
@@ -133,14 +134,14 @@ std::string feeds(const Interface& interface) {
 std::string output_names(const Interface& interface) {
   std::string text;
   for (const ValueInfo& output : interface.outputs)
-    text += (text.empty() ? "" : ", ") + literal(output.name);
+    text += (text.empty() ? "" : ", ") + python_literal(output.name);
   return "names = [" + text + "]\n";
 }
 
 }  // namespace
 
 std::string python_form(const Interface& interface) {
-  if (interface.is_function) return call_of_function(interface);
+  if (interface.is_function) return python_call_of_function(interface);
   const std::string begin = imports(interface) + session_and_stream(interface) + feeds(interface) +
                             output_names(interface);
   if (!interface.stream)

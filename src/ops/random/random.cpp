@@ -8,8 +8,6 @@ namespace scanloom::ops {
 namespace {
 namespace random {
 
-using tensor::Type;
-
 constexpr int kKind = 0, kTo = 1;
 
 Expected<void> infer(ir::InferCtx& ctx) {
@@ -35,7 +33,7 @@ Expected<void> infer_random(ir::InferCtx& ctx, int shape, const std::string& kin
   if (rank > tensor::kMaxRank)
     return invalid_model("the shape has {} axes, more than {}", rank, tensor::kMaxRank);
   if (sizes) return set_sizes(ctx, 0, to, *sizes);
-  ctx.set(0, rank < 0 ? Type::unranked(to) : ctx.fresh(to, static_cast<int>(rank)));
+  ctx.set(0, rank < 0 ? tensor::Type::unranked(to) : ctx.fresh(to, static_cast<int>(rank)));
   return {};
 }
 

@@ -33,7 +33,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// Fewer steps do not pay for the calls.
-constexpr std::int64_t kMinSteps = 64;
+constexpr std::int64_t kMinRecurrenceSteps = 64;
 
 bool is_cumulative_sum(const Module& module, const Node& node) {
   if (node.op != &ops::cumsum_op || is_in_loop(module, node.parent)) return false;
@@ -117,7 +117,7 @@ class LinearLoop {
       return port.insert && port.reverse == course_.backward;
     };
     return std::ranges::all_of(ports().stacked, fits) &&
-           !(course_.steps.is_constant() && course_.steps.value() < kMinSteps);
+           !(course_.steps.is_constant() && course_.steps.value() < kMinRecurrenceSteps);
   }
 
   Expected<void> build(Outside& outside) {

@@ -15,7 +15,7 @@ using ir::Node;
 using ir::ValueId;
 namespace window = ops::scatter_slice;
 
-ValueId operand(const Node& node, std::size_t i) {
+ValueId window_operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId();
 }
 
@@ -24,9 +24,10 @@ ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   const std::vector<std::int64_t>& axes = node.attrs[window::kAxes].integers();
   ValueId part = numbers;
   if (!axes.empty())
-    part = c.op(ops::slice_op, {part, operand(node, window::kStarts), operand(node, window::kEnds),
-                                c.list(axes), operand(node, window::kSteps)});
-  const ValueId indices = operand(node, window::kIndices);
+    part = c.op(ops::slice_op,
+                {part, window_operand(node, window::kStarts), window_operand(node, window::kEnds),
+                 c.list(axes), window_operand(node, window::kSteps)});
+  const ValueId indices = window_operand(node, window::kIndices);
   struct Pick {
     int axis;
     std::int64_t at;

@@ -14,9 +14,9 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// One region: nodes are taken from a stack, on which the nodes of a branch's region replace it.
-class Inliner {
+class BranchInliner {
  public:
-  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
+  BranchInliner(Module& module, ir::ValueMap& map, ir::RegionId region)
       : module_(module), map_(map), region_(region) {}
 
   Change run() {
@@ -71,7 +71,7 @@ class Inliner {
 Expected<Change> inline_branch(ir::Module& module) {
   ir::ValueMap map(module);
   return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
-    return Inliner(module, map, region).run();
+    return BranchInliner(module, map, region).run();
   });
 }
 

@@ -73,7 +73,7 @@ std::optional<std::string> without_transpose(Rewriter& rewriter, const Node& nod
   return text_of(changed);
 }
 
-Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> simplify_contraction(Rewriter& rewriter, ir::NodeId id) {
   Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::contract_op) return false;
   std::string spec = node.attrs[0].text();
@@ -109,6 +109,8 @@ Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> simplify_contract(ir::Module& module) { return Rewriter(module).sweep(simplify); }
+Expected<Change> simplify_contract(ir::Module& module) {
+  return Rewriter(module).sweep(simplify_contraction);
+}
 
 }  // namespace scanloom::passes

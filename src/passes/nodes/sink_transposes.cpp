@@ -21,10 +21,10 @@ using ir::ValueId;
 using Order = std::vector<std::int64_t>;
 
 /// The nodes that read each value, by ValueId.
-using Readers = std::vector<std::vector<NodeId>>;
+using ReadersByValue = std::vector<std::vector<NodeId>>;
 
-Readers readers_of(const ir::Module& module) {
-  Readers readers(module.value_count());
+ReadersByValue readers_of(const ir::Module& module) {
+  ReadersByValue readers(module.value_count());
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const NodeId node : module.region(region).nodes)
       for (const ValueId input : module.node(node).inputs)
@@ -65,7 +65,7 @@ bool passes_transposes(const ir::Module& module, const Node& node) {
 
 /// Whether a transpose by `order` that replaces `value` would meet one that undoes it, after a few
 /// more nodes.
-bool meets_inverse(const ir::Module& module, const Readers& readers, ValueId value,
+bool meets_inverse(const ir::Module& module, const ReadersByValue& readers, ValueId value,
                    const Order& order) {
   constexpr std::size_t kMaxValues = 32, kMaxReaders = 64;
   const Order inverse = inverse_of(order);
@@ -150,7 +150,7 @@ Expected<std::vector<ValueId>> untransposed_inputs(Rewriter& rewriter, const Nod
   return inputs;
 }
 
-Expected<bool> sink(Rewriter& rewriter, const Readers& readers, NodeId id) {
+Expected<bool> sink(Rewriter& rewriter, const ReadersByValue& readers, NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (!passes_transposes(rewriter.module(), node)) return false;
   const auto order = common_order(rewriter.module(), node);
@@ -172,7 +172,7 @@ Expected<bool> sink(Rewriter& rewriter, const Readers& readers, NodeId id) {
 }  // namespace
 
 Expected<Change> sink_transposes(ir::Module& module) {
-  const Readers readers = readers_of(module);
+  const ReadersByValue readers = readers_of(module);
   return Rewriter(module).sweep(
       [&](Rewriter& rewriter, NodeId id) { return sink(rewriter, readers, id); });
 }

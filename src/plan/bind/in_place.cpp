@@ -97,9 +97,9 @@ class Order {
   int tried_ = 0;
 };
 
-class Finder {
+class InPlaceFinder {
  public:
-  Finder(const ir::Module& module, NodeId loop, const ir::Inference& inference)
+  InPlaceFinder(const ir::Module& module, NodeId loop, const ir::Inference& inference)
       : module_(module),
         node_(module.node(loop)),
         body_(module.region(node_.regions[0])),
@@ -245,7 +245,7 @@ class Finder {
 
 std::optional<InPlaceStates> in_place_states(const ir::Module& module, ir::NodeId loop,
                                              const ir::Inference& inference) {
-  return Finder(module, loop, inference).find();
+  return InPlaceFinder(module, loop, inference).find();
 }
 
 }  // namespace scanloom::plan

@@ -14,7 +14,7 @@ using tensor::Tensor;
 
 namespace {
 
-constexpr std::size_t kSize = 1, kScale = 2, kRegion = 3;
+constexpr std::size_t kSize = 1, kScales = 2, kRegion = 3;
 
 /// Limit on the elements of a weight matrix.
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 24;
@@ -95,7 +95,7 @@ class Resampling {
     std::vector<tensor::Attr> given = attrs ? *std::move(attrs) : out_.node().attrs;
     given[static_cast<std::size_t>(out_.node().op->attr_index("axis"))] =
         tensor::Attr(std::int64_t{0});
-    std::vector<Tensor> inputs{x, *out_.constant_in(kSize), *out_.constant_in(kScale)};
+    std::vector<Tensor> inputs{x, *out_.constant_in(kSize), *out_.constant_in(kScales)};
     if (out_.has(kRegion)) inputs.push_back(*out_.constant_in(kRegion));
     SCANLOOM_TRY(Tensor made, Tensor::zeros(DType::f64, shape));
     const Tensor results[] = {made};
@@ -139,7 +139,7 @@ std::size_t axis_of(const NodeWriter& out) {
 
 std::string_view no_filters(const NodeWriter& out) {
   const tensor::Type &x = out.type(0), &y = out.result_type();
-  for (const std::size_t i : {kSize, kScale, kRegion})
+  for (const std::size_t i : {kSize, kScales, kRegion})
     if (out.has(i) && out.constant_in(i) == nullptr)
       return "its sizes, factors or region are computed, and no layer has its mode";
   if (!x.ranked || !y.ranked) return "x has an unknown number of axes";

@@ -21,7 +21,7 @@ struct BranchRegion {
   VariableScope variables;
 };
 
-const BodyPart* find_part(const Layer& layer, std::string_view role) {
+const BodyPart* branch_part(const Layer& layer, std::string_view role) {
   for (const BodyPart& part : layer.bodies)
     if (part.role == role) return &part;
   return nullptr;
@@ -123,8 +123,8 @@ Expected<void> convert_if(LayerCtx& ctx) {
   if (ctx.type(condition).dtype != DType::boolean)
     return invalid_model("input 0, the condition, is {}, but a boolean is needed",
                          describe_type(ctx, condition));
-  const BodyPart* const parts[] = {find_part(ctx.layer(), "then_body"),
-                                   find_part(ctx.layer(), "else_body")};
+  const BodyPart* const parts[] = {branch_part(ctx.layer(), "then_body"),
+                                   branch_part(ctx.layer(), "else_body")};
   const LayerPorts ports(ctx.layer());
   SCANLOOM_TRY(const auto captured, captured_inputs(ctx, ports));
   std::vector<ValueId> operands = {condition};
