@@ -113,8 +113,8 @@ std::string run(const Use& use, Isa isa, int threads) {
   PackCache own_packs;
   PackCache* packs = use.packs != nullptr ? use.packs : &own_packs;
   const KernelDef& def = kernel(use.id);
-  const Prepared prepared =
-      def.prepare({inputs, outputs, constants, use.attrs, use.program, packs, use.rows, isa});
+  const Prepared prepared = def.prepare(
+      {inputs, outputs, constants, use.attrs, use.program, packs, use.rows, isa, use.pair});
   if (prepared.refusal) return prepared.refusal->reason;
 
   // Poisoned, and between guards.

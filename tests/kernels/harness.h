@@ -86,6 +86,7 @@ struct Use {
   std::vector<bool> constant = {};  ///< per input; absent: false
   PackCache* packs = nullptr;       ///< absent: one of its own
   tensor::StopToken* stop = nullptr;
+  const ConvPair* pair = nullptr;
 };
 
 /// Prepares and runs; the reason when the kernel declines, else empty.

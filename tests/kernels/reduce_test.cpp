@@ -235,7 +235,9 @@ TEST(Reduce, MinMaxOfNansAndZerosAcrossRows) {
       for (std::int64_t j = 0; j < kColumns; ++j) {
         const float got = y.at<float>(j);
         EXPECT_EQ(std::isnan(got), j % 3 == 0) << kind << j;
-        if (j % 3 != 0) EXPECT_EQ(std::signbit(got), kind == "min") << j;
+        if (j % 3 != 0) {
+          EXPECT_EQ(std::signbit(got), kind == "min") << j;
+        }
       }
     }
   }
