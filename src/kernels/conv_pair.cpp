@@ -131,6 +131,9 @@ Status run(const Call& call) noexcept {
       });
 }
 
+/// Each row reads all weights of the first convolution, which a part of the L2 cache should hold.
+constexpr std::int64_t kMaxWeightBytes = 256 * 1024;
+
 /// A row of [batch, channels, rows, columns].
 class RowOf {
  public:
@@ -173,6 +176,8 @@ std::optional<Refusal> schedule(PairSchedule<T>& plan, const PrepareCtx& ctx,
   row.batch = row.in[0] = row.out[0] = 1;
   if (auto why = schedule_planes(plan.first, asked, row, PlanesUse::blocks)) return why;
   if (!plan.first.in_place) return "rows that are not read in place";
+  if (plan.first.k * plan.first.geometry.filters * std::int64_t{sizeof(T)} > kMaxWeightBytes)
+    return "weights that every row would read from memory";
   if (plan.first.epilogue.present() || plan.first.epilogue.reads_residual())
     return "an epilogue between the convolutions that is not finished in registers";
   inputs.assign(ctx.inputs.begin() + static_cast<std::ptrdiff_t>(pair.second), ctx.inputs.end());
