@@ -8,7 +8,6 @@
 #include "ops/ops.h"
 #include "passes/nodes/stored_part.h"
 #include "passes/rewrite/rewriter.h"
-#include "tensor/repeated.h"
 
 namespace scanloom::passes {
 namespace {
@@ -34,8 +33,8 @@ constexpr std::int64_t kRoundElements = std::int64_t{1} << 24, kRoundFactor = 8;
 
 // The most elements of weights that are filled with one number, as models without trained weights
 // have them. A run would need as much memory, and products pack such operands if they are
-// constants, which take no memory themselves.
-constexpr std::int64_t kFilledElements = std::int64_t{1} << 28;
+// constants.
+constexpr std::int64_t kFilledElements = std::int64_t{1} << 27;
 
 /// Returns the values whose elements inference knows completely; sizes are known without data.
 Expected<std::vector<std::shared_ptr<const ir::Known>>> known_sizes(const Module& module) {
@@ -164,11 +163,6 @@ class Folder {
       return {};
     };
     most = std::min(most, left);
-    if (is_filled_weight)
-      if (auto weight = repeated_weight(node, most)) {
-        left -= weight->elements();
-        return std::vector<Tensor>{*std::move(weight)};
-      }
     auto values = run_node(*node.op, inputs, node.attrs, node.outputs.size(), most, may_make);
     if (!values) return std::nullopt;
     for (const Tensor& value : *values) {
@@ -181,15 +175,6 @@ class Folder {
   [[nodiscard]] bool fills_weight(const Node& node) const {
     return results_ == Results::larger && node.op == &ops::constant_of_shape_op &&
            weights_[node.outputs[0].index];
-  }
-
-  /// Returns the result of constant_of_shape if it is large, but has no more than `most` elements.
-  [[nodiscard]] std::optional<Tensor> repeated_weight(const Node& node, std::int64_t most) const {
-    const ir::Type& type = module_.value(node.outputs[0]).type;
-    if (!type.is_static() || type.shape().elements() > most) return std::nullopt;
-    const Tensor& element = node.attrs[0].tensor();
-    return tensor::repeated(type.dtype, type.shape(),
-                            static_cast<const std::byte*>(element.data()));
   }
 
   void replace(NodeId id, ir::RegionId region, std::vector<Tensor> values) {
