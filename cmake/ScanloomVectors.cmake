@@ -10,7 +10,7 @@ set(vector_folder ${PROJECT_SOURCE_DIR}/src/kernels/simd)
 set(vector_level -O1)
 if(SCANLOOM_SANITIZE STREQUAL "thread")
   set(vector_level -O0)
-elseif(SCANLOOM_SANITIZE MATCHES "address")
+elseif(SCANLOOM_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Addresses are checked by calls: checks in place are a third of the compile time of unrolled code.
   list(APPEND vector_level -fsanitize-address-outline-instrumentation)
 endif()

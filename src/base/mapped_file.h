@@ -33,8 +33,7 @@ class MappedFile {
 };
 
 /// Gives the whole pages in [data, data + bytes) back to the system if they belong to a MappedFile:
-/// whoever reads them again gets them from the file. The same goes for repeated_pages(). Does
-/// nothing for other memory. Thread safe.
+/// whoever reads them again gets them from the file. Does nothing for other memory. Thread safe.
 void release_file_pages(const void* data, std::size_t bytes);
 
 /// Does so while a reader goes through the memory, so that few of its pages are resident at a time.

@@ -5,8 +5,9 @@
 namespace scanloom {
 
 MappedRanges& MappedRanges::all() {
-  static MappedRanges ranges;
-  return ranges;
+  // Never destroyed: global objects of the program may own mapped files.
+  static MappedRanges* const ranges = new MappedRanges;
+  return *ranges;
 }
 
 void MappedRanges::add(const void* data, std::size_t bytes) {

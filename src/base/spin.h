@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 
 namespace scanloom {
 
@@ -16,12 +17,12 @@ inline void spin_pause() {
 
 /// Spins until `done()`, at most for about `limit`; returns whether it is done. Counts time because
 /// a pause takes from 10 to 50 nanoseconds, depending on the core.
-template <class Done>
+template <std::predicate Done>
 bool spin_until(Done done, std::chrono::nanoseconds limit) {
-  constexpr int kPausesPerLook = 16;  // at the clock
+  constexpr int kPausesPerReading = 16;  // of the clock
   const auto begin = std::chrono::steady_clock::now();
   do {
-    for (int i = 0; i < kPausesPerLook; ++i) {
+    for (int i = 0; i < kPausesPerReading; ++i) {
       if (done()) return true;
       spin_pause();
     }

@@ -2,6 +2,8 @@
 
 #include "kernels/isa_tables.h"
 
+#include <cstdlib>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -34,7 +36,10 @@ bool has_avx_vnni() {
 
 // Bits 24 (tiles) and 25 (products of bytes) of EDX of leaf 7, and the system's permission: Linux
 // saves the tiles, which are 8 KB, only of processes that ask for it.
+// Linux then refuses small alternate stacks for signals to all threads of the process, so a named
+// instruction set leaves tiles out.
 bool may_use_amx() {
+  if (std::getenv("SCANLOOM_ISA") != nullptr) return false;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (~d & 0x3000000U) != 0) return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;

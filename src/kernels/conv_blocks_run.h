@@ -20,10 +20,12 @@ struct FilterBlock {
   std::int64_t packed = 0;  ///< filters whose weights are packed before its own
 };
 
-/// What the last block is where filters do not fill its vectors.
+/// The last block where filters do not fill its vectors.
 enum class LastBlock : std::uint8_t {
-  idles,     ///< elements of its last vector are idle
-  overlaps,  ///< it begins earlier and computes some filters again, with the same bits
+  idles,  ///< elements of its last vector are idle
+  /// It begins earlier and computes some filters again, with the same bits: their results are
+  /// written twice, so one thread must compute all filters, and no residual may be the result.
+  overlaps,
 };
 
 /// Calls f(block) for the blocks of so many filters: of the usual number of vectors, but at the end

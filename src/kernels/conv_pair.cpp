@@ -11,6 +11,7 @@
 
 #include "kernels/conv_planes_run.h"
 #include "kernels/kernel.h"
+#include "kernels/product.h"
 #include "kernels/share_tasks.h"
 
 namespace scanloom::kernels {
@@ -160,13 +161,15 @@ bool is_pointwise(const ConvGeometry& g) {
   return true;
 }
 
+/// `use`: blocks, or forecast, which packs no weights.
 template <class T>
 std::optional<Refusal> schedule(PairSchedule<T>& plan, const PrepareCtx& ctx,
-                                const ConvGeometry& first, const ConvGeometry& second) {
+                                const ConvGeometry& first, const ConvGeometry& second,
+                                PlanesUse use) {
   const ConvPair& pair = *ctx.pair;
   const RowOf x(ctx.inputs[0]), y(pair.between);
-  std::vector<Operand> inputs(ctx.inputs.begin(),
-                              ctx.inputs.begin() + static_cast<std::ptrdiff_t>(pair.second));
+  const auto split = static_cast<std::ptrdiff_t>(pair.second);
+  std::vector<Operand> inputs(ctx.inputs.begin(), ctx.inputs.begin() + split);
   inputs[0] = x.operand;
   PrepareCtx asked = ctx;
   asked.inputs = inputs;
@@ -174,26 +177,31 @@ std::optional<Refusal> schedule(PairSchedule<T>& plan, const PrepareCtx& ctx,
   asked.constants = ctx.constants.first(pair.second);
   ConvGeometry row = first;
   row.batch = row.in[0] = row.out[0] = 1;
-  if (auto why = schedule_planes(plan.first, asked, row, PlanesUse::blocks)) return why;
+  if (auto why = schedule_planes(plan.first, asked, row, use)) return why;
+  // compute_row takes a row as a single axis.
+  if (plan.first.geometry.spatial != 1) return "rows with gaps between them";
   if (!plan.first.in_place) return "rows that are not read in place";
   if (plan.first.k * plan.first.geometry.filters * std::int64_t{sizeof(T)} > kMaxWeightBytes)
     return "weights that every row would read from memory";
   if (plan.first.epilogue.present() || plan.first.epilogue.reads_residual())
     return "an epilogue between the convolutions that is not finished in registers";
-  inputs.assign(ctx.inputs.begin() + static_cast<std::ptrdiff_t>(pair.second), ctx.inputs.end());
+  inputs.assign(ctx.inputs.begin() + split, ctx.inputs.end());
   inputs[0] = pair.between;
   asked.inputs = inputs;
   asked.outputs = ctx.outputs;
   asked.constants = ctx.constants.subspan(pair.second);
   asked.attrs = pair.attrs;
   asked.program = pair.program;
-  if (auto why = schedule_planes(plan.second, asked, second, PlanesUse::blocks)) return why;
+  if (auto why = schedule_planes(plan.second, asked, second, use)) return why;
   const PlanesSchedule<T>& s = plan.second;
   if (!s.single || s.in_place || s.geometry.spatial != 2 || s.parts != 1)
     return "a second convolution that has no padded planes of single channels";
   for (std::size_t axis = 0; axis < 2; ++axis)
     if (s.geometry.pad[axis] < 0 || s.last_planes.step[axis] != s.geometry.stride[axis])
       return "windows that leave out positions";
+  if (s.slots == 1 && plan.first.k * s.geometry.filters * s.geometry.in[0] * s.geometry.in[1] >
+                          kMinThreadWork * kPlaneTasks)
+    return "a second convolution that threads do not share, unlike the first";
   plan.first.y_step = s.last_planes.pitch[1];
   plan.second_input = pair.second;
   plan.x_image = ctx.inputs[0].strides[0];
@@ -204,8 +212,13 @@ std::optional<Refusal> schedule(PairSchedule<T>& plan, const PrepareCtx& ctx,
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& first,
                        const ConvGeometry& second) {
+  // Packing gives pages of the file back, so it must not be in vain.
+  PairSchedule<T> forecast;
+  if (auto why = schedule(forecast, ctx, first, second, PlanesUse::forecast))
+    return Prepared::no(*std::move(why));
   auto plan = std::make_shared<PairSchedule<T>>();
-  if (auto why = schedule(*plan, ctx, first, second)) return Prepared::no(*std::move(why));
+  if (auto why = schedule(*plan, ctx, first, second, PlanesUse::blocks))
+    return Prepared::no(*std::move(why));
   const std::int64_t bytes = plan->second.slots * plan->slot_bytes();
   const std::uint32_t packed = 1U << 1 | 1U << (ctx.pair->second + 1);
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run<T>, .packed = packed};

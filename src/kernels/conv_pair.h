@@ -12,7 +12,7 @@
 
 namespace scanloom::kernels {
 
-/// What binding knows about the second convolution of a call (PrepareCtx::pair). The inputs of the
+/// The second convolution of a call, as binding knows it (PrepareCtx::pair). The inputs of the
 /// call are those of the first convolution, with the operands of what follows it, then those of the
 /// second. The attributes and the program of the PrepareCtx are the first one's.
 struct ConvPair {

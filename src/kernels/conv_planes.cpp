@@ -154,7 +154,6 @@ ChannelsLast fits_channels_last(const tensor::Operand& x, const tensor::Operand&
   tensor::Shape result{geometry.batch, geometry.filters * geometry.group};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(geometry.spatial); ++axis)
     result.push_back(geometry.out[axis]);
-  /// Whether it takes these layouts, by single channels where `single` becomes true.
   bool single = false;
   const auto takes = [&](bool x_last, bool result_last) {
     const Described from(x.shape(), x.dtype, x_last), to(result, x.dtype, result_last);
@@ -169,14 +168,11 @@ ChannelsLast fits_channels_last(const tensor::Operand& x, const tensor::Operand&
   };
   if (takes(true, true))
     return !single && takes(false, true) ? ChannelsLast::either : ChannelsLast::both;
-  // Vectors of filters are not all full then.
-  const std::int64_t lanes = conv_block_fns<T>(isa).lanes;
-  const std::int64_t idle = (lanes - geometry.filters % lanes) % lanes;
-  const bool fills_vectors = 3 * idle <= geometry.filters;
-  return fills_vectors && geometry.group == 1 && conv_block_fns<T>(isa).broadcasts &&
-                 takes(true, false)
-             ? ChannelsLast::input
-             : ChannelsLast::no;
+  // Blocks with a row-major result pay unless much of their vectors is idle.
+  const ConvBlockFns<T>& fns = conv_block_fns<T>(isa);
+  const std::int64_t idle = (fns.lanes - geometry.filters % fns.lanes) % fns.lanes;
+  const bool pays = fns.broadcasts && geometry.group == 1 && 3 * idle <= geometry.filters;
+  return pays && takes(true, false) ? ChannelsLast::input : ChannelsLast::no;
 }
 
 }  // namespace

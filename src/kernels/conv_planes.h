@@ -31,6 +31,13 @@ enum class ChannelsLast : std::uint8_t {
   either,  ///< in x, in the result, or in both
 };
 
+constexpr bool may_read_last(ChannelsLast takes) {
+  return takes == ChannelsLast::input || takes == ChannelsLast::either;
+}
+constexpr bool may_store_last(ChannelsLast takes) {
+  return takes == ChannelsLast::both || takes == ChannelsLast::either;
+}
+
 /// Where a convolution with these weights, constant and contiguous, takes and stores its channels
 /// last, in blocks of filters.
 ChannelsLast conv_takes_channels_last(const tensor::Operand& x, const tensor::Operand& w,

@@ -49,7 +49,7 @@ void copy_elements(const MatrixB<T>& b, std::int64_t panel, T* to) {
       to[i * panel + j] = element_at(b.data, i * b.step + j * b.column);
 }
 
-/// Of at most kPackedRows rows, whose columns are adjacent elements.
+/// Packs columns of adjacent elements, of at most kPackedRows rows.
 template <class T>
 void copy_columns(const ProductFns<T>& fns, const MatrixB<T>& b, T* to) {
   std::int64_t j = 0;

@@ -27,13 +27,15 @@ std::string constant(const std::string& id, const Shape& shape) {
 }
 
 /// A convolution of one position, then one of single channels, then another of one position, with
-/// what stands between them.
+/// element-wise nodes between them.
 struct Chain {
   std::string name;
   Shape x, first, between, second, after;
-  std::string attrs;           ///< of the second convolution
-  std::string before, behind;  ///< operators after the first and the second: of %a, of %b
+  std::string attrs;  ///< of the second convolution
+  std::string before_second,
+      after_second;  ///< operators after the first and the second: of %a, of %b
   bool is_pair = true;
+  std::string head = {};  ///< computes %9, which the first convolution reads instead of %0
 };
 
 std::string text_of(const Chain& chain) {
@@ -42,20 +44,20 @@ std::string text_of(const Chain& chain) {
     if (operation.empty()) return std::string();
     return "    %" + value + "1 = " + operation + " : f32" + shape.to_string() + "\n";
   };
-  const std::string a = chain.before.empty() ? "10" : "101",
-                    b = chain.behind.empty() ? "20" : "201";
+  const std::string a = chain.before_second.empty() ? "10" : "101",
+                    b = chain.after_second.empty() ? "20" : "201";
   Shape last = chain.after;
   last[1] = 32;
   return "module \"" + chain.name + "\" {\n  graph(%0 \"x\": f32" + chain.x.to_string() + ") {\n" +
          constant("1", chain.first) + constant("2", {channels}) + constant("3", chain.second) +
          constant("4", {channels}) + constant("5", {32, channels, 1, 1}) +
-         constant("6", {1, channels, 1, 1}) + constant("7", {}) +
-         "    %10 = conv(%0, %1, %2) {group = 1} : f32" + chain.between.to_string() + "\n" +
-         with(chain.before, "10", chain.between) + "    %20 = conv(%" + a + ", %3, %4) {" +
-         chain.attrs + ", group = " + std::to_string(channels) + "} : f32" +
-         chain.after.to_string() + "\n" + with(chain.behind, "20", chain.after) +
-         "    %30 = conv(%" + b + ", %5) {group = 1} : f32" + last.to_string() +
-         "\n    yield %30 \"y\"\n  }\n}\n";
+         constant("6", {1, channels, 1, 1}) + constant("7", {}) + chain.head + "    %10 = conv(%" +
+         (chain.head.empty() ? "0" : "9") + ", %1, %2) {group = 1} : f32" +
+         chain.between.to_string() + "\n" + with(chain.before_second, "10", chain.between) +
+         "    %20 = conv(%" + a + ", %3, %4) {" + chain.attrs +
+         ", group = " + std::to_string(channels) + "} : f32" + chain.after.to_string() + "\n" +
+         with(chain.after_second, "20", chain.after) + "    %30 = conv(%" + b +
+         ", %5) {group = 1} : f32" + last.to_string() + "\n    yield %30 \"y\"\n  }\n}\n";
 }
 
 const Chain kChains[] = {
@@ -105,6 +107,28 @@ const Chain kChains[] = {
      "pads = [1, 1, 1, 1]",
      "relu(%10)",
      "mul(%20, %6)"},
+    {"columns_that_no_window_meets",
+     {1, 16, 48, 47},
+     {32, 16, 1, 1},
+     {1, 32, 48, 47},
+     {32, 1, 3, 3},
+     {1, 32, 48, 9},
+     "pads = [1, 0, 1, 0], strides = [1, 5]",
+     "relu(%10)",
+     ""},
+    {"rows_with_gaps_between_them",
+     {1, 16, 48, 60},
+     {32, 16, 1, 1},
+     {1, 32, 48, 47},
+     {32, 1, 3, 3},
+     {1, 32, 48, 9},
+     "pads = [1, 0, 1, 0], strides = [1, 5]",
+     "relu(%10)",
+     "",
+     false,
+     "    %91 = constant i64[1] [0]\n    %92 = constant i64[1] [47]\n    %93 = constant i64[1] "
+     "[3]\n"
+     "    %9 = slice(%0, %91, %92, %93) : f32[1,16,48,47]\n"},
     // What follows the first convolution reads its own elements again, so it is no end of a tile.
     {"another_program_between",
      {1, 16, 48, 48},

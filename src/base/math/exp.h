@@ -14,7 +14,7 @@ template <>
 struct ExpFormat<32> {
   static constexpr double kLowest = -104, kHighest = 89, kBounded = 86;
   static constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
-  static constexpr double kLeastSquare = 0x1p-100;
+  static constexpr double kMinSquare = 0x1p-100;
   /// exp(r) = 1 + r + r^2 (c0 + c1 r + ...)
   static constexpr double kCoefficients[] = {4.9999993412e-1, 1.6666520108e-1, 4.1668394213e-2,
                                              8.3687804097e-3, 1.3814466936e-3};
@@ -25,7 +25,7 @@ struct ExpFormat<64> {
   static constexpr double kLowest = -746, kHighest = 710, kBounded = 706;
   static constexpr double kLn2High = 6.93147180369123816490e-01;
   static constexpr double kLn2Low = 1.90821492927058770002e-10;
-  static constexpr double kLeastSquare = 0x1p-200;
+  static constexpr double kMinSquare = 0x1p-200;
   static constexpr double kCoefficients[] = {1.0 / 2,        1.0 / 6,         1.0 / 24,
                                              1.0 / 120,      1.0 / 720,       1.0 / 5040,
                                              1.0 / 40320,    1.0 / 362880,    1.0 / 3628800,
@@ -80,12 +80,12 @@ typename M::F expm1_reduced(const M& m, typename M::F r) {
   return expm1_reduced(m, r, m.mul(r, r));
 }
 
-/// exp(r) for |r| <= ln 2 / 2. Where r is so small that kLeastSquare shows in its square, exp(r) is
+/// exp(r) for |r| <= ln 2 / 2. Where r is so small that kMinSquare shows in its square, exp(r) is
 /// 1. Without it the square and its powers would be denormal, and some processors take 150 cycles
 /// for each of these.
 template <MathDomain M>
 typename M::F exp_reduced(const M& m, typename M::F r) {
-  const auto square = m.mul_add(r, r, m.constant(ExpFormat<M::kBits>::kLeastSquare));
+  const auto square = m.mul_add(r, r, m.constant(ExpFormat<M::kBits>::kMinSquare));
   return m.add(expm1_reduced(m, r, square), m.constant(1));
 }
 

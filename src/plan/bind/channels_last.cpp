@@ -77,7 +77,8 @@ class ChannelsLastFinder {
     if (made.op == &ops::concat_op) return merges_channels(made);
     if (is_pool(made)) return pools(made);
     const NodeId convolution = convolution_of(id);
-    return convolution.valid() && takes(convolution) >= ChannelsLast::both && is_only_result(call);
+    return convolution.valid() && kernels::may_store_last(takes(convolution)) &&
+           is_only_result(call);
   }
 
   /// Whether only the last node of the call has a result that others read.
@@ -195,7 +196,7 @@ class ChannelsLastFinder {
     if (ctx_.is_bound_with_loop[reader.index]) return false;
     if (to.op == &ops::conv_op) {
       if (to.inputs[0] != value || std::ranges::count(to.inputs, value) != 1) return false;
-      return takes(reader) == ChannelsLast::either || takes(reader) == ChannelsLast::input ||
+      return kernels::may_read_last(takes(reader)) ||
              (takes(reader) == ChannelsLast::both &&
               is_found(node(call_of(reader).back()).outputs[0]));
     }

@@ -15,7 +15,7 @@ namespace scanloom::plan {
 
 struct BindContext;
 
-/// What is known of the few values of a group, by ValueId; searched one after the other.
+/// Facts about the few values of a group, by ValueId; searched one after the other.
 template <class T>
 class OfFewValues {
  public:
