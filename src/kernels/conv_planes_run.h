@@ -93,7 +93,8 @@ std::optional<std::int64_t> narrow_to(const PlanesSchedule<T>& plan, const Plane
 }
 
 /// Multiplies the filters of a task's only group, in blocks, section by section. The band has the
-/// lines of the task, and `finish` is that of the band. Calls finished(block, first, count) for parts that are complete.
+/// lines of the task, and `finish` is that of the band. Calls finished(block, first, count) for
+/// parts that are complete.
 template <class T, class Finished>
 void multiply_block_task(const PlanesSchedule<T>& plan, const ConvBand<T>& band,
                          const PlanesTask& task, const ConvFinish<T>& finish, T* memory,
