@@ -690,9 +690,7 @@ std::vector<ConvCase> cases_of_channels_last() {
       // Filters that do not fill the vectors of the last block, or of the only one.
       {.x = {2, 24, 9, 31}, .w = {72, 24, 2, 3}, .pads = {1, 1, 1, 1}},
       {.x = {1, 40, 15, 14}, .w = {100, 40, 1, 1}, .bias = false},
-      {.x = {1, 600, 4, 5}, .w = {75, 600, 3, 2}, .pads = {1, 1, 1, 1}},
       {.x = {2, 72, 9, 13}, .w = {72, 1, 3, 3}, .group = 72, .pads = {1, 1, 1, 1}},
-      {.x = {1, 40, 15, 14}, .w = {44, 40, 1, 1}},
       {.x = {1, 40, 15, 14}, .w = {24, 40, 2, 3}, .pads = {1, 1, 0, 1}},
       // Positions that are a multiple of 4096 bytes apart.
       {.x = {1, 1024, 7, 7}, .w = {32, 1024, 1, 1}},
@@ -730,7 +728,7 @@ TEST(Conv, ChannelsLast) {
     taken += takes_channels_last<float>(c, active_isa()) == ChannelsLast::no ? 0 : 1;
   }
   // SSE 4.2 has no broadcasting load, so that blocks are slower than other ways.
-  EXPECT_GE(taken, conv_block_fns<float>(active_isa()).broadcasts ? 25 : 0);
+  EXPECT_GE(taken, conv_block_fns<float>(active_isa()).broadcasts ? 23 : 0);
 }
 
 TEST(Conv, ThreadsDoNotChangeBits) {
