@@ -190,6 +190,27 @@ def test_stft_of_frames_of_whole_blocks(size, step, length, parts_of, symbolic):
         close(got[:, i], parts(frame).astype(np.float32))
 
 
+@pytest.mark.parametrize("step", [2**63 - 1, 2**63 - 984, 41, 40, 39])
+def test_steps_beyond_the_signal_give_one_frame(step):
+    signal = randoms(1, 40, 1)
+    for frames in ([signal, np.array(step), None, np.array(16)], [signal, np.array(step), randoms(16)]):
+        (got,) = run("STFT", frames, opset=17)
+        assert got.shape == (1, 1, 9, 2)
+
+
+def test_steps_and_lengths_that_are_fed_are_checked():
+    signal = randoms(1, 40, 1)
+    for step in (0, -1, -(2**63)):
+        refused("STFT", [signal, np.array(step), None, np.array(16)],
+                f"at least 1 is needed as the step of frames, not {step}", opset=17)
+    refused("STFT", [signal, np.array(4), None, np.array(-1)],
+            "at least 1 is needed as the length of frames, not -1", opset=17)
+    refused("STFT", [signal, np.array(4), None, np.array(2**31)],
+            "a transform has at most 16777216 elements, not 2147483648", opset=17)
+    refused("DFT", [signal, np.array(0)], "at least 1 is needed as the length of a transform, not 0",
+            opset=17)
+
+
 def test_stft_errors():
     refused("STFT", [randoms(8), np.array(2)], "has 1 axes, but at least 2 are needed", opset=17)
     refused("STFT", [randoms(1, 8, 1, 1), np.array(2)], "has 4 axes, not 2 or 3", opset=17)

@@ -2,9 +2,12 @@
 // when sizes are bound or folded.
 #include <cmath>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "opmath/fourier_plan.h"
 #include "ops/signal/fourier.h"
 
 namespace scanloom::onnx {
@@ -28,14 +31,24 @@ std::int64_t known_scalar(Composer& c, int i) {
   return numbers && numbers->size() == 1 ? numbers->front() : -1;
 }
 
-/// Like scalar_operand() for input i, with an error if it is a constant below 1.
-ValueId positive_operand(Composer& c, int i) {
+/// Like scalar_operand() for input i, with an error if it is below 1; `what` it is.
+ValueId positive_operand(Composer& c, int i, std::string_view what) {
   const tensor::Tensor* const known = c.ctx().constant(i);
   const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
   if (numbers && numbers->size() == 1 && numbers->front() < 1)
     c.refuse(invalid_model("{} is {}, but at least 1 is needed", c.ctx().describe_input(i),
                            numbers->front()));
-  return scalar_operand(c, c.in(i));
+  const ValueId value = scalar_operand(c, c.in(i));
+  if (!numbers)
+    c.op(ops::check_equal_op, {c.max(value, c.number(1)), value},
+         {{"text", "at least {} is needed as " + std::string(what) + ", not {}"}});
+  return value;
+}
+
+/// Checks the length of a transform that only the run knows, before memory is taken for it.
+void check_length(Composer& c, ValueId length) {
+  c.op(ops::check_equal_op, {c.min(length, c.number(tensor::kMaxFourierLength)), length},
+       {{"text", "a transform has at most {} elements, not {}"}});
 }
 
 /// Returns the size of the last axis: 1 for real numbers, 2 for real and imaginary parts, 0 if only
@@ -94,7 +107,7 @@ Transform dft_of(Composer& c, ValueId x, int rank) {
   if (parts_of(c, x, rank) == 2 && t.onesided && !t.inverse)
     c.refuse(invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                            c.ctx().describe_input(0)));
-  if (c.ctx().has(1)) t.length = positive_operand(c, 1);
+  if (c.ctx().has(1)) t.length = positive_operand(c, 1, "the length of a transform");
   return t;
 }
 
@@ -123,17 +136,20 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   if (c.ok() && rank == 2) signal = c.unsqueeze(signal, {rank++});
   if (c.ok() && rank != 3)
     return invalid_model("{} has {} axes, not 2 or 3", ctx.describe_input(0), rank);
-  ops::Frames frames{.step = positive_operand(c, 1), .known_step = known_scalar(c, 1)};
+  ops::Frames frames{.step = positive_operand(c, 1, "the step of frames"), .known_step = known_scalar(c, 1)};
   const Transform t{.onesided = c.integer("onesided", 1) != 0};
   if (parts_of(c, signal, rank) == 2 && t.onesided)
     return invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                          ctx.describe_input(0));
   const ValueId size_of = window.valid() ? window : signal;
   const int axis = window.valid() ? 0 : 1;
-  frames.length = ctx.has(3) ? positive_operand(c, 3) : c.dim(size_of, axis);
+  frames.length = ctx.has(3) ? positive_operand(c, 3, "the length of frames") : c.dim(size_of, axis);
   frames.known_length = ctx.has(3) ? known_scalar(c, 3) : c.known_size(size_of, axis);
-  const ValueId room = c.add(c.sub(c.dim(signal, 1), frames.length), frames.step);
-  frames.count = c.div(c.max(room, c.number(0)), frames.step);
+  if (ctx.has(3) && frames.known_length <= 0) check_length(c, frames.length);
+  // A longer step than the signal gives as many frames, and its sums do not overflow.
+  const ValueId samples = c.dim(signal, 1), step = c.min(frames.step, c.max(samples, c.number(1)));
+  const ValueId room = c.add(c.sub(samples, frames.length), step);
+  frames.count = c.div(c.max(room, c.number(0)), step);
   ValueId framed = ops::cut_into_frames(c, signal, rank, frames);  // [batch, frames, length, parts]
   if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
   return c.emit(ops::transform_axis(c, framed, 2, t));
