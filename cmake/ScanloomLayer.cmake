@@ -14,13 +14,10 @@ endfunction()
 # scanloom_join_sources(<target>): compiles several sources of a target as one if SCANLOOM_UNITY is
 # on. Sources that run once per model spend most of their compile time on headers and standard
 # containers that neighbouring sources use too: joined by eight, such layers take half the time to
-# compile, and joined by 32 a sixth to a third less. Fewer are joined by default, because a change to
-# one source compiles all of them again, and because many processors want many files.
-# Each source still includes what it uses and compiles alone: the preset debug checks that.
+# compile. Each source still includes what it uses and compiles alone: the preset debug checks that.
 function(scanloom_join_sources target)
   if(SCANLOOM_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON
-                                               UNITY_BUILD_BATCH_SIZE ${SCANLOOM_UNITY_BATCH})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 
