@@ -136,14 +136,16 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   if (c.ok() && rank == 2) signal = c.unsqueeze(signal, {rank++});
   if (c.ok() && rank != 3)
     return invalid_model("{} has {} axes, not 2 or 3", ctx.describe_input(0), rank);
-  ops::Frames frames{.step = positive_operand(c, 1, "the step of frames"), .known_step = known_scalar(c, 1)};
+  ops::Frames frames{.step = positive_operand(c, 1, "the step of frames"),
+                     .known_step = known_scalar(c, 1)};
   const Transform t{.onesided = c.integer("onesided", 1) != 0};
   if (parts_of(c, signal, rank) == 2 && t.onesided)
     return invalid_model("a one-sided spectrum needs a real signal, but {} has imaginary parts",
                          ctx.describe_input(0));
   const ValueId size_of = window.valid() ? window : signal;
   const int axis = window.valid() ? 0 : 1;
-  frames.length = ctx.has(3) ? positive_operand(c, 3, "the length of frames") : c.dim(size_of, axis);
+  frames.length =
+      ctx.has(3) ? positive_operand(c, 3, "the length of frames") : c.dim(size_of, axis);
   frames.known_length = ctx.has(3) ? known_scalar(c, 3) : c.known_size(size_of, axis);
   if (ctx.has(3) && frames.known_length <= 0) check_length(c, frames.length);
   // A longer step than the signal gives as many frames, and its sums do not overflow.
