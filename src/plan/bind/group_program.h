@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "ir/scalar_ctx.h"
 #include "kernels/row_program.h"
 #include "plan/bind/fusion.h"
 
