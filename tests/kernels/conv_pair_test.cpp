@@ -81,7 +81,8 @@ TEST(ConvPair, GivesTheBitsOfBothConvolutions) {
 }
 
 TEST(ConvPair, DeclinesWhatIsNoPair) {
-  if (!conv_block_fns<float>(active_isa()).broadcasts) GTEST_SKIP() << "declines everything here";
+  if (!conv_block_fns<float>(active_isa()).broadcasts)
+    GTEST_SKIP() << "blocks of filters are slow with this instruction set";
   Pair<float> both;
   const auto answer = [&](const Use& use) { return run(use, active_isa()); };
   ASSERT_EQ(answer(both.use()), "");

@@ -228,3 +228,20 @@ def test_lengths_of_frames_that_only_the_run_knows(tmp_path: pathlib.Path) -> No
     one = case("ISTFT", 16, [x, window, Sized(np.array(8)), Sized(np.array(4)), Sized(np.array(21))],
                istft(x, window, 8, 4, 21, True, False), center=True, normalized=False, tolerance=1e-5)  # fmt: skip
     check_here([one], "frames of computed sizes", tmp_path, lambda _text: None)
+
+
+@pytest.mark.parametrize("length, step, message", [
+    (8, 0, "at least 1 is needed as input 3, not 0"),
+    (8, -2**31, "at least 1 is needed as input 3, not -2147483648"),
+    (-1, 4, "at least 1 is needed as input 2, not -1"),
+    (2**25, 4, "at most 16777216 elements, not 33554432"),
+])  # fmt: skip
+def test_steps_and_lengths_that_are_fed_are_checked(
+    length: int, step: int, message: str, tmp_path: pathlib.Path
+) -> None:
+    signal, window = randoms(1, 48), np.ones(8, np.float32)
+    one = case("STFT", 15, [signal, window, np.array(length), np.array(step)],
+               np.zeros((1, 5, 11, 2), np.float32), transpose_frames=False)  # fmt: skip
+    session = scanloom.InferenceSession(plain_model(one).save(tmp_path))
+    with pytest.raises(scanloom.Error, match=message):
+        session.run(None, {f"x{i}": x.copy() for i, x in enumerate(one.feeds)})

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "opmath/fourier_plan.h"
+
 namespace scanloom::ops {
 
 using ir::ValueId;
@@ -21,15 +23,27 @@ ValueId transform_axis(Composer& c, ValueId x, int axis, const Transform& t) {
   return c.cast(y, c.dtype(x));
 }
 
-namespace {
-
-/// Returns the positions of all frames, [frame, position in it], in units of `unit`.
-ValueId positions(Composer& c, const Frames& frames, ValueId unit) {
-  const ValueId step = c.div(frames.step, unit), length = c.div(frames.length, unit);
-  return c.add(c.unsqueeze(c.mul(c.count_up(frames.count), step), {1}), c.count_up(length));
+ValueId checked_positive(Composer& c, ValueId value, const std::string& what) {
+  c.op(check_equal_op, {c.max(value, c.number(1)), value},
+       {{"text", "at least {} is needed as " + what + ", not {}"}});
+  return value;
 }
 
-}  // namespace
+void check_fourier_length(Composer& c, ValueId length) {
+  c.op(check_equal_op, {c.min(length, c.number(tensor::kMaxFourierLength)), length},
+       {{"text", "a transform has at most {} elements, not {}"}});
+}
+
+// A longer step than the signal gives as many frames, and its sums do not overflow.
+ValueId count_frames(Composer& c, ValueId samples, const Frames& frames) {
+  const ValueId step = c.min(frames.step, c.max(samples, c.number(1)));
+  const ValueId room = c.add(c.sub(samples, frames.length), step);
+  return c.div(c.max(room, c.number(0)), step);
+}
+
+ValueId frame_positions(Composer& c, ValueId count, ValueId length, ValueId step) {
+  return c.add(c.unsqueeze(c.mul(c.count_up(count), step), {1}), c.count_up(length));
+}
 
 // Frames are made of whole blocks of the signal, if a block is as long as the greatest common
 // divisor of length and step. There are so many fewer positions, which would otherwise take twice
@@ -37,13 +51,16 @@ ValueId positions(Composer& c, const Frames& frames, ValueId unit) {
 ValueId cut_into_frames(Composer& c, ValueId signal, int rank, const Frames& frames) {
   const bool known = frames.known_length > 0 && frames.known_step > 0;
   const std::int64_t block = known ? std::gcd(frames.known_length, frames.known_step) : 1;
+  if (block == 1)
+    return c.gather(signal, frame_positions(c, frames.count, frames.length, frames.step), 1);
   const ValueId unit = c.number(block);
-  if (block == 1) return c.gather(signal, positions(c, frames, unit), 1);
   const ValueId batch = c.dim(signal, 0), blocks = c.div(c.dim(signal, 1), unit);
   const ValueId rest = c.shape(signal, 2, rank);
   const ValueId whole = c.slice(signal, 1, c.number(0), c.mul(blocks, unit));
   const ValueId x = c.reshape(whole, c.join({batch, blocks, unit, rest}));
-  const ValueId y = c.gather(x, positions(c, frames, unit), 1);
+  const ValueId positions =
+      frame_positions(c, frames.count, c.div(frames.length, unit), c.div(frames.step, unit));
+  const ValueId y = c.gather(x, positions, 1);
   return c.reshape(y, c.join({batch, frames.count, frames.length, rest}));
 }
 

@@ -1,6 +1,8 @@
 // What front-ends compose of the operator dft.
 #pragma once
 
+#include <string>
+
 #include "ops/composer.h"
 
 namespace scanloom::ops {
@@ -25,6 +27,15 @@ struct Frames {
   ir::ValueId count, length, step;                  ///< i64 scalars
   std::int64_t known_length = -1, known_step = -1;  ///< -1: only the run knows it
 };
+
+/// Returns a scalar that only the run knows, with an error if it is below 1; `what` it is.
+ir::ValueId checked_positive(Composer& c, ir::ValueId value, const std::string& what);
+/// Checks the length of a transform that only the run knows, before memory is taken for it.
+void check_fourier_length(Composer& c, ir::ValueId length);
+/// Returns how many whole frames so many samples have.
+ir::ValueId count_frames(Composer& c, ir::ValueId samples, const Frames& frames);
+/// Returns the positions of all frames, [frame, position in it].
+ir::ValueId frame_positions(Composer& c, ir::ValueId count, ir::ValueId length, ir::ValueId step);
 
 /// Returns the frames of a signal [batch, time, ...] as [batch, frame, position, ...].
 ir::ValueId cut_into_frames(Composer& c, ir::ValueId signal, int rank, const Frames& frames);

@@ -4,13 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/conv_epilogue.h"
 #include "kernels/conv_pair.h"
 #include "ops/ops.h"
 #include "plan/bind/ask_kernel.h"
 #include "plan/bind/context.h"
 #include "plan/bind/fused_call.h"
-#include "plan/bind/group_program.h"
 #include "plan/bind/walk.h"
 
 namespace scanloom::plan {
@@ -90,36 +88,9 @@ class PairFinder {
   std::vector<bool> is_paired_;  // by NodeId
 };
 
-/// A convolution of a pair: its operands with those of what follows it, and the program of that.
-struct PartOfPair {
-  PartOfPair(BindContext& ctx, const FusedGroup& group)
-      : convolution(ctx.module.node(group.convolution)), result(convolution.outputs[0]) {
-    std::vector<NodeId> rest = group.nodes;
-    std::erase(rest, group.convolution);
-    inputs = ctx.values.of_inputs(convolution);
-    inputs.resize(kernels::kConvOperands);
-    static_cast<void>(constants_of(ctx.builder.binding(), spots_of(inputs), of_plan));
-    if (rest.empty()) return;
-    const GroupProgram made(ctx, rest, result);
-    is_whole = made.outputs().size() == 1 && made.has_all_readers_of(result);
-    if (!is_whole) return;
-    result = made.outputs()[0];
-    program = made.program().elements;
-    for (const ValueId value : std::span(made.inputs()).subspan(1))
-      inputs.push_back(ctx.values.at(value));
-  }
-
-  const Node& convolution;
-  ValueId result;
-  std::vector<Location> inputs;
-  std::optional<tensor::ScalarProgram> program;
-  bool of_plan = true;   ///< the constants of the convolution proper
-  bool is_whole = true;  ///< nothing else reads a value of the part but its result
-};
-
 /// Emits one call for both. Returns whether the kernel takes it.
 bool emit_pair(BindContext& ctx, const BoundPair& pair) {
-  const PartOfPair first(ctx, pair.first), second(ctx, pair.second);
+  const ConvolutionPart first(ctx, pair.first), second(ctx, pair.second);
   std::vector<Location> inputs = first.inputs;
   inputs.insert(inputs.end(), second.inputs.begin(), second.inputs.end());
   if (!first.is_whole || !second.is_whole || !are_static(inputs)) return false;
@@ -133,7 +104,7 @@ bool emit_pair(BindContext& ctx, const BoundPair& pair) {
              .dtype = ctx.values.type(second.result).dtype};
   const std::vector<tensor::Operand> out{operand_of(ctx.builder.layout(result), result.dtype)};
   const std::vector<tensor::Operand> in = operands_of(binding, spots);
-  const auto program_of = [](const PartOfPair& part) {
+  const auto program_of = [](const ConvolutionPart& part) {
     return part.program ? &*part.program : nullptr;
   };
   const kernels::ConvPair asked_pair{

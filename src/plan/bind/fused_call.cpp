@@ -51,40 +51,31 @@ bool emit_fused(BindContext& ctx, const FusedGroup& group, const GroupProgram& m
   return true;
 }
 
-/// Emits one call for a convolution and the element program of all other nodes of the group, which
-/// begins with its result. Returns whether the kernel takes it.
-bool emit_convolution(BindContext& ctx, const FusedGroup& group, const GroupProgram& made) {
-  const Node& convolution = ctx.module.node(group.convolution);
-  if (made.outputs().size() != 1 || !made.has_all_readers_of(convolution.outputs[0])) return false;
-  std::vector<Location> inputs = ctx.values.of_inputs(convolution);
-  inputs.resize(kernels::kConvOperands);
-  bool of_plan = true, all_of_plan = true;
-  // Only the constants of the convolution are packed.
-  static_cast<void>(constants_of(ctx.builder.binding(), spots_of(inputs), of_plan));
-  for (const ValueId value : std::span(made.inputs()).subspan(1))
-    inputs.push_back(ctx.values.at(value));
-  if (!are_static(inputs)) return false;
-  std::vector<const void*> constants =
-      constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan);
-  const ValueId result = made.outputs()[0];
+/// Emits one call for a convolution and all other nodes of the group. Returns whether the kernel
+/// takes it.
+bool emit_convolution(BindContext& ctx, const FusedGroup& group) {
+  const ConvolutionPart part(ctx, group);
+  if (!part.is_whole || !are_static(part.inputs)) return false;
+  Binding& binding = ctx.builder.binding();
+  const std::vector<Spot> spots = spots_of(part.inputs);
+  bool all_of_plan = true;
+  std::vector<const void*> constants = constants_of(binding, spots, all_of_plan);
   const std::vector<tensor::Operand> out{
-      operand_of(ctx.builder.layout({.layout = ctx.values.result_layout(result)}),
-                 ctx.values.type(result).dtype)};
-  const std::vector<tensor::Operand> in = operands_of(ctx.builder.binding(), spots_of(inputs));
+      operand_of(ctx.builder.layout({.layout = ctx.values.result_layout(part.result)}),
+                 ctx.values.type(part.result).dtype)};
+  const std::vector<tensor::Operand> in = operands_of(binding, spots);
   const kernels::PrepareCtx asked{in,
                                   out,
                                   constants,
-                                  convolution.attrs,
-                                  &made.program().elements,
-                                  of_plan ? &ctx.plan->packs : nullptr};
-  const kernels::KernelDef& kernel = kernels::kernel(kernels::KernelId::conv);
-  kernels::Prepared prepared = ask_kernel(ctx.builder, kernel, asked, inputs, [&] {
-    std::ranges::copy(constants_of(ctx.builder.binding(), spots_of(inputs), all_of_plan),
-                      constants.begin());
-  });
+                                  part.convolution.attrs,
+                                  part.program ? &*part.program : nullptr,
+                                  part.of_plan ? &ctx.plan->packs : nullptr};
+  constexpr auto kKernel = kernels::KernelId::conv;
+  kernels::Prepared prepared = ask_kernel(
+      ctx.builder, kernels::kernel(kKernel), asked, part.inputs,
+      [&] { std::ranges::copy(constants_of(binding, spots, all_of_plan), constants.begin()); });
   if (prepared.refusal) return false;
-  emit_fused_call(ctx, group.nodes, kernels::KernelId::conv, std::move(prepared), inputs,
-                  made.outputs());
+  emit_fused_call(ctx, group.nodes, kKernel, std::move(prepared), part.inputs, {part.result});
   return true;
 }
 
@@ -97,13 +88,29 @@ Expected<void> bind_convolution(BindContext& ctx, const FusedGroup& group) {
   FusedGroup rest = group;
   rest.convolution = {};
   std::erase(rest.nodes, group.convolution);
-  const ValueId convolved = ctx.module.node(group.convolution).outputs[0];
-  if (emit_convolution(ctx, group, GroupProgram(ctx, rest.nodes, convolved))) return {};
+  if (emit_convolution(ctx, group)) return {};
   SCANLOOM_CHECK_OK(bind_alone(ctx, group.convolution));
   return rest.nodes.size() > 1 ? bind_group(ctx, rest) : bind_one_by_one(ctx, rest);
 }
 
 }  // namespace
+
+ConvolutionPart::ConvolutionPart(BindContext& ctx, const FusedGroup& group)
+    : convolution(ctx.module.node(group.convolution)), result(convolution.outputs[0]) {
+  std::vector<NodeId> rest = group.nodes;
+  std::erase(rest, group.convolution);
+  inputs = ctx.values.of_inputs(convolution);
+  inputs.resize(kernels::kConvOperands);
+  static_cast<void>(constants_of(ctx.builder.binding(), spots_of(inputs), of_plan));
+  if (rest.empty()) return;
+  const GroupProgram made(ctx, rest, result);
+  is_whole = made.outputs().size() == 1 && made.has_all_readers_of(result);
+  if (!is_whole) return;
+  result = made.outputs()[0];
+  program = made.program().elements;
+  for (const ValueId value : std::span(made.inputs()).subspan(1))
+    inputs.push_back(ctx.values.at(value));
+}
 
 bool are_static(std::span<const Location> inputs) {
   return std::ranges::all_of(inputs, [](const Location& input) {

@@ -7,7 +7,6 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
-#include "opmath/fourier_plan.h"
 #include "ops/signal/fourier.h"
 
 namespace scanloom::onnx {
@@ -39,16 +38,7 @@ ValueId positive_operand(Composer& c, int i, std::string_view what) {
     c.refuse(invalid_model("{} is {}, but at least 1 is needed", c.ctx().describe_input(i),
                            numbers->front()));
   const ValueId value = scalar_operand(c, c.in(i));
-  if (!numbers)
-    c.op(ops::check_equal_op, {c.max(value, c.number(1)), value},
-         {{"text", "at least {} is needed as " + std::string(what) + ", not {}"}});
-  return value;
-}
-
-/// Checks the length of a transform that only the run knows, before memory is taken for it.
-void check_length(Composer& c, ValueId length) {
-  c.op(ops::check_equal_op, {c.min(length, c.number(tensor::kMaxFourierLength)), length},
-       {{"text", "a transform has at most {} elements, not {}"}});
+  return numbers ? value : ops::checked_positive(c, value, std::string(what));
 }
 
 /// Returns the size of the last axis: 1 for real numbers, 2 for real and imaginary parts, 0 if only
@@ -147,11 +137,8 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   frames.length =
       ctx.has(3) ? positive_operand(c, 3, "the length of frames") : c.dim(size_of, axis);
   frames.known_length = ctx.has(3) ? known_scalar(c, 3) : c.known_size(size_of, axis);
-  if (ctx.has(3) && frames.known_length <= 0) check_length(c, frames.length);
-  // A longer step than the signal gives as many frames, and its sums do not overflow.
-  const ValueId samples = c.dim(signal, 1), step = c.min(frames.step, c.max(samples, c.number(1)));
-  const ValueId room = c.add(c.sub(samples, frames.length), step);
-  frames.count = c.div(c.max(room, c.number(0)), step);
+  if (ctx.has(3) && frames.known_length <= 0) ops::check_fourier_length(c, frames.length);
+  frames.count = ops::count_frames(c, c.dim(signal, 1), frames);
   ValueId framed = ops::cut_into_frames(c, signal, rank, frames);  // [batch, frames, length, parts]
   if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
   return c.emit(ops::transform_axis(c, framed, 2, t));

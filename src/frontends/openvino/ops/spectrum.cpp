@@ -115,8 +115,10 @@ ValueId positive_in(LayerComposer& c, int i) {
     const std::int64_t known = c.take(c.ctx().constant_integer(i));
     if (c.ok() && known < 1)
       c.refuse(invalid_model("input {} is {}, but at least 1 is needed", i, known));
+    return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
   }
-  return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
+  const ValueId value = c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
+  return ops::checked_positive(c, value, "input " + std::to_string(i));
 }
 
 /// Returns the number that input i is if that is constant, otherwise -1.
@@ -131,12 +133,6 @@ ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
   const ValueId before = c.div(missing, c.number(2));
   return c.op(ops::pad_op, {window, c.join({before, c.sub(missing, before)})},
               {{"mode", "constant"}});
-}
-
-/// Returns the positions of all frames: [frame, position in it].
-ValueId frame_positions(LayerComposer& c, ValueId frames, ValueId length, ValueId step) {
-  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
-  return c.add(starts, c.count_up(length));
 }
 
 }  // namespace
@@ -155,8 +151,8 @@ Expected<void> convert_stft(LayerCtx& ctx) {
                      .known_length = known_scalar(c, 2),
                      .known_step = known_scalar(c, 3)};
   const ValueId weights = framed_window(c, window, frames.length);
-  const ValueId room = c.add(c.sub(c.dim(signal, 1), frames.length), frames.step);
-  frames.count = c.div(c.max(room, c.number(0)), frames.step);
+  if (frames.known_length <= 0) ops::check_fourier_length(c, frames.length);
+  frames.count = ops::count_frames(c, c.dim(signal, 1), frames);
   const ValueId framed = ops::cut_into_frames(c, signal, 2, frames);
   ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 2,
                                   {.length = frames.length, .onesided = true});
@@ -182,7 +178,7 @@ Expected<void> convert_istft(LayerCtx& ctx) {
       ops::transform_axis(c, spectrum, 2, {.length = length, .inverse = true, .onesided = true}),
       {3});
   const ValueId weights = framed_window(c, window, length);
-  const ValueId positions = c.unsqueeze(frame_positions(c, frames, length, step), {2});
+  const ValueId positions = c.unsqueeze(ops::frame_positions(c, frames, length, step), {2});
   const auto added = [&](ValueId shape, ValueId updates) {
     return c.op(ops::scatter_nd_op, {c.expand(c.scalar(0, dtype), shape), positions, updates},
                 {{"reduction", "add"}});
