@@ -39,7 +39,8 @@ struct ConvBand {
   /// Elements from a position of a line to the next, in the planes and in y: other than 1 only for
   /// blocks of filters (conv_blocks_run.h).
   std::int64_t step = 1, y_step = 1;
-  bool fetches = false, single = false;  ///< see ConvBlock
+  bool fetches = false, single = false;   ///< see ConvBlock
+  std::int64_t window = 1, tap_step = 0;  ///< see ConvBlock
 };
 
 /// The widest tile: eight vectors of 16 elements.

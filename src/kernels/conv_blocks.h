@@ -48,11 +48,15 @@ struct ConvBlock {
   const T* bias = nullptr;  ///< of all filters, or null
   ConvFinish<T> finish;     ///< after the bias
   bool fetches = false;     ///< the positions that the next tile reads are fetched
-  /// Weights that are read after these, or null: short tiles fetch them, so many bytes for each of
-  /// their positions. Only where these are apart.
+  /// Weights that are read after these, or null. So many bytes of them are fetched for each
+  /// position of a tile, into the L1 cache by short tiles. Only where positions are apart, and
+  /// where `fetches` is set only by tall tiles.
   const T* ahead = nullptr;
   std::int64_t ahead_bytes = 0;
-  bool single = false;   ///< each filter meets a channel of its own; these are adjacent
+  bool single = false;  ///< each filter meets a channel of its own; these are adjacent
+  /// Taps in a row of the kernel, of which k is a multiple, and elements from one to the next. Only
+  /// of single channels.
+  std::int64_t window = 1, tap_step = 0;
   const T* y = nullptr;  ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;
 };

@@ -114,6 +114,8 @@ void for_each_piece(const ConvBand<T>& s, std::int64_t most, F&& f) {
   piece.step = s.step;
   piece.fetches = s.fetches;
   piece.single = s.single;
+  piece.window = s.window;
+  piece.tap_step = s.tap_step;
   if (s.width <= most) {
     const std::int64_t lines = most / s.width;
     for (std::int64_t line = 0; line < s.line_count; line += lines) {
@@ -156,13 +158,33 @@ ConvFinish<T> finish_of(ConvFinish<T> finish, const FilterBlock& block, std::int
   return finish;
 }
 
+/// Weights of so many bytes stay in the L2 cache from one piece to the next.
+inline constexpr std::int64_t kCachedWeights = 1024 * 1024;
+
+template <class T>
+std::int64_t bytes_of_weights(const ConvBand<T>& s) {
+  return s.filters * s.k * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// Whether the weights, which other layers may have evicted, meet a single piece, which would wait
+/// for them.
+template <class T>
+bool fetches_weights(const ConvBlockFns<T>& fns, const ConvBand<T>& s) {
+  constexpr std::int64_t kSmallWeights = 128 * 1024;
+  return fns.tall && bytes_of_weights(s) > kSmallWeights &&
+         s.line_count * s.width <= kBlockPositions && !s.single && s.step != 1;
+}
+
 /// Computes the sums of a piece, a block of taps after another. `piece` has its sums and `y`.
+/// `fetches`: the weights that follow are not in a cache, so each block of taps fetches those of
+/// the next, or of the next block of filters.
 template <class T>
 void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
                    const FilterBlock& block, const T* bias, const ConvFinish<T>& finish,
-                   ConvBlock<T> piece) {
+                   bool fetches, ConvBlock<T> piece) {
   const std::int64_t taps = block_taps(fns, s.k), width = block.vectors * fns.lanes;
   const T* const y = piece.y;
+  const std::int64_t positions = piece.line_count * piece.width;
   piece.vectors = block.vectors;
   for (std::int64_t tap = 0; tap < s.k; tap += taps) {
     const bool last = tap + taps >= s.k;
@@ -173,6 +195,9 @@ void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* pa
     piece.bias = last ? bias : nullptr;
     piece.finish = last ? finish : ConvFinish<T>();
     piece.y = last ? y : nullptr;
+    const bool is_end = last && block.first + block.filters >= s.filters;
+    piece.ahead = fetches && !is_end ? piece.weights + piece.k * width : nullptr;
+    piece.ahead_bytes = piece.k * width * static_cast<std::int64_t>(sizeof(T)) / positions;
     fns.multiply(piece);
   }
 }
@@ -193,7 +218,8 @@ void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const Co
       piece.sums_step = width;
       piece.y = y;
       piece.y_filter = s.y_filter;
-      multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0), piece);
+      multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0),
+                    fetches_weights(fns, s), piece);
       constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
       const std::int64_t count = piece.line_count * piece.width;
       transpose({.from = reinterpret_cast<const std::byte*>(memory),
@@ -213,18 +239,17 @@ void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const Co
 template <class T, class Finished>
 void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* packed,
                           const ConvFinish<T>& finish, T* memory, Finished&& finished) {
-  // Weights of so many bytes stay in the L2 cache from one piece to the next.
-  constexpr std::int64_t kCachedWeights = 1024 * 1024, kResults = 14 * 1024;
-  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t kResults = 14 * 1024;
   const auto multiply = [&](const FilterBlock& block, const T* bias, ConvBlock<T> piece,
                             std::int64_t first) {
     const std::int64_t offset = first * s.y_step + block.first;
     if (s.single) piece.planes += block.first;
     piece.sums = s.y + offset;
     piece.sums_step = s.y_step;
-    multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset), piece);
+    multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset),
+                  fetches_weights(fns, s), piece);
   };
-  if (s.filters * s.k * kSize > kCachedWeights) {
+  if (bytes_of_weights(s) > kCachedWeights || s.single) {
     for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
       const T* const bias = copy_biases(s, block, fns.lanes, memory);
       for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {

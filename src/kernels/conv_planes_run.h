@@ -59,6 +59,8 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const tensor::Call& call,
   s.y_step = plan.y_step;
   s.fetches = plan.in_place && plan.reads_last && !plan.single && g.kernel_positions() == 1;
   s.single = plan.single;
+  s.window = g.kernel[static_cast<std::size_t>(g.spatial - 1)];
+  s.tap_step = plan.window_step();
   if (call.has(2)) {
     s.bias_step = call.in(2).strides[0];
     s.bias = call.in(2).data<const T>() + of_all * s.bias_step;

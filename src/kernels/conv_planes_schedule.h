@@ -87,6 +87,12 @@ struct PlanesSchedule {
     if (in_place) return geometry.stride[last] * x_axis[last];
     return reads_last ? last_planes.step[last] * last_planes.pitch[last] : 1;
   }
+  /// Elements from a tap of a row of the kernel to the next, where x is read with its channels
+  /// last.
+  [[nodiscard]] std::int64_t window_step() const {
+    const auto last = static_cast<std::size_t>(geometry.spatial - 1);
+    return geometry.dilation[last] * (in_place ? x_axis[last] : last_planes.pitch[last]);
+  }
   /// Elements from the first channel to that of a filter, if this has one of its own.
   [[nodiscard]] std::int64_t first_channel(std::int64_t filter) const {
     return single ? filter : 0;

@@ -30,7 +30,6 @@ constexpr std::int64_t kStretch = 8192;
 /// Rows of one stretch. For few rows of x, several panels at once give more chains of sums.
 constexpr std::int64_t kFewRowsDepth = 64, kManyRowsDepth = 256;
 static_assert(kFewRowsDepth % kBlockRows == 0 && kManyRowsDepth % kBlockRows == 0);
-constexpr std::int64_t kCacheLine = 64;
 constexpr std::int64_t kMaxStretchBlocks = kManyRowsDepth / tensor::block_quantization::kMinBlock;
 
 struct NbitsSchedule {
@@ -110,11 +109,9 @@ class ColumnsRun {
     s.c_row = plan_.y_row;
     s.k = rows;
     s.resume = k > 0;
-    for (std::int64_t row = 0; row < plan_.m; row += fns.rows) {
-      s.a = at_.x + row * plan_.x_row + k;
-      s.c = at_.y + row * plan_.y_row + column_;
-      fns.strip[std::min<std::int64_t>(fns.rows, plan_.m - row) - 1](s);
-    }
+    s.a = at_.x + k;
+    s.c = at_.y + column_;
+    multiply_strips(fns, s, plan_.m);
   }
 
   [[nodiscard]] std::int64_t padded_columns() const {

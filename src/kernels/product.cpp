@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cache.h"
 #include "base/thread_pool.h"
 
 namespace scanloom::kernels {
@@ -12,9 +13,22 @@ namespace {
 constexpr std::int64_t kBlockRows = 256;
 // Rows of C, and bytes of a row, per task.
 constexpr std::int64_t kProductRows = 96;
-constexpr std::int64_t kTaskColumnBytes = 2048;
+// Rows with which waiting for B once is a part of the time that matters.
+constexpr std::int64_t kMaxFetchingRows = 2 * kProductRows;
+constexpr std::int64_t kMinTaskColumnBytes = 256, kTaskColumnBytes = 2048;
+
 // A B larger than this leaves the L2 cache between two strips; blocks pay then.
-constexpr std::int64_t kCachedBytes = 256 * 1024;
+std::int64_t cached_bytes() { return l2_cache_bytes() / 2; }
+
+// The columns of a task: so few that all rows of B stay in the L2 cache from one strip to the next,
+// and from one task to the next, unless even the fewest would not.
+template <class T>
+std::int64_t task_columns(const ProductFns<T>& fns, std::int64_t k) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t kMax = kTaskColumnBytes / kSize;
+  const std::int64_t cached = cached_bytes() / (k * kSize + 1) / fns.panel * fns.panel;
+  return cached < kMinTaskColumnBytes / kSize ? kMax : std::min(cached, kMax);
+}
 
 template <class T>
 Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
@@ -34,18 +48,6 @@ Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
   s.c_column = p.c_column;
   s.bias = p.bias;
   return s;
-}
-
-// Strips of about the same height: a few rows at the end would take as long as many.
-template <class T>
-void all_rows(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
-  const std::int64_t strips = (m + fns.rows - 1) / fns.rows;
-  for (std::int64_t number = 0; number < strips; ++number) {
-    const std::int64_t height = m / strips + (number < m % strips ? 1 : 0);
-    fns.strip[height - 1](s);
-    s.a += height * s.a_row;
-    s.c += height * s.c_row;
-  }
 }
 
 // Restricts the product to columns [first, first + count); first is a multiple of the panel.
@@ -81,7 +83,7 @@ void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
   for_each_block(whole, [&](const Strip<T>& block) {
     if (stop_requested(stop)) return;
     for (std::int64_t j = 0; j < whole.columns; j += fns.panel)
-      all_rows(fns, columns_of(fns, block, j, std::min(fns.panel, whole.columns - j)), m);
+      multiply_strips(fns, columns_of(fns, block, j, std::min(fns.panel, whole.columns - j)), m);
   });
 }
 
@@ -98,7 +100,7 @@ void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t 
     panel.c = sums;
     panel.c_row = fns.panel;
     panel.c_column = 1;
-    for_each_block(panel, [&](const Strip<T>& block) { all_rows(fns, block, m); });
+    for_each_block(panel, [&](const Strip<T>& block) { multiply_strips(fns, block, m); });
     std::int64_t row = 0;
     for (; row + 4 <= m; row += 4)
       fns.transpose4(sums + row * fns.panel, fns.panel, panel.columns, whole.c_column, to + row);
@@ -108,17 +110,36 @@ void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t 
   }
 }
 
+// B comes from memory: a panel meets all rows, and meanwhile the next one is fetched, so that the
+// first strip does not wait for memory while the others do not use it.
 template <class T>
-void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::StopToken* stop) {
+void in_fetched_panels(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
+                       tensor::StopToken* stop) {
+  const std::int64_t strips = (m + fns.rows - 1) / fns.rows;
+  const std::int64_t bytes = kFetchStep * fns.panel * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t j = 0; j < whole.columns; j += fns.panel) {
+    if (stop_requested(stop)) return;
+    Strip<T> panel = columns_of(fns, whole, j, std::min(fns.panel, whole.columns - j));
+    panel.ahead = reinterpret_cast<const std::byte*>(panel.b + panel.b_panel);
+    panel.ahead_lines = (bytes / kCacheLine + strips - 1) / strips;
+    multiply_strips(fns, panel, m);
+  }
+}
+
+// `fetches`: B, which is packed, is neither in a cache nor used often enough to make up for that.
+template <class T>
+void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, bool fetches,
+          tensor::StopToken* stop) {
   const bool of_columns = s.c_row == 1 && s.c_column != 1 && m > 1 && s.k > 0;
   if (of_columns && s.padded && !s.resume && m <= kProductRows)
     return into_columns(fns, s, m, stop);
+  if (fetches) return in_fetched_panels(fns, s, m, stop);
   const bool blocks = m > fns.rows && s.k > kBlockRows &&
-                      s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > kCachedBytes;
+                      s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > cached_bytes();
   if (blocks)
     in_blocks(fns, s, m, stop);
   else
-    all_rows(fns, s, m);
+    multiply_strips(fns, s, m);
 }
 
 // Weights smaller than this stay in the L1 cache as a whole.
@@ -136,21 +157,38 @@ bool goes_backwards(const void* weights, std::int64_t bytes) {
 }
 
 template <class T>
+void multiply_strips(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
+  const std::int64_t strips = (m + fns.rows - 1) / fns.rows;
+  for (std::int64_t number = 0; number < strips; ++number) {
+    const std::int64_t height = m / strips + (number < m % strips ? 1 : 0);
+    fns.strip[height - 1](s);
+    s.a += height * s.a_row;
+    s.c += height * s.c_row;
+    if (s.ahead != nullptr) s.ahead += s.k / kFetchStep * s.ahead_lines * kCacheLine;
+  }
+}
+
+template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   Strip<T> whole = strip_of(fns, p);
-  constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t columns = task_columns(fns, p.b.k);
+  const std::int64_t bytes = p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T));
+  const bool fetches = p.packed != nullptr && p.a_step == 1 && p.m > fns.rows &&
+                       p.m <= kMaxFetchingRows && bytes > cached_bytes();
   // A single strip reads B once, in order: splitting it would only add startup costs.
-  const bool small = p.m <= fns.rows || (p.m <= kProductRows && p.b.n <= kTaskColumns);
+  const bool small = p.m <= fns.rows || (p.m <= kProductRows && p.b.n <= columns);
   const bool threads =
       max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
   if (small && !threads) {
-    if (p.m == 1)
-      whole.backwards =
-          goes_backwards(whole.b, p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T)));
-    return task(fns, whole, p.m, p.stop);
+    if (p.m == 1) whole.backwards = goes_backwards(whole.b, bytes);
+    return task(fns, whole, p.m, fetches, p.stop);
   }
-  // With few rows tasks are narrower, so that there are enough of them.
-  const std::int64_t width = p.m > kProductRows ? kTaskColumns : kTaskColumns / 4;
+  // With few rows tasks are narrower, so that there are enough of them for all threads.
+  const std::int64_t narrow = std::max(columns / 4 / fns.panel, std::int64_t{1}) * fns.panel;
+  const std::int64_t most = threads && p.m <= kProductRows ? narrow : columns;
+  const std::int64_t parts = (p.b.n + most - 1) / most;
+  const std::int64_t panels = (p.b.n + fns.panel - 1) / fns.panel;
+  const std::int64_t width = (panels + parts - 1) / parts * fns.panel;
   const std::int64_t across = (p.b.n + width - 1) / width;
   const std::int64_t down = (p.m + kProductRows - 1) / kProductRows;
   const std::int64_t rows = (p.m + down - 1) / down;
@@ -160,12 +198,15 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
     Strip<T> part = columns_of(fns, whole, column, std::min(width, p.b.n - column));
     part.a += row * part.a_row;
     part.c += row * part.c_row;
-    if (row < p.m) task(fns, part, std::min(rows, p.m - row), p.stop);
+    if (row < p.m) task(fns, part, std::min(rows, p.m - row), fetches, p.stop);
   };
   if (threads) return parallel_for(across * down, max_threads, work);
   for (std::int64_t index = 0; index < across * down; ++index) work(index);
 }
 
+template void multiply_strips(const ProductFns<float>&, Strip<float>, std::int64_t);
+template void multiply_strips(const ProductFns<double>&, Strip<double>, std::int64_t);
+template void multiply_strips(const ProductFns<std::int32_t>&, Strip<std::int32_t>, std::int64_t);
 template void multiply(const ProductFns<float>&, const Product<float>&, int);
 template void multiply(const ProductFns<double>&, const Product<double>&, int);
 template void multiply(const ProductFns<std::int32_t>&, const Product<std::int32_t>&, int);

@@ -3,6 +3,7 @@
 // by contract, conv and lstm.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tensor/stop_token.h"
@@ -24,13 +25,19 @@ struct Strip {
   std::int64_t c_row = 0, c_column = 1;
   const T* bias = nullptr;  ///< per column, added last; padded like b
   bool backwards = false;   ///< from the last column to the first
+  /// Memory to fetch into the L2 cache meanwhile, so many lines for every kFetchStep of k. Taken up
+  /// by strips of more than four rows, if a_step is 1; it may end beyond what exists.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_lines = 0;
 };
+
+inline constexpr std::int64_t kFetchStep = 4, kCacheLine = 64;  // bytes
 
 /// Whether a strip over these weights goes backwards: every other time on a thread. It then begins
 /// with what the last pass left in the cache instead of evicting it before reaching it.
 bool goes_backwards(const void* weights, std::int64_t bytes);
 
-inline constexpr int kMaxStripRows = 8;
+inline constexpr int kMaxStripRows = 12;
 
 /// Work (multiply-adds) below which another thread costs more than it gains. The bound is lower for
 /// a single row, which is limited by memory.
@@ -47,6 +54,11 @@ struct ProductFns {
   void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel,
                      T* to) = nullptr;
 };
+
+/// Multiplies m rows, of which `first` is the first, in strips of about the same height: a few rows
+/// at the end would take as long as many. Each fetches what comes after that of the one before.
+template <class T>
+void multiply_strips(const ProductFns<T>& fns, Strip<T> first, std::int64_t m);
 
 /// The layout of B: element (i, j) is data[i * step + j * column].
 template <class T>

@@ -143,6 +143,14 @@ TEST(Contract, LargeMatricesGoThroughBlocks) {
     }
 }
 
+// Packed weights of more than half of the L2 cache are fetched while rows meet those before them.
+TEST(Contract, LargeConstantsAreFetched) {
+  for (const int threads : {1, 2, 7}) {
+    expect_product<float>(matmul(14, 1031, 300), "", {.b_constant = true, .threads = threads});
+    expect_product<double>(matmul(27, 515, 290), "", {.b_constant = true, .threads = threads});
+  }
+}
+
 // Operands that are packed per call are packed one block at a time.
 TEST(Contract, LongSumsArePackedInBlocks) {
   for (const std::int64_t k : {511, 512, 513, 1300})

@@ -1,0 +1,76 @@
+// Convolutions of single channels whose channels come last: windows along a line have tiles of
+// their own, in lines of every width up to two tiles.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/conv_blocks.h"
+#include "ops/ops.h"
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+struct Window {
+  std::int64_t size = 3, stride = 1, dilation = 1, width = 1;  ///< width: positions of a line
+};
+
+/// Compares with the reference, to the bit.
+template <class T>
+void expect_windows(const Window& window, std::int64_t channels) {
+  const auto [size, stride, dilation, width] = window;
+  const std::int64_t pad = size / 2 * dilation, columns = (width - 1) * stride + 1;
+  Buffer x(dtype_of<T>, {1, channels, 5, columns}, Layout::channels_last);
+  Buffer w(dtype_of<T>, {channels, 1, 3, size}), bias(dtype_of<T>, {channels});
+  const Shape shape{1, channels, 5, width};
+  Buffer y(dtype_of<T>, shape, Layout::channels_last), reference(dtype_of<T>, shape);
+  unsigned seed = 1;
+  for (Buffer* const buffer : {&x, &w, &bias}) buffer->fill_random(seed++);
+  Use use{.id = KernelId::conv,
+          .inputs = {&x, &w, &bias},
+          .outputs = {&reference},
+          .attrs = {Attr(), Attr(Ints{1, dilation}), Attr(channels), Attr(Ints{1, pad, 1, pad}),
+                    Attr(Ints{1, stride})},
+          .constant = {false, true, true}};
+  for (const Isa isa : available_isas()) {
+    // SSE 4.2 keeps no channels last.
+    if (!conv_block_fns<T>(isa).broadcasts) continue;
+    use.outputs = {&reference};
+    {
+      const Masked masked(isa);
+      ASSERT_EQ(run_reference(ops::conv_op, use), "");
+    }
+    std::vector<T> expected;
+    for (std::int64_t i = 0; i < reference.elements(); ++i) expected.push_back(reference.at<T>(i));
+    use.outputs = {&y};
+    ASSERT_EQ(run(use, isa), "");
+    EXPECT_EQ(difference(y, expected), "")
+        << "width " << width << ", size " << size << ", stride " << stride << ", dilation "
+        << dilation << ", channels " << channels << ", " << isa_name(isa);
+  }
+}
+
+TEST(ConvWindows, LinesOfEveryWidth) {
+  for (const std::int64_t size : {3, 5})
+    for (const std::int64_t stride : {1, 2})
+      for (std::int64_t width = 1; width <= 29; ++width) {
+        expect_windows<float>({.size = size, .stride = stride, .width = width}, 56);
+        expect_windows<double>({.size = size, .stride = stride, .width = width}, 24);
+      }
+}
+
+TEST(ConvWindows, OtherSizesStridesAndDilations) {
+  for (const std::int64_t size : {1, 2, 3, 4, 5, 7})
+    for (const std::int64_t stride : {1, 2, 3, 4})
+      for (const std::int64_t dilation : {1, 2, 3})
+        expect_windows<float>({.size = size % 2 == 1 ? size : size + 1,
+                               .stride = stride,
+                               .dilation = dilation,
+                               .width = 17},
+                              32 + 16 * size);
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing
