@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/denormals.h"
 #include "base/thread_pool.h"
 #include "kernels/contract_bytes.h"
 #include "kernels/contract_integers.h"
 #include "kernels/contract_plan.h"
 #include "kernels/kernel.h"
 #include "kernels/pipelined_projection.h"
+#include "kernels/scaled_product.h"
 #include "kernels/simd.h"
 
 namespace scanloom::kernels {
@@ -31,9 +33,24 @@ void one_product(const ContractSchedule<T>& plan, const Call& call, const Offset
   multiply(*plan.fns, p, max_threads);
 }
 
+/// The same for one of several small products whose factors may be denormal.
+template <class T>
+void one_searched_product(const ContractSchedule<T>& plan, const Call& call, const Offsets& at,
+                          bool resume, DenormalSearch& search) {
+  if (search.is_on()) {
+    if (multiply_scaled(*plan.fns, product_at(plan, call, at, resume))) return;
+    search.note_missed();
+    return one_product(plan, call, at, resume, 1);
+  }
+  forget_denormals();
+  one_product(plan, call, at, resume, 1);
+  if (met_denormals()) search.start();
+}
+
+/// `search`: null if the factors are not searched for denormals.
 template <class T>
 void with_depth(const ContractSchedule<T>& plan, const Call& call, std::int64_t index,
-                int max_threads) {
+                int max_threads, DenormalSearch* search) {
   const Offsets outer = offsets_at(plan.outer, index);
   for (std::int64_t d = 0; d < plan.depth_count; ++d) {
     Offsets at = offsets_at(plan.depth, d);
@@ -41,7 +58,10 @@ void with_depth(const ContractSchedule<T>& plan, const Call& call, std::int64_t 
     at.b += outer.b;
     at.out += outer.out;
     at.packed += outer.packed;
-    one_product(plan, call, at, d > 0, max_threads);
+    if (search != nullptr)
+      one_searched_product(plan, call, at, d > 0, *search);
+    else
+      one_product(plan, call, at, d > 0, max_threads);
   }
 }
 
@@ -50,6 +70,10 @@ Status run(const Call& call) noexcept {
   const ContractSchedule<T>& plan = *static_cast<const ContractSchedule<T>*>(call.prepared);
   if (plan.empty) return Status::ok;
   const std::int64_t each = plan.m * plan.n * plan.k * plan.depth_count;
+  DenormalSearch search_of_all;
+  const bool searches = plan.outer_count > 1 && plan.packing == Packing::none &&
+                        each < kMinThreadWork && may_scale<T>(plan.m, plan.n, plan.k);
+  DenormalSearch* const search = searches ? &search_of_all : nullptr;
   const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kMinThreadWork &&
                           plan.packing != Packing::per_call &&
                           each * plan.outer_count > kMinThreadWork;
@@ -59,11 +83,12 @@ Status run(const Call& call) noexcept {
     const std::int64_t chunks = (plan.outer_count + share - 1) / share;
     parallel_for(chunks, call.max_threads, [&](std::int64_t chunk) {
       const std::int64_t end = std::min((chunk + 1) * share, plan.outer_count);
-      for (std::int64_t i = chunk * share; i < end; ++i) with_depth(plan, call, i, 1);
+      for (std::int64_t i = chunk * share; i < end; ++i) with_depth(plan, call, i, 1, search);
     });
     return call.ok_or_stopped();
   }
-  for (std::int64_t i = 0; i < plan.outer_count; ++i) with_depth(plan, call, i, call.max_threads);
+  for (std::int64_t i = 0; i < plan.outer_count; ++i)
+    with_depth(plan, call, i, call.max_threads, search);
   return call.ok_or_stopped();
 }
 
