@@ -28,8 +28,10 @@ void one_product(const ContractSchedule<T>& plan, const Call& call, const Offset
                  int max_threads) {
   Product<T> p = product_at(plan, call, at, resume);
   if (plan.packing == Packing::per_call) return packed_in_blocks(plan, call, p, max_threads);
-  if (plan.packing == Packing::once)
+  if (plan.packing == Packing::once) {
     p.packed = static_cast<const T*>(plan.packed.get()) + at.packed;
+    p.packed_once = true;
+  }
   multiply(*plan.fns, p, max_threads);
 }
 

@@ -54,8 +54,7 @@ struct ConvBlock {
   const T* ahead = nullptr;
   std::int64_t ahead_bytes = 0;
   bool single = false;  ///< each filter meets a channel of its own; these are adjacent
-  /// Taps in a row of the kernel, of which k is a multiple, and elements from one to the next. Only
-  /// of single channels.
+  /// Taps in a row of the kernel, and elements from one to the next. Only of single channels.
   std::int64_t window = 1, tap_step = 0;
   const T* y = nullptr;  ///< where the sums go next, by filter and position, or null
   std::int64_t y_filter = 0;

@@ -159,15 +159,15 @@ ConvFinish<T> finish_of(ConvFinish<T> finish, const FilterBlock& block, std::int
 }
 
 /// Weights of so many bytes stay in the L2 cache from one piece to the next.
-inline constexpr std::int64_t kCachedWeights = 1024 * 1024;
+inline constexpr std::int64_t kWeightsOfPieces = 1024 * 1024;
 
 template <class T>
 std::int64_t bytes_of_weights(const ConvBand<T>& s) {
   return s.filters * s.k * static_cast<std::int64_t>(sizeof(T));
 }
 
-/// Whether the weights, which other layers may have evicted, meet a single piece, which would wait
-/// for them.
+/// Whether the weights, which other layers have probably evicted, meet so few positions that the
+/// first piece would wait for them.
 template <class T>
 bool fetches_weights(const ConvBlockFns<T>& fns, const ConvBand<T>& s) {
   constexpr std::int64_t kSmallWeights = 128 * 1024;
@@ -219,7 +219,7 @@ void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const Co
       piece.y = y;
       piece.y_filter = s.y_filter;
       multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0),
-                    fetches_weights(fns, s), piece);
+                    first == 0 && fetches_weights(fns, s), piece);
       constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
       const std::int64_t count = piece.line_count * piece.width;
       transpose({.from = reinterpret_cast<const std::byte*>(memory),
@@ -247,9 +247,9 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
     piece.sums = s.y + offset;
     piece.sums_step = s.y_step;
     multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, offset),
-                  fetches_weights(fns, s), piece);
+                  first == 0 && fetches_weights(fns, s), piece);
   };
-  if (bytes_of_weights(s) > kCachedWeights || s.single) {
+  if (bytes_of_weights(s) > kWeightsOfPieces || s.single) {
     for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
       const T* const bias = copy_biases(s, block, fns.lanes, memory);
       for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {

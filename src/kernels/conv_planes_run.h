@@ -84,6 +84,7 @@ std::optional<std::int64_t> narrow_to(const PlanesSchedule<T>& plan, const Plane
   if (g.spatial == 1) {
     s.planes += skipped * s.step;
     s.width = size;
+    s.window = s.k;  // what is left out are taps of the line
   } else {
     const auto lines = static_cast<std::int64_t>(plan.lines.size()) / plan.band_size;
     s.lines += skipped * lines;

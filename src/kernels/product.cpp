@@ -110,6 +110,17 @@ void into_columns(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t 
   }
 }
 
+// Whether B is in no cache, meets too few rows to make up for waiting for it, and has panels of
+// which two stay in the L2 cache.
+template <class T>
+bool fetches_panels(const ProductFns<T>& fns, const Product<T>& p, std::int64_t bytes) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t strips = (p.m + fns.rows - 1) / fns.rows;
+  return p.packed_once && p.a_step == 1 && strips > 1 && p.m / strips >= kMinFetchingRows &&
+         p.m <= kMaxFetchingRows && bytes > cached_bytes() &&
+         p.b.k * fns.panel * kSize <= cached_bytes();
+}
+
 // B comes from memory: a panel meets all rows, and meanwhile the next one is fetched, so that the
 // first strip does not wait for memory while the others do not use it.
 template <class T>
@@ -121,12 +132,13 @@ void in_fetched_panels(const ProductFns<T>& fns, const Strip<T>& whole, std::int
     if (stop_requested(stop)) return;
     Strip<T> panel = columns_of(fns, whole, j, std::min(fns.panel, whole.columns - j));
     panel.ahead = reinterpret_cast<const std::byte*>(panel.b + panel.b_panel);
+    panel.ahead_end = reinterpret_cast<const std::byte*>(panel.b + 2 * panel.b_panel);
     panel.ahead_lines = (bytes / kCacheLine + strips - 1) / strips;
     multiply_strips(fns, panel, m);
   }
 }
 
-// `fetches`: B, which is packed, is neither in a cache nor used often enough to make up for that.
+// `fetches`: see fetches_panels().
 template <class T>
 void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, bool fetches,
           tensor::StopToken* stop) {
@@ -164,17 +176,19 @@ void multiply_strips(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
     fns.strip[height - 1](s);
     s.a += height * s.a_row;
     s.c += height * s.c_row;
-    if (s.ahead != nullptr) s.ahead += s.k / kFetchStep * s.ahead_lines * kCacheLine;
+    if (s.ahead == nullptr) continue;
+    s.ahead += s.k / kFetchStep * s.ahead_lines * kCacheLine;
+    if (s.ahead >= s.ahead_end) s.ahead = nullptr, s.ahead_lines = 0;
   }
 }
 
 template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
+  if (p.m == 0 || p.b.n == 0) return;
   Strip<T> whole = strip_of(fns, p);
   const std::int64_t columns = task_columns(fns, p.b.k);
   const std::int64_t bytes = p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T));
-  const bool fetches = p.packed != nullptr && p.a_step == 1 && p.m > fns.rows &&
-                       p.m <= kMaxFetchingRows && bytes > cached_bytes();
+  const bool fetches = fetches_panels(fns, p, bytes);
   // A single strip reads B once, in order: splitting it would only add startup costs.
   const bool small = p.m <= fns.rows || (p.m <= kProductRows && p.b.n <= columns);
   const bool threads =

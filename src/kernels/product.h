@@ -25,13 +25,16 @@ struct Strip {
   std::int64_t c_row = 0, c_column = 1;
   const T* bias = nullptr;  ///< per column, added last; padded like b
   bool backwards = false;   ///< from the last column to the first
-  /// Memory to fetch into the L2 cache meanwhile, so many lines for every kFetchStep of k. Taken up
-  /// by strips of more than four rows, if a_step is 1; it may end beyond what exists.
+  /// Memory to fetch into the L2 cache meanwhile, so many lines for every kFetchStep of k, up to
+  /// about its end. Only strips of one panel and of at least kMinFetchingRows do so, if a_step
+  /// is 1.
   const std::byte* ahead = nullptr;
+  const std::byte* ahead_end = nullptr;
   std::int64_t ahead_lines = 0;
 };
 
-inline constexpr std::int64_t kFetchStep = 4, kCacheLine = 64;  // bytes
+inline constexpr std::int64_t kFetchStep = 4, kMinFetchingRows = 5;
+inline constexpr std::int64_t kCacheLine = 64;  // bytes
 
 /// Whether a strip over these weights goes backwards: every other time on a thread. It then begins
 /// with what the last pass left in the cache instead of evicting it before reaching it.
@@ -55,8 +58,8 @@ struct ProductFns {
                      T* to) = nullptr;
 };
 
-/// Multiplies m rows, of which `first` is the first, in strips of about the same height: a few rows
-/// at the end would take as long as many. Each fetches what comes after that of the one before.
+/// Multiplies m rows in strips of nearly equal height, beginning with strip `first`: a few rows at
+/// the end would take as long as many. Each strip continues fetching where the last one stopped.
 template <class T>
 void multiply_strips(const ProductFns<T>& fns, Strip<T> first, std::int64_t m);
 
@@ -92,6 +95,7 @@ struct Product {
   std::int64_t a_row = 0, a_step = 0;
   MatrixB<T> b;
   const T* packed = nullptr;
+  bool packed_once = false;  ///< long ago, so that it is probably in no cache
   T* c = nullptr;
   std::int64_t c_row = 0, c_column = 1;
   bool resume = false;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache.h"
 #include "tests/kernels/harness.h"
 
 namespace scanloom::kernels::testing {
@@ -143,11 +144,19 @@ TEST(Contract, LargeMatricesGoThroughBlocks) {
     }
 }
 
-// Packed weights of more than half of the L2 cache are fetched while rows meet those before them.
-TEST(Contract, LargeConstantsAreFetched) {
-  for (const int threads : {1, 2, 7}) {
-    expect_product<float>(matmul(14, 1031, 300), "", {.b_constant = true, .threads = threads});
-    expect_product<double>(matmul(27, 515, 290), "", {.b_constant = true, .threads = threads});
+// Matrices of more than half of the L2 cache: constants are fetched while rows meet the columns
+// before, others are multiplied in blocks of their rows.
+TEST(Contract, MatricesBeyondTheCache) {
+  const std::int64_t elements = l2_cache_bytes() / 8;
+  for (const int threads : {1, 7}) {
+    const auto expect = [&](std::int64_t m, std::int64_t n, bool constant) {
+      const How how{.b_constant = constant, .threads = threads};
+      expect_product<float>(matmul(m, elements / n + 3, n), "", how);
+      expect_product<double>(matmul(m, elements / n / 2 + 3, n), "", how);
+    };
+    expect(13, 70, false);
+    expect(13, 70, true);
+    expect(14, 300, true);
   }
 }
 
