@@ -104,6 +104,7 @@ void packed_in_blocks(const ContractSchedule<T>& plan, const tensor::Call& call,
     p.a += p.b.k * p.a_step;
     p.b.data += p.b.k * p.b.step;
     p.resume = true;
+    if (p.stop != nullptr && p.stop->stop_requested()) return;
   } while (done < plan.k);
 }
 

@@ -154,6 +154,9 @@ void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, bool fetc
     multiply_strips(fns, s, m);
 }
 
+// Work (multiply-adds) that is not divided only to poll in between: some milliseconds.
+constexpr std::int64_t kMaxUnpolledWork = 32'000'000;
+
 // Weights smaller than this stay in the L1 cache as a whole.
 constexpr std::int64_t kNearBytes = 32 * 1024;
 
@@ -189,11 +192,12 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   const std::int64_t columns = task_columns(fns, p.b.k);
   const std::int64_t bytes = p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T));
   const bool fetches = fetches_panels(fns, p, bytes);
+  const std::int64_t products = p.m * p.b.n * p.b.k;
+  const bool threads =
+      max_threads > 1 && products > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
   // A single strip reads B once, in order: splitting it would only add startup costs.
   const bool small = p.m <= fns.rows || (p.m <= kProductRows && p.b.n <= columns);
-  const bool threads =
-      max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kMinThreadWorkOfRow : kMinThreadWork);
-  if (small && !threads) {
+  if (small && !threads && products <= kMaxUnpolledWork) {
     if (p.m == 1) whole.backwards = goes_backwards(whole.b, bytes);
     return task(fns, whole, p.m, fetches, p.stop);
   }

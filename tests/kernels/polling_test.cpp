@@ -118,6 +118,17 @@ TEST(Polling, Resampling) {
                                   .constant = {false, false, true}});
 }
 
+// One strip of rows, which would otherwise be computed as a whole.
+TEST(Polling, ProductsOfFewRows) {
+  Buffer a(DType::f32, {1, 4100}), b(DType::f32, {4100, 8200}), y(DType::f32, {1, 8200});
+  a.fill_random(1);
+  b.fill_random(2);
+  expect_polls(ops::contract_op, {.id = KernelId::contract,
+                                  .inputs = {&a, &b},
+                                  .outputs = {&y},
+                                  .attrs = {Attr("mk,kn->mn")}});
+}
+
 TEST(Polling, Factors) {
   for (const std::int64_t size : {40, 300}) {
     const std::int64_t count = size == 40 ? 60 : 1;
