@@ -5,6 +5,7 @@
 
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "passes/run.h"
 #include "passes/streaming/add_lanes.h"
 
 namespace scanloom {
@@ -267,6 +268,23 @@ ir::ValueId named_source(const ir::Module& module, ir::NodeId id) {
   return {};
 }
 
+/// Returns the pass that sums over the steps of a sequence in another order, or rounds once instead
+/// of in each step (docs/numbers.md); empty if there is none. Errors: the model cannot be read
+/// again.
+Expected<std::string> pass_that_sums(const Session::Impl& model) {
+  constexpr std::string_view kPasses[] = {"accumulate_as_product", "affine_backward"};
+  if (!model.options.optimize) return std::string();
+  SCANLOOM_TRY(ir::Module module, model.before_passes());
+  passes::RunOptions pass_options;
+  pass_options.disabled = model.options.disabled_passes;
+  pass_options.fast = model.options.numerics == Numerics::fast;
+  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, pass_options));
+  for (const passes::PassTiming& timing : report.timings)
+    if (timing.changed > 0 && std::ranges::find(kPasses, timing.pass) != std::end(kPasses))
+      return std::string(timing.pass);
+  return std::string();
+}
+
 }  // namespace
 
 std::string describe_inside(const ir::Module& module, ir::NodeId id) {
@@ -301,6 +319,15 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program(
   const std::scoped_lock lock(many_mutex);
   if (many && (many->common.empty() || many->common == common)) return many;
   auto made = std::make_shared<ManyProgram>();
+  SCANLOOM_TRY(const std::string summing, pass_that_sums(*this));
+  if (!summing.empty()) {
+    made->sums_at_once = true;
+    made->reason = made->why_not_cut = fmt::format(
+        "pass {} sums over all of its steps at once, which pieces would round differently",
+        summing);
+    many = std::move(made);
+    return many;
+  }
   if (!plan->module.states.empty()) {
     made->reason = made->why_not_cut = "the session has named states";
   } else if (Expected<std::shared_ptr<const StreamProgram>> form = stream_program(); !form) {

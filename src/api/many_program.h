@@ -58,6 +58,9 @@ struct ManyProgram {
   bool walks_rows = false;
   /// Why there are no lanes; empty if there are.
   std::string reason, node;
+  /// Whether passes sum over the steps of a sequence as a whole, so that neither pieces nor lanes
+  /// have its bits: sequences run one by one.
+  bool sums_at_once = false;
   /// Whether whole sequences of similar lengths share a run instead, padded to the longest
   /// (passes/streaming/padded_form.h). They have no states; `steps` has the length as one more
   /// input, with an axis of lanes. If not and there is a reason, sequences run one by one.

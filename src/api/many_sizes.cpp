@@ -88,6 +88,7 @@ Expected<std::shared_ptr<const ManyProgram>> Session::Impl::many_program_for(
     const std::vector<tensor::Shape>& shapes, const std::vector<bool>& common,
     std::size_t tries) const {
   SCANLOOM_TRY(const std::shared_ptr<const ManyProgram> open, many_program(common));
+  if (open->sums_at_once) return open;
   const std::scoped_lock lock(sized_mutex);
   // Without lanes for these sizes, there may be some for all sizes. Otherwise the program for these
   // sizes knows more of what stands in the way. Lanes that carry nothing are the last choice: their

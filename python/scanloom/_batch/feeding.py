@@ -87,6 +87,11 @@ def dtype_of(kind: str, what: str) -> np.dtype:
 
 
 def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], None]) -> Feed:
+    if schema.names.count(column) > 1:
+        raise InvalidArgument(
+            f"the tables have {schema.names.count(column)} columns '{column}' for the input '{end.name}'",
+            ("give each column a name of its own",),
+        )
     if schema.get_field_index(column) < 0:
         raise InvalidArgument(
             f"the tables have no column '{column}' for the input '{end.name}'{did_you_mean(column, schema.names)}",

@@ -48,6 +48,50 @@ def test_every_execution_gives_the_bits_of_single_runs(execution: str) -> None:
     expect_all_same(session.run_many(None, given), [session.run(None, one) for one in given])
 
 
+SUMS_OF_PRODUCTS = """agraph (float[T,1,8] x) => (float[8,8] last) <int64[2] sizes = {8, 8}> {
+    start = ConstantOfShape (sizes)
+    last = Scan <num_scan_inputs: int = 1, body: graph = step (float[8,8] s, float[1,8] a)
+        => (float[8,8] n) {
+        t = Transpose <perm = [1, 0]> (a)
+        o = MatMul (t, a)
+        n = Add (s, o)
+    }> (start, x)
+}"""
+
+
+def test_sums_that_passes_take_at_once_have_the_bits_of_single_runs() -> None:
+    model = parse(SUMS_OF_PRODUCTS)
+    random = np.random.default_rng(0)
+    lengths = random.integers(1, 1000, 40)
+    given = [{"x": random.standard_normal((n, 1, 8)).astype(np.float32)} for n in lengths]
+    session = InferenceSession(model, threads=2)
+    alone = [session.run(None, feeds) for feeds in given]
+    for batch in (0, 1, 8):
+        expect_all_same(session.run_many(None, given, batch=batch), alone)
+    report = report_of(session, given)
+    assert report.way == "one by one" and "accumulate_as_product" in report.reason
+
+    in_order = InferenceSession(model, disabled_passes=["accumulate_as_product"])
+    alone = [in_order.run(None, feeds) for feeds in given]
+    expect_all_same(in_order.run_many(None, given), alone)
+    assert report_of(in_order, given).way == "lanes"
+
+
+def test_functions_that_sum_products_have_the_bits_of_calls() -> None:
+    x = scanloom.tensor.fmatrix("x")
+    total, _ = scanloom.scan(
+        lambda row, sums: sums + scanloom.tensor.outer(row, row),
+        sequences=x,
+        outputs_info=scanloom.tensor.zeros((8, 8), "float32"),
+    )
+    random = np.random.default_rng(1)
+    given = [(random.standard_normal((n, 8)).astype(np.float32),) for n in (700, 30, 64, 501)]
+    call = scanloom.function([x], total[-1])
+    alone = [call(*each) for each in given]
+    for got, wanted in zip(call.run_many(given), alone):
+        assert np.array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("model", batch_models.in_added_lanes(), ids=lambda model: model.name)
 def test_lanes_are_added_where_rows_cannot_be_lanes(model: BatchModel) -> None:
     session = InferenceSession(model.model)
