@@ -17,7 +17,8 @@ _BLOCK = 16 << 20
 class CsvFormat:
     """A group is a block of lines. The first line has the names; a value contains no line breaks.
 
-    Types are those of the first block: a later value that does not fit is an error.
+    Types are those of the first block: a later value that does not fit is an error. A column that is
+    empty there holds numbers, none of which is known.
     """
 
     def __init__(self, separator: str, block: int = _BLOCK) -> None:
@@ -38,9 +39,13 @@ class CsvFormat:
                     first, rows, begin = first + rows, 0, position
             if rows:
                 groups.append(Group(len(groups), first, rows, position - begin, begin, position))
-        return self._schema(path), groups
+        return (self._schema(path) if groups else self._found_schema(path)), groups
 
     def _schema(self, path: str) -> pa.Schema:
+        fields = list(self._found_schema(path))
+        return pa.schema([each.with_type(pa.float64()) if pa.types.is_null(each.type) else each for each in fields])
+
+    def _found_schema(self, path: str) -> pa.Schema:
         options = pc.ReadOptions(block_size=self._block, use_threads=False)
         with pc.open_csv(path, options, self._parse) as reader:
             return reader.schema
@@ -53,12 +58,21 @@ class CsvFormat:
             file.seek(group.begin)
             content = file.read(group.end - group.begin)
         types = {field.name: field.type for field in schema}
-        table = pc.read_csv(
-            io.BytesIO(content),
-            pc.ReadOptions(column_names=schema.names, use_threads=False, block_size=max(len(content), 1)),
-            self._parse,
-            pc.ConvertOptions(column_types=types, include_columns=list(columns)),
-        )
+        try:
+            table = pc.read_csv(
+                io.BytesIO(content),
+                pc.ReadOptions(column_names=schema.names, use_threads=False, block_size=max(len(content), 1)),
+                self._parse,
+                pc.ConvertOptions(column_types=types, include_columns=list(columns)),
+            )
+        except pa.ArrowInvalid as error:
+            if not group.begin or "conversion error" not in str(error):
+                raise
+            raise InvalidArgument(
+                f"'{path}', bytes {group.begin} to {group.end}: {error}",
+                (f"the first {self._block >> 20} MB of a CSV file decide what its columns hold: write a number "
+                 "as 1.0 in the first line if later ones have fractions, or write Parquet",),
+            ) from None  # fmt: skip
         if table.num_rows != group.rows:
             raise InvalidArgument(
                 f"'{path}' has {group.rows} lines at bytes {group.begin} to {group.end}, but they give "

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq  # noqa: E402
 import job_files  # noqa: E402
 import scanloom  # noqa: E402
 from scanloom import batch  # noqa: E402
+from scanloom._batch.csv_blocks import CsvFormat  # noqa: E402
 from scanloom._batch.feeding import feed_plan  # noqa: E402
 from scanloom._batch.formats import format_of  # noqa: E402
 from scanloom._batch.command import main  # noqa: E402
@@ -145,6 +146,31 @@ def test_two_spellings_of_a_path_are_one_file(tmp_path):
     job_files.write_inputs(tmp_path / "in", files=1)
     inputs = [tmp_path / "in" / "0.parquet", f"{tmp_path}/in/../in/*.parquet"]
     assert batch.run(model, inputs, tmp_path / "out", workers=1).rows == 50
+
+
+FED_TWICE = """agraph (float[batch,T] x, float[batch,1] k) => (float[batch,T] y) { y = Mul (x, k) }"""
+
+
+def test_an_empty_column_of_csv_is_set_aside(tmp_path):
+    (tmp_path / "0.csv").write_text("x,k\n1 2,\n3 4,\n")
+    done = batch.run(parse(FED_TWICE), tmp_path / "0.csv", tmp_path / "out", workers=1, on_error="quarantine")
+    assert (done.rows, done.quarantined) == (0, 2)
+
+
+def test_types_that_change_after_the_first_block_of_csv(tmp_path):
+    block, path = CsvFormat(",", block=40), tmp_path / "0.csv"
+    path.write_text("x,k\n" + "1 2,3\n" * 10 + "1 2,0.5\n")
+    _, groups = block.inspect(str(path))
+    assert len(groups) > 1
+    with pytest.raises(scanloom.InvalidArgument, match="0.5") as caught:
+        list(block.batches(str(path), groups[-1], ["x", "k"], 10))
+    assert "write a number as 1.0 in the first line" in str(caught.value)
+
+
+def test_columns_of_one_name(tmp_path):
+    (tmp_path / "0.csv").write_text("x,x,k\n1 2,1,2\n")
+    with pytest.raises(scanloom.InvalidArgument, match="the tables have 2 columns 'x' for the input 'x'"):
+        batch.run(parse(FED_TWICE), tmp_path / "0.csv", tmp_path / "out", workers=1)
 
 
 def test_a_csv_file_without_rows_does_not_decide_the_types(tmp_path):
