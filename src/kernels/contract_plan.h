@@ -104,8 +104,8 @@ void packed_in_blocks(const ContractSchedule<T>& plan, const tensor::Call& call,
     p.a += p.b.k * p.a_step;
     p.b.data += p.b.k * p.b.step;
     p.resume = true;
-    if (p.stop != nullptr && p.stop->stop_requested()) return;
-  } while (done < plan.k);
+    if (done == plan.k) return;
+  } while (p.stop == nullptr || !p.stop->stop_requested());
 }
 
 template <class T>
