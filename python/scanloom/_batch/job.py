@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 from .._errors import InvalidArgument, NotFound
 from .._ort.options import SessionOptions
 from .._ort.session import InferenceSession
-from .feeding import Feed, check_column, feed_plan, unfed
+from .feeding import Feed, check_column, element_type, feed_plan, is_text, unfed
 from .formats import format_of
 from .parts import ERROR, key_schema
 from .results import output_fields, output_plan
@@ -91,6 +91,7 @@ def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, 
     _check_names(schema, given.key, [field.name for field in output_fields(outputs)])
     for path, other in others:
         _check_columns(path, other, feeds, given.key)
+        _check_key_types(path, other, schema, given.key)
         _check_kept(path, other, [name for name in kept if name not in given.columns])
     scoring = Scoring(tuple(feeds), tuple(outputs), given.shared, given.batch, given.by_length, given.memory)
     keys = key_schema(given.key, schema) if given.key else pa.schema([])
@@ -131,6 +132,16 @@ def _check_columns(path: str, schema: pa.Schema, feeds: Sequence[Feed], key: Seq
         if schema.get_field_index(name) < 0:
             raise InvalidArgument(f"'{path}', unlike the first file, lacks the key column '{name}'",
                                   (f"its columns are {', '.join(schema.names)}",))  # fmt: skip
+
+
+def _check_key_types(path: str, schema: pa.Schema, first: pa.Schema, key: Sequence[str]) -> None:
+    """Raises InvalidArgument if a key is a text in one file and a number in another: texts may be no
+    numbers, and numbers as texts lose leading zeros."""
+    for name in key:
+        found, wanted = schema.field(name).type, first.field(name).type
+        if is_text(element_type(found)) != is_text(element_type(wanted)):
+            raise InvalidArgument(f"'{path}', unlike the first file, has {found} in the key column '{name}', not {wanted}",
+                                  ("write the column of all files with one type, in Parquet rather than CSV",))  # fmt: skip
 
 
 def _check_kept(path: str, schema: pa.Schema, kept: Sequence[str]) -> None:

@@ -167,6 +167,13 @@ def test_types_that_change_after_the_first_block_of_csv(tmp_path):
     assert "write a number as 1.0 in the first line" in str(caught.value)
 
 
+def test_keys_are_texts_in_all_files_or_in_none(tmp_path):
+    (tmp_path / "0.csv").write_text("x,k,name\n1 2,1,abc\n")
+    (tmp_path / "1.csv").write_text("x,k,name\n1 2,1,007\n")
+    with pytest.raises(scanloom.InvalidArgument, match="1.csv', unlike the first file, has int64 in the key column"):
+        batch.run(parse(FED_TWICE), tmp_path / "*.csv", tmp_path / "out", workers=1, key="name")
+
+
 def test_columns_of_one_name(tmp_path):
     (tmp_path / "0.csv").write_text("x,x,k\n1 2,1,2\n")
     with pytest.raises(scanloom.InvalidArgument, match="the tables have 2 columns 'x' for the input 'x'"):
