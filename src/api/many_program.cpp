@@ -268,21 +268,16 @@ ir::ValueId named_source(const ir::Module& module, ir::NodeId id) {
   return {};
 }
 
-/// Returns the pass that sums over the steps of a sequence in another order, or rounds once instead
-/// of in each step (docs/numbers.md); empty if there is none. Errors: the model cannot be read
-/// again.
+/// Returns the pass that sums over all steps of a sequence (passes::pass_that_sums). Errors: the
+/// model cannot be read again.
 Expected<std::string> pass_that_sums(const Session::Impl& model) {
-  constexpr std::string_view kPasses[] = {"accumulate_as_product", "affine_backward"};
   if (!model.options.optimize) return std::string();
   SCANLOOM_TRY(ir::Module module, model.before_passes());
   passes::RunOptions pass_options;
   pass_options.disabled = model.options.disabled_passes;
   pass_options.fast = model.options.numerics == Numerics::fast;
   SCANLOOM_TRY(const passes::RunReport report, passes::run(module, pass_options));
-  for (const passes::PassTiming& timing : report.timings)
-    if (timing.changed > 0 && std::ranges::find(kPasses, timing.pass) != std::end(kPasses))
-      return std::string(timing.pass);
-  return std::string();
+  return std::string(passes::pass_that_sums(report));
 }
 
 }  // namespace

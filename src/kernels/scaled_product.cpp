@@ -105,7 +105,7 @@ void copy_scaled(const Rows<T>& matrix, bool grows, T* to) {
 
 template <class T>
 bool multiply_scaled(const ProductFns<T>& fns, const Product<T>& product) {
-  constexpr std::int64_t kMaxElements = 64 * 1024 / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t kMaxElements = kMaxScaledBytes / static_cast<std::int64_t>(sizeof(T));
   const MatrixB<T>& matrix = product.b;
   const Rows<T> a{product.a, product.m, matrix.k, product.a_row, product.a_step};
   const Rows<T> b{matrix.data, matrix.k, matrix.n, matrix.step, matrix.column};

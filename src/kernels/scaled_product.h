@@ -26,13 +26,16 @@ class DenormalSearch {
   std::atomic<int> left_ = 0;
 };
 
+/// Bytes of the copies of both matrices, which are on the stack.
+inline constexpr std::int64_t kMaxScaledBytes = 64 * 1024;
+
 /// Whether a product is so small that its matrices can be copied on the stack, and large enough to
 /// be asked about.
 template <class T>
 bool may_scale(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kMaxBytes = 64 * 1024, kMinProducts = 4096;
+  constexpr std::int64_t kMinProducts = 4096;
   return m * n * k >= kMinProducts &&
-         (m + n) * k <= kMaxBytes / static_cast<std::int64_t>(sizeof(T));
+         (m + n) * k <= kMaxScaledBytes / static_cast<std::int64_t>(sizeof(T));
 }
 
 /// Multiplies scaled copies of matrices that may_scale, on one thread. Returns false, and does

@@ -78,6 +78,14 @@ Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport
 
 std::span<const PassDef> all_passes() { return kPasses; }
 
+std::string_view pass_that_sums(const RunReport& report) {
+  constexpr std::string_view kSumming[] = {"accumulate_as_product", "affine_backward"};
+  for (const PassTiming& timing : report.timings)
+    if (timing.changed > 0 && std::ranges::find(kSumming, timing.pass) != std::end(kSumming))
+      return timing.pass;
+  return {};
+}
+
 const PassDef* find_pass(std::string_view name) {
   const auto* found = std::ranges::find(kPasses, current_name(name), &PassDef::name);
   return found != std::end(kPasses) ? found : nullptr;

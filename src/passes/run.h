@@ -39,6 +39,10 @@ struct RunReport {
   std::optional<ir::Module> for_streams = {};
 };
 
+/// Returns the pass among those that changed the module which sums over the steps of a loop as a
+/// whole, so that a part of the steps has other bits (docs/numbers.md); empty if there is none.
+std::string_view pass_that_sums(const RunReport& report);
+
 /// Whether `names` has the pass, under its name or a former one.
 bool is_named(std::string_view pass, const std::vector<std::string>& names);
 /// Whether the options skip the pass.

@@ -83,7 +83,8 @@ TEST(ConvWindows, ManyRowsOfTheKernel) {
 
 // Where a part of the result meets only some taps of a line, which are then a section of its own.
 TEST(ConvWindows, TapsOfALineThatAreLeftOut) {
-  if (!conv_block_fns<float>(active_isa()).broadcasts) return;  // as above
+  if (!conv_block_fns<float>(active_isa()).broadcasts)
+    GTEST_SKIP() << "SSE 4.2 keeps no channels last";
   Buffer x(DType::f32, {1, 32, 29}, Layout::channels_last), w(DType::f32, {32, 1, 3});
   Buffer bias(DType::f32, {32}), y(DType::f32, {1, 32, 28}, Layout::channels_last);
   Buffer reference(DType::f32, {1, 32, 28});
