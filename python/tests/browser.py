@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 ABSENT = "Chromium is not installed (tools/dev/setup.sh browser)"
@@ -130,12 +130,30 @@ class Browser:
         self._wait_until_drawn()
 
     def open_frame(self, address: str) -> None:
-        """Opens a page with a report in a frame, as a notebook shows one, and waits until it is
-        drawn. From now on, this object is the page in the frame."""
+        """Opens a page with a report in a frame, as a notebook shows one, waits until it is drawn, and
+        clicks into it. From now on, this object is the page in the frame."""
         self.ask("Page.navigate", url=address)
+        around = self._session
         self._session = self.ask("Target.attachToTarget", targetId=self._target("iframe"), flatten=True)["sessionId"]
         self.ask("Runtime.enable")
         self._wait_until_drawn()
+        self._click_into_frame(around)
+
+    def _click_into_frame(self, around: Optional[str]) -> None:
+        """Clicks the corner of the frame until it has the focus. The script's focus() moves the focus
+        within a frame, but a frame of another process gets keys only when its user turns to it."""
+        frame = self._session
+        deadline = time.monotonic() + _SECONDS
+        while not self.run("document.hasFocus()"):
+            if time.monotonic() > deadline:
+                raise AssertionError("the frame has not got the focus")
+            self._session = around
+            left, top = self.run("(() => { const box = document.querySelector('iframe').getBoundingClientRect();"
+                                 " return [box.left + 3, box.top + 3]; })()")
+            for kind in ("mousePressed", "mouseReleased"):
+                self.ask("Input.dispatchMouseEvent", type=kind, x=left, y=top, button="left", clickCount=1)
+            self._session = frame
+            time.sleep(0.05)
 
     def _wait_until_drawn(self) -> None:
         deadline = time.monotonic() + _SECONDS
@@ -150,17 +168,13 @@ class Browser:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                      windowsVirtualKeyCode=codes[key])
 
-    def press_until(self, key: str, condition: str) -> None:
-        """Presses a key until the expression is true. A browser hands the focus to a frame of another
-        process when it gets to it, and until then a key goes to the page around the frame."""
+    def wait_for(self, condition: str) -> None:
+        """Waits until the expression is true."""
         deadline = time.monotonic() + _SECONDS
-        while time.monotonic() < deadline:
-            self.press(key)
-            for _ in range(10):
-                if self.run(condition):
-                    return
-                time.sleep(0.05)
-        raise AssertionError(f"{key} has not brought about {condition}")
+        while not self.run(condition):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{condition} has not become true")
+            time.sleep(0.05)
 
     def screenshot(self, path: pathlib.Path, whole: bool = False) -> None:
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

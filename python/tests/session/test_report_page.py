@@ -219,7 +219,8 @@ def test_links_in_a_notebook(notebook: str) -> None:
         for link, target in (("nav a:nth-child(4)", "loops"), ("nav a:nth-child(3)", "time"),
                              (".skip", "summary"), ("#loops td a", "loop-")):
             page.run(f"document.querySelector('{link}').focus()")
-            page.press_until("Enter", f"document.activeElement.id.startsWith('{target}')")
+            page.press("Enter")
+            page.wait_for(f"document.activeElement.id.startsWith('{target}')")
             box = page.run("(() => { const box = document.activeElement.getBoundingClientRect();"
                            " return [box.top, innerHeight]; })()")
             assert -1 <= box[0] < box[1]
