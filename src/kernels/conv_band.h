@@ -40,6 +40,7 @@ struct ConvBand {
   /// blocks of filters (conv_blocks_run.h).
   std::int64_t step = 1, y_step = 1;
   bool fetches = false, single = false;   ///< see ConvBlock
+  std::int64_t block_vectors = 0;         ///< of most blocks of filters
   std::int64_t window = 1, tap_step = 0;  ///< see ConvBlock
 };
 

@@ -62,10 +62,13 @@ struct ConvBlock {
 
 template <class T>
 struct ConvBlockFns {
-  std::int64_t lanes = 0;               ///< filters of a vector
-  std::int64_t vectors = 0, usual = 0;  ///< of a block: at most, and of most blocks
-  bool tall = false;                    ///< tiles have many positions: there are 32 registers
-  bool broadcasts = false;              ///< an element is broadcast as fast as it is loaded
+  std::int64_t lanes = 0;    ///< filters of a vector
+  std::int64_t vectors = 0;  ///< of a block, at most
+  std::int64_t usual = 0;    ///< of most blocks
+  /// Vectors of blocks whose tiles have fewer positions, but load less for each product.
+  std::int64_t wide = 0;
+  bool tall = false;        ///< tiles have many positions: there are 32 registers
+  bool broadcasts = false;  ///< an element is broadcast as fast as it is loaded
   void (*multiply)(const ConvBlock<T>&) = nullptr;
 };
 

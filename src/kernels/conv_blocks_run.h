@@ -28,16 +28,17 @@ enum class LastBlock : std::uint8_t {
   overlaps,
 };
 
-/// Calls f(block) for the blocks of so many filters: of the usual number of vectors, but at the end
-/// none of a single vector, which would meet each element of the planes only once. Blocks of some
-/// filters are also those of more, if usual ones and more than these are left.
+/// Calls f(block) for the blocks of so many filters: of `usual` vectors, but at the end none of a
+/// single vector, which would meet each element of the planes only once. Blocks of some filters are
+/// also those of more, if usual ones and more than these are left.
 template <class T, class F>
-void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, LastBlock last,
-                           F&& f) {
+void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t usual, std::int64_t filters,
+                           LastBlock last, F&& f) {
   const std::int64_t vectors = (filters + fns.lanes - 1) / fns.lanes;
+  const std::int64_t most = std::max<std::int64_t>(usual, 3);
   for (std::int64_t at = 0; at < vectors;) {
     const std::int64_t left = vectors - at;
-    const std::int64_t taken = left <= fns.vectors ? left : left == 4 ? 2 : fns.usual;
+    const std::int64_t taken = left <= most ? left : left == most + 1 ? most - 1 : usual;
     const std::int64_t begin = at * fns.lanes, width = taken * fns.lanes;
     const std::int64_t first =
         last == LastBlock::overlaps ? std::min(begin, filters - width) : begin;
@@ -48,9 +49,9 @@ void for_each_filter_block(const ConvBlockFns<T>& fns, std::int64_t filters, Las
 
 /// Whether blocks that overlap compute so many filters.
 template <class T>
-bool may_overlap(const ConvBlockFns<T>& fns, std::int64_t filters) {
+bool may_overlap(const ConvBlockFns<T>& fns, std::int64_t usual, std::int64_t filters) {
   bool fits = true;
-  for_each_filter_block(fns, filters, LastBlock::overlaps,
+  for_each_filter_block(fns, usual, filters, LastBlock::overlaps,
                         [&](const FilterBlock& block) { fits &= block.first >= 0; });
   return fits;
 }
@@ -71,11 +72,11 @@ inline std::int64_t block_weights(std::int64_t filters, std::int64_t k, std::int
 /// Packs the weights of a group: block by block, of each tap those of all filters. `to` is zero;
 /// weights may be at any address.
 template <class T>
-void pack_filter_blocks(const ConvBlockFns<T>& fns, const T* weights, std::int64_t w_filter,
-                        std::int64_t filters, std::int64_t k, const PeriodicTaps& taps,
-                        LastBlock last, T* to) {
+void pack_filter_blocks(const ConvBlockFns<T>& fns, std::int64_t usual, const T* weights,
+                        std::int64_t w_filter, std::int64_t filters, std::int64_t k,
+                        const PeriodicTaps& taps, LastBlock last, T* to) {
   std::vector<T> memory;
-  for_each_filter_block(fns, filters, last, [&](const FilterBlock& block) {
+  for_each_filter_block(fns, usual, filters, last, [&](const FilterBlock& block) {
     const std::int64_t width = block.vectors * fns.lanes;
     T* const packed = to + block.packed * taps.of(k);
     for (std::int64_t f = 0; f < block.filters; ++f) {
@@ -208,29 +209,30 @@ void multiply_taps(const ConvBlockFns<T>& fns, const ConvBand<T>& s, const T* pa
 template <class T, class Finished>
 void multiply_blocks(const ConvBlockFns<T>& fns, TransposeFn transpose, const ConvBand<T>& s,
                      const T* packed, const ConvFinish<T>& finish, T* memory, Finished&& finished) {
-  for_each_filter_block(fns, s.filters, LastBlock::idles, [&](const FilterBlock& block) {
-    const std::int64_t width = block.vectors * fns.lanes;
-    const T* const bias =
-        copy_biases(s, block, fns.lanes, memory + kBlockPositions * fns.vectors * fns.lanes);
-    for_each_piece(s, kBlockPositions, [&](ConvBlock<T> piece, std::int64_t first) {
-      T* const y = s.y + block.first * s.y_filter + first;
-      piece.sums = memory;
-      piece.sums_step = width;
-      piece.y = y;
-      piece.y_filter = s.y_filter;
-      multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0),
-                    first == 0 && fetches_weights(fns, s), piece);
-      constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
-      const std::int64_t count = piece.line_count * piece.width;
-      transpose({.from = reinterpret_cast<const std::byte*>(memory),
-                 .to = reinterpret_cast<std::byte*>(y),
-                 .rows = count,
-                 .columns = block.filters,
-                 .from_step = width * kSize,
-                 .to_step = s.y_filter * kSize});
-      finished(block, first, count);
-    });
-  });
+  for_each_filter_block(
+      fns, s.block_vectors, s.filters, LastBlock::idles, [&](const FilterBlock& block) {
+        const std::int64_t width = block.vectors * fns.lanes;
+        const T* const bias =
+            copy_biases(s, block, fns.lanes, memory + kBlockPositions * fns.vectors * fns.lanes);
+        for_each_piece(s, kBlockPositions, [&](ConvBlock<T> piece, std::int64_t first) {
+          T* const y = s.y + block.first * s.y_filter + first;
+          piece.sums = memory;
+          piece.sums_step = width;
+          piece.y = y;
+          piece.y_filter = s.y_filter;
+          multiply_taps(fns, s, packed, block, bias, finish_of(finish, block, 0),
+                        first == 0 && fetches_weights(fns, s), piece);
+          constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+          const std::int64_t count = piece.line_count * piece.width;
+          transpose({.from = reinterpret_cast<const std::byte*>(memory),
+                     .to = reinterpret_cast<std::byte*>(y),
+                     .rows = count,
+                     .columns = block.filters,
+                     .from_step = width * kSize,
+                     .to_step = s.y_filter * kSize});
+          finished(block, first, count);
+        });
+      });
 }
 
 /// As multiply_blocks, where the filters of a position are adjacent in y, which holds the sums.
@@ -250,19 +252,21 @@ void multiply_blocks_last(const ConvBlockFns<T>& fns, const ConvBand<T>& s, cons
                   first == 0 && fetches_weights(fns, s), piece);
   };
   if (bytes_of_weights(s) > kWeightsOfPieces || s.single) {
-    for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
-      const T* const bias = copy_biases(s, block, fns.lanes, memory);
-      for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {
-        multiply(block, bias, piece, first);
-      });
-    });
+    for_each_filter_block(
+        fns, s.block_vectors, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
+          const T* const bias = copy_biases(s, block, fns.lanes, memory);
+          for_each_piece(s, kBlockPositions, [&](const ConvBlock<T>& piece, std::int64_t first) {
+            multiply(block, bias, piece, first);
+          });
+        });
     return finished(0, s.line_count * s.width);
   }
   const std::int64_t most = std::clamp<std::int64_t>(kResults / s.filters, 56, kBlockPositions);
   for_each_piece(s, most, [&](const ConvBlock<T>& piece, std::int64_t first) {
-    for_each_filter_block(fns, s.filters, LastBlock::overlaps, [&](const FilterBlock& block) {
-      multiply(block, copy_biases(s, block, fns.lanes, memory), piece, first);
-    });
+    for_each_filter_block(fns, s.block_vectors, s.filters, LastBlock::overlaps,
+                          [&](const FilterBlock& block) {
+                            multiply(block, copy_biases(s, block, fns.lanes, memory), piece, first);
+                          });
     finished(first, piece.line_count * piece.width);
   });
 }

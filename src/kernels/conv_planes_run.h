@@ -57,8 +57,9 @@ ConvBand<T> band_of(const PlanesSchedule<T>& plan, const tensor::Call& call,
   s.y_filter = plan.y_filter;
   s.step = plan.step();
   s.y_step = plan.y_step;
-  s.fetches = plan.in_place && plan.reads_last && !plan.single && g.kernel_positions() == 1;
+  s.fetches = plan.fetches();
   s.single = plan.single;
+  s.block_vectors = plan.block_vectors;
   s.window = g.kernel[static_cast<std::size_t>(g.spatial - 1)];
   s.tap_step = plan.window_step();
   if (call.has(2)) {

@@ -174,7 +174,7 @@ template <class T>
 void choose_block_tasks(PlanesSchedule<T>& plan, std::int64_t wanted, std::int64_t fewest,
                         std::int64_t of_planes) {
   const ConvGeometry& g = plan.geometry;
-  const std::int64_t width = plan.blocks->usual * plan.blocks->lanes;
+  const std::int64_t width = plan.block_vectors * plan.blocks->lanes;
   const std::int64_t all = std::max<std::int64_t>(g.filters / width, 1);
   // Where the channels come last, an epilogue takes the filters of a position at a time.
   constexpr std::int64_t kMinFiltersLast = 128;
@@ -346,6 +346,21 @@ void lay_out_planes(PlanesSchedule<T>& plan) {
   }
 }
 
+/// Returns the vectors of most blocks of filters. Wide blocks pay where lines fill their tiles, and
+/// where positions are adjacent, or taps are read in stretches. The tiles of wide blocks have fewer
+/// positions, so they read the weights more often, and wait for many that few positions share.
+template <class T>
+std::int64_t vectors_of_blocks(const PlanesSchedule<T>& plan, const ConvBlockFns<T>& fns) {
+  constexpr std::int64_t kMinAdjacent = 15, kMinInStretches = 10;  // positions of a line
+  constexpr std::int64_t kFewTaps = 256, kManyPositions = 256;
+  const std::int64_t line = plan.geometry.out[plan.grid.last()];
+  if (!plan.reads_last) return line >= kMinAdjacent ? fns.wide : fns.usual;
+  const bool few_weights = plan.k <= kFewTaps || plan.positions >= kManyPositions;
+  const bool fits = plan.y_step == 1 || may_overlap(fns, fns.wide, plan.geometry.filters);
+  const bool pays = plan.fetches() && line >= kMinInStretches && few_weights;
+  return pays && fits ? fns.wide : fns.usual;
+}
+
 /// Whether blocks of filters are faster than other ways: with few idle lanes, and enough taps to be
 /// worth storing sums twice and transposing them in between.
 template <class T>
@@ -355,7 +370,8 @@ bool suits_blocks(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesUs
   const ConvGeometry& g = plan.geometry;
   if (use == PlanesUse::blocks && (ctx.constants[1] == nullptr || ctx.packs == nullptr))
     return false;
-  if (plan.y_step != 1) return fns.broadcasts && may_overlap(fns, g.filters);
+  if (plan.y_step != 1)
+    return fns.broadcasts && may_overlap(fns, vectors_of_blocks(plan, fns), g.filters);
   if (plan.reads_last) return g.filters >= fns.lanes;
   if (plan.k < kMinTaps || g.out[plan.grid.last()] < kMinInLine) return false;
   // Short tiles meet an element of x again only where windows overlap.
@@ -461,7 +477,8 @@ void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSe
     std::shared_ptr<T> memory = packed_memory<T>(g.group * section.packed_group);
     for (std::int64_t group = 0; group < g.group; ++group)
       pack_filter_blocks(
-          *plan.blocks, static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
+          *plan.blocks, plan.block_vectors,
+          static_cast<const T*>(ctx.constants[1]) + group * g.filters * plan.w_filter,
           plan.w_filter, g.filters, plan.k, taps, last,
           memory.get() + group * section.packed_group);
     // From now on only the copy is read.
@@ -472,7 +489,7 @@ void pack_section(const PrepareCtx& ctx, const PlanesSchedule<T>& plan, PlanesSe
   };
   // -2: neither the panels of conv.cpp nor trimmed weights.
   std::vector<std::int64_t> layout{
-      -2,        lanes,  plan.blocks->usual, std::int64_t{sizeof(T)}, g.group,
+      -2,        lanes,  plan.block_vectors, std::int64_t{sizeof(T)}, g.group,
       g.filters, plan.k, plan.w_filter};
   if (last == LastBlock::overlaps && g.filters % lanes != 0) layout.push_back(-1);
   if (section.rows != g.kernel[0])
@@ -523,9 +540,10 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
       plan.geometry.out[0] + reach_of(plan.geometry, 0) > 2 * unfolded / *per_position)
     return "planes larger than the unfolded windows";
   if (in_blocks) {
-    if (!suits_blocks(ctx, plan, use)) return "few filters, or none that are constant";
     plan.in_place = is_planes(plan);
+    if (!suits_blocks(ctx, plan, use)) return "few filters, or none that are constant";
     plan.blocks = &conv_block_fns<T>(ctx.isa);
+    plan.block_vectors = vectors_of_blocks(plan, *plan.blocks);
     plan.transpose = simd_tables(ctx.isa).transpose(sizeof(T));
   } else if (plan.geometry.filters >= kMinPanelFilters && plan.positions >= kMinPanelPositions) {
     plan.panels = &conv_panel_fns<T>(ctx.isa);

@@ -52,6 +52,7 @@ struct PlanesSchedule {
   const ConvPanelFns<T>* panels = nullptr;  ///< null: tiles read the planes
   std::int64_t panel_taps = 0;
   const ConvBlockFns<T>* blocks = nullptr;  ///< null: weights are not packed
+  std::int64_t block_vectors = 0;           ///< of most blocks
   TransposeFn transpose = nullptr;          ///< of the sums of blocks
   std::vector<PlanesSection> sections;      ///< of blocks: of the whole result
   bool in_place = false;                    ///< x is read as the planes, by x_axis
@@ -92,6 +93,10 @@ struct PlanesSchedule {
   [[nodiscard]] std::int64_t window_step() const {
     const auto last = static_cast<std::size_t>(geometry.spatial - 1);
     return geometry.dilation[last] * (in_place ? x_axis[last] : last_planes.pitch[last]);
+  }
+  /// Whether blocks fetch the positions of the next tile: these are stretches of adjacent taps.
+  [[nodiscard]] bool fetches() const {
+    return in_place && reads_last && !single && geometry.kernel_positions() == 1;
   }
   /// Elements from the first channel to that of a filter, if this has one of its own.
   [[nodiscard]] std::int64_t first_channel(std::int64_t filter) const {

@@ -182,21 +182,22 @@ void multiply_group(const WinogradSchedule& plan, const WinogradStrip& s, const 
     p.weights = next;
   };
   for (std::int64_t part = 0; part < kWinogradParts; ++part)
-    for_each_filter_block(
-        *plan.blocks, group.vectors * lanes, LastBlock::idles, [&](const FilterBlock& block) {
-          const std::int64_t width = block.vectors * lanes;
-          for (std::int64_t c = 0; c < channels; c += taps) {
-            multiply(packed + (group.first + block.first) * kWinogradParts * channels +
-                     (part * channels + c) * width);
-            p.vectors = block.vectors;
-            p.sums = m.sums + part * plan.sums_part() + block.first;
-            p.planes = m.input + part * plan.input_part();
-            p.taps = plan.channels.data() + c;
-            p.k = std::min(taps, channels - c);
-            p.ahead_bytes = p.k * width * kFloat / p.width;
-            p.resume = c > 0;
-          }
-        });
+    for_each_filter_block(*plan.blocks, plan.block_vectors, group.vectors * lanes, LastBlock::idles,
+                          [&](const FilterBlock& block) {
+                            const std::int64_t width = block.vectors * lanes;
+                            for (std::int64_t c = 0; c < channels; c += taps) {
+                              multiply(packed +
+                                       (group.first + block.first) * kWinogradParts * channels +
+                                       (part * channels + c) * width);
+                              p.vectors = block.vectors;
+                              p.sums = m.sums + part * plan.sums_part() + block.first;
+                              p.planes = m.input + part * plan.input_part();
+                              p.taps = plan.channels.data() + c;
+                              p.k = std::min(taps, channels - c);
+                              p.ahead_bytes = p.k * width * kFloat / p.width;
+                              p.resume = c > 0;
+                            }
+                          });
   const std::int64_t end = group.first + group.vectors * lanes;
   multiply(end < plan.geometry.filters ? packed + end * kWinogradParts * channels : nullptr);
 }
@@ -260,14 +261,15 @@ void transform_group(const WinogradSchedule& plan, const Call& call, const Winog
 template <class F>
 void for_each_group(const WinogradSchedule& plan, std::int64_t first, std::int64_t filters, F&& f) {
   FilterBlock group{first, 0, 0};
-  for_each_filter_block(*plan.blocks, filters, LastBlock::idles, [&](const FilterBlock& block) {
-    if (group.vectors + block.vectors > plan.group) {
-      f(group);
-      group = {first + block.first, 0, 0};
-    }
-    group.filters += block.filters;
-    group.vectors += block.vectors;
-  });
+  for_each_filter_block(*plan.blocks, plan.block_vectors, filters, LastBlock::idles,
+                        [&](const FilterBlock& block) {
+                          if (group.vectors + block.vectors > plan.group) {
+                            f(group);
+                            group = {first + block.first, 0, 0};
+                          }
+                          group.filters += block.filters;
+                          group.vectors += block.vectors;
+                        });
   f(group);
 }
 

@@ -57,7 +57,7 @@ void choose_strips(WinogradSchedule& plan, bool shares) {
 /// Splits the filters where strips are few.
 void choose_parts(WinogradSchedule& plan) {
   const std::int64_t filters = plan.geometry.filters;
-  const std::int64_t width = plan.blocks->usual * plan.blocks->lanes;
+  const std::int64_t width = plan.block_vectors * plan.blocks->lanes;
   // Where the channels come last, an epilogue takes the filters of a position at a time.
   constexpr std::int64_t kMinFiltersLast = 128;
   const bool few_at_once = plan.last && plan.epilogue.present();
@@ -120,7 +120,7 @@ std::shared_ptr<const void> packed_once(const WinogradSchedule& plan, const Prep
     return memory;
   };
   // -3: not one of the forms of the other ways.
-  std::vector<std::int64_t> layout{-3,        plan.blocks->lanes, plan.blocks->usual,
+  std::vector<std::int64_t> layout{-3,        plan.blocks->lanes, plan.block_vectors,
                                    g.filters, g.channels,         plan.w_filter};
   return ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)},
                         make);
@@ -131,7 +131,7 @@ std::shared_ptr<const void> packed_once(const WinogradSchedule& plan, const Prep
 void pack_winograd(const WinogradSchedule& plan, const float* weights, float* to, int threads) {
   parallel_for(threads, threads, [&](std::int64_t thread) {
     std::int64_t number = 0;
-    for_each_filter_block(*plan.blocks, plan.geometry.filters, LastBlock::idles,
+    for_each_filter_block(*plan.blocks, plan.block_vectors, plan.geometry.filters, LastBlock::idles,
                           [&](const FilterBlock& block) {
                             if (number++ % threads == thread) pack_block(plan, weights, block, to);
                           });
@@ -143,6 +143,7 @@ std::optional<Refusal> schedule_winograd(WinogradSchedule& plan, const PrepareCt
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   plan.fns = &winograd_fns(ctx.isa);
   plan.blocks = &conv_block_fns<float>(ctx.isa);
+  plan.block_vectors = plan.blocks->wide;
   plan.transpose = simd_tables(ctx.isa).transpose(sizeof(float));
   plan.geometry = geometry;
   plan.x_image = x.strides[0];

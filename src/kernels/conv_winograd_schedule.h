@@ -33,6 +33,7 @@ struct WinogradSchedule {
 
   const WinogradFns* fns = nullptr;
   const ConvBlockFns<float>* blocks = nullptr;
+  std::int64_t block_vectors = 0;  ///< of most blocks
   TransposeFn transpose = nullptr;
   tensor::ConvGeometry geometry;
   std::int64_t x_image = 0, x_channel = 0, x_row = 0, x_column = 0, w_filter = 0;

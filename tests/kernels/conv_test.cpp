@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/conv_blocks.h"
-#include "kernels/conv_blocks_run.h"
 #include "kernels/conv_planes.h"
 #include "opmath/conv_geometry.h"
 #include "opmath/winograd.h"
@@ -602,30 +601,6 @@ TEST(Conv, BlocksComputeActivations) {
           if (isa != Isa::baseline || layout == Layout::contiguous)
             expect_curve<double>(c, curve, isa, layout);
         }
-}
-
-// Tasks that share filters begin at usual blocks, and read weights that were packed for all
-// filters.
-TEST(Conv, PartsOfFiltersHaveTheBlocksOfAllFilters) {
-  for (const Isa isa : available_isas()) {
-    const ConvBlockFns<float>& fns = conv_block_fns<float>(isa);
-    const auto blocks_of = [&](std::int64_t first, std::int64_t filters) {
-      std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
-      for_each_filter_block(fns, filters, LastBlock::idles, [&](const FilterBlock& block) {
-        EXPECT_LE(block.vectors, fns.vectors);
-        blocks.emplace_back(first + block.first, block.filters);
-      });
-      return blocks;
-    };
-    for (std::int64_t filters = 1; filters <= 20 * fns.lanes; filters += 3) {
-      const std::int64_t usual = fns.usual * fns.lanes;
-      for (std::int64_t first = usual; first + usual <= filters; first += usual) {
-        auto parts = blocks_of(0, first);
-        std::ranges::copy(blocks_of(first, filters - first), std::back_inserter(parts));
-        EXPECT_EQ(parts, blocks_of(0, filters)) << isa_name(isa) << " " << first << " " << filters;
-      }
-    }
-  }
 }
 
 TEST(Conv, BlocksFinishTheirSums) {
