@@ -354,10 +354,10 @@ std::int64_t vectors_of_blocks(const PlanesSchedule<T>& plan, const ConvBlockFns
   constexpr std::int64_t kMinAdjacent = 15, kMinInStretches = 10;  // positions of a line
   constexpr std::int64_t kFewTaps = 256, kManyPositions = 256;
   const std::int64_t line = plan.geometry.out[plan.grid.last()];
-  if (!plan.reads_last) return line >= kMinAdjacent ? fns.wide : fns.usual;
   const bool few_weights = plan.k <= kFewTaps || plan.positions >= kManyPositions;
   const bool fits = plan.y_step == 1 || may_overlap(fns, fns.wide, plan.geometry.filters);
-  const bool pays = plan.fetches() && line >= kMinInStretches && few_weights;
+  const bool pays = plan.reads_last ? plan.fetches() && line >= kMinInStretches && few_weights
+                                    : line >= kMinAdjacent;
   return pays && fits ? fns.wide : fns.usual;
 }
 
