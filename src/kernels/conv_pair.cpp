@@ -66,7 +66,7 @@ void compute_row(const PairSchedule<T>& plan, const Call& call, std::int64_t ima
   s.planes = call.in(0).data<const T>() + image * plan.x_image + row * plan.x_row;
   s.y = to + before * position;
   multiply_block_task(plan.first, s, task, plan.first.epilogue.template finish<T>(call, 0, 0),
-                      memory, [](const FilterBlock&, std::int64_t, std::int64_t) {});
+                      nullptr, memory, [](const FilterBlock&, std::int64_t, std::int64_t) {});
 }
 
 /// Fills the planes of a band. `kept`: those of the band before it are there.
@@ -120,7 +120,7 @@ Status run(const Call& call) noexcept {
         s.planes = planes;
         const ConvFinish<T> finish =
             second.epilogue.template finish<T>(calls.second, 0, s.y - call.out(0).data<T>());
-        multiply_block_task(second, s, task, finish, panels,
+        multiply_block_task(second, s, task, finish, nullptr, panels,
                             [&](const FilterBlock& part, std::int64_t first, std::int64_t count) {
                               epilogue({.image = task.image,
                                         .filter = part.first,

@@ -11,10 +11,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/denormals.h"
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_panel_run.h"
 #include "kernels/conv_planes_run.h"
 #include "kernels/conv_planes_schedule.h"
+#include "kernels/conv_scaling.h"
 #include "kernels/padded_planes.h"
 #include "kernels/share_tasks.h"
 #include "opmath/winograd.h"
@@ -44,9 +46,24 @@ void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
                      planes + channel * plan.grid.phases() * plan.grid.plane);
 }
 
+/// What a call scales: the weights, and x where it is read in place.
+template <class T>
+struct ScaledCall {
+  ScaledCall(const PlanesSchedule<T>& plan, const Call& call) {
+    if (plan.scaling == nullptr || !plan.scaling->searches()) return;
+    weights = plan.scaling->find(plan, call.in(0));
+    if (weights == nullptr || !plan.in_place) return;
+    x = scaled_copy(call.in(0), *weights);
+    if (x == nullptr) weights = nullptr;
+  }
+
+  std::shared_ptr<const ScaledWeights<T>> weights;
+  std::unique_ptr<T[]> x;
+};
+
 /// `filled` is the band whose planes the memory holds, or -1.
 template <class T>
-void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
+void run_planes_task(const PlanesSchedule<T>& plan, const Call& call, const ScaledCall<T>& scaled,
                      const ConvEpilogue::Run& epilogue, std::int64_t number, std::byte* memory,
                      std::int64_t& filled) {
   const ConvGeometry& g = plan.geometry;
@@ -70,23 +87,29 @@ void run_planes_task(const PlanesSchedule<T>& plan, const Call& call,
     return plan.epilogue.template finish<T>(call, task.group * g.filters + task.filter,
                                             band.y - call.out(0).data<T>());
   };
-  const T* x = call.in(0).data<const T>() + task.image * plan.x_image +
-               task.group * g.channels * plan.x_channel;
+  const T* x = (scaled.x != nullptr ? scaled.x.get() : call.in(0).data<const T>()) +
+               task.image * plan.x_image + task.group * g.channels * plan.x_channel;
   if (plan.in_place) {
     s.planes = x + task.first * g.stride[0] * plan.x_axis[0] + plan.first_channel(task.filter);
     if (plan.blocks != nullptr)
-      return multiply_block_task(plan, s, task, finish_of_band(s), panels, finished_part);
+      return multiply_block_task(plan, s, task, finish_of_band(s), scaled.weights.get(), panels,
+                                 finished_part);
     return multiply_panels(*plan.panels, s, plan.panel_taps, plan.tap_step, panels, finished);
   }
   s.planes = planes + plan.first_channel(task.filter);
   const PlaneFill<T> fill(plan.grid, plan.fns, task.first);
   const std::int64_t band = number / plan.parts;
-  if (filled != band) fill_planes(plan, fill, task.first, x, planes);
+  if (filled != band) {
+    fill_planes(plan, fill, task.first, x, planes);
+    if (scaled.weights != nullptr)
+      scale_planes(plan, *scaled.weights, task.group * g.channels, planes);
+  }
   filled = plan.groups == 1 ? band : -1;
   for (std::int64_t group = 0; group < task.groups; ++group) {
     if (group > 0) refill_planes(plan, x + group * g.channels * plan.x_channel, planes);
     if (plan.blocks != nullptr)
-      return multiply_block_task(plan, s, task, finish_of_band(s), panels, finished_part);
+      return multiply_block_task(plan, s, task, finish_of_band(s), scaled.weights.get(), panels,
+                                 finished_part);
     if (plan.panels != nullptr)
       return multiply_panels(*plan.panels, s, plan.panel_taps, 0, panels, finished);
     plan.fns.band(s);
@@ -101,6 +124,8 @@ template <class T>
 Status run_planes(const Call& call) noexcept {
   const PlanesSchedule<T>& plan = *static_cast<const PlanesSchedule<T>*>(call.prepared);
   const ConvEpilogue::Run epilogue(plan.epilogue, call);
+  const ScaledCall<T> scaled(plan, call);
+  const bool watches = plan.scaling != nullptr && !plan.scaling->searches();
   const double work = static_cast<double>(plan.groups) *
                       (static_cast<double>(plan.plane_elements()) +
                        static_cast<double>(plan.k * plan.filters) *
@@ -111,8 +136,10 @@ Status run_planes(const Call& call) noexcept {
   std::array<std::int64_t, kPlaneTasks> filled;
   filled.fill(-1);
   return share_tasks(call, plan.tasks(), slots, work, [&](std::int64_t task, std::int64_t slot) {
-    run_planes_task(plan, call, epilogue, task, *call.scratch + slot * plan.slot_bytes(),
+    if (watches) forget_denormals();
+    run_planes_task(plan, call, scaled, epilogue, task, *call.scratch + slot * plan.slot_bytes(),
                     filled[static_cast<std::size_t>(slot)]);
+    if (watches && met_denormals()) plan.scaling->note_met();
   });
 }
 

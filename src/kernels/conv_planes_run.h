@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "kernels/conv_blocks_run.h"
 #include "kernels/conv_planes_schedule.h"
@@ -97,18 +98,21 @@ std::optional<std::int64_t> narrow_to(const PlanesSchedule<T>& plan, const Plane
 }
 
 /// Multiplies the filters of a task's only group, in blocks, section by section. The band has the
-/// lines of the task, and `finish` is that of the band. Calls finished(block, first, count) for
-/// parts that are complete.
+/// lines of the task, and `finish` is that of the band. `scaled`: the weights for scaled planes, or
+/// null. Calls finished(block, first, count) for parts that are complete.
 template <class T, class Finished>
 void multiply_block_task(const PlanesSchedule<T>& plan, const ConvBand<T>& band,
-                         const PlanesTask& task, const ConvFinish<T>& finish, T* memory,
+                         const PlanesTask& task, const ConvFinish<T>& finish,
+                         const ScaledWeights<std::type_identity_t<T>>* scaled, T* memory,
                          Finished&& finished) {
-  for (const PlanesSection& section : plan.sections) {
+  for (std::size_t number = 0; number < plan.sections.size(); ++number) {
+    const PlanesSection& section = plan.sections[number];
+    const T* const weights = scaled != nullptr ? scaled->sections[number].get()
+                                               : static_cast<const T*>(section.packed.get());
     ConvBand<T> s = band;
     const std::optional<std::int64_t> before = narrow_to(plan, task, section, s);
     if (!before) continue;
-    const T* const packed = static_cast<const T*>(section.packed.get()) +
-                            task.group * section.packed_group + task.filter * s.k;
+    const T* const packed = weights + task.group * section.packed_group + task.filter * s.k;
     const ConvFinish<T> of_section = finish_of(finish, FilterBlock{}, s.y - band.y);
     const auto of_band = [&](const FilterBlock& block, std::int64_t first, std::int64_t count) {
       finished(block, *before + first, count);

@@ -13,6 +13,7 @@
 #include "kernels/conv_epilogue.h"
 #include "kernels/conv_panel_run.h"
 #include "kernels/conv_planes.h"
+#include "kernels/conv_scaling.h"
 #include "kernels/kernel.h"
 #include "kernels/padded_planes.h"
 #include "kernels/plane_runs.h"
@@ -55,6 +56,7 @@ struct PlanesSchedule {
   std::int64_t block_vectors = 0;           ///< of most blocks
   TransposeFn transpose = nullptr;          ///< of the sums of blocks
   std::vector<PlanesSection> sections;      ///< of blocks: of the whole result
+  std::shared_ptr<ConvScaling<T>> scaling;  ///< of blocks; null: denormals are not scaled
   bool in_place = false;                    ///< x is read as the planes, by x_axis
   std::int64_t tap_step = 0;                ///< of taps that need not be packed either, or 0
   AxisSizes x_axis{};

@@ -1,42 +1,9 @@
 #include "kernels/scaled_product.h"
 
-#include <algorithm>
-#include <bit>
-#include <limits>
-#include <type_traits>
+#include "kernels/scaled_numbers.h"
 
 namespace scanloom::kernels {
 namespace {
-
-/// The parts of a number's bits.
-template <class T>
-struct Bits {
-  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  using Signed = std::make_signed_t<Word>;
-  static constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
-  static constexpr Word kSign = Word{1} << (sizeof(T) * 8 - 1);
-  static constexpr Word kLowBits = (Word{1} << kMantissa) - 1;
-  /// The exponent's bits of infinities and NaN, which are all set.
-  static constexpr Word kInfinite = (kSign - 1) >> kMantissa;
-};
-
-/// The power of two of scaled factors: denormals become normal.
-constexpr int kScale = 64;
-static_assert(kScale > std::numeric_limits<float>::digits &&
-              kScale > std::numeric_limits<double>::digits);
-
-/// The exponents of a matrix as its elements have them, 0 for denormals, except those of zeros.
-template <class T>
-struct Exponents {
-  using Word = typename Bits<T>::Word;
-  Word least = Bits<T>::kInfinite, most = 0;
-
-  [[nodiscard]] bool has_denormals() const { return least == 0; }
-  [[nodiscard]] bool may_grow() const { return most < Bits<T>::kInfinite - kScale; }
-  [[nodiscard]] bool may_shrink() const {
-    return least > Word{kScale} && most < Bits<T>::kInfinite;
-  }
-};
 
 /// A matrix of rows of k elements; `along` elements from one to the next.
 template <class T>
@@ -58,39 +25,9 @@ void for_each_element(const Rows<T>& matrix, F&& f) {
 
 template <class T>
 Exponents<T> exponents_of(const Rows<T>& matrix) {
-  using Word = typename Bits<T>::Word;
   Exponents<T> found;
-  for_each_element(matrix, [&](T element) {
-    const Word magnitude = std::bit_cast<Word>(element) & (Bits<T>::kSign - 1);
-    const Word exponent = magnitude >> Bits<T>::kMantissa;
-    found.most = std::max(found.most, exponent);
-    found.least = std::min(found.least, magnitude == 0 ? Bits<T>::kInfinite : exponent);
-  });
+  for_each_element(matrix, [&](T element) { found.add(element); });
   return found;
-}
-
-/// Returns x * 2^kScale without arithmetic on a denormal x.
-template <class T>
-T grown(T x) {
-  using Word = typename Bits<T>::Word;
-  using Signed = typename Bits<T>::Signed;
-  // The least denormal times 2^kScale: an integer times this is exact.
-  constexpr T kUnit = std::bit_cast<T>(Word{kScale + 1 - Bits<T>::kMantissa} << Bits<T>::kMantissa);
-  const Word bits = std::bit_cast<Word>(x), magnitude = bits & (Bits<T>::kSign - 1);
-  const T of_denormal = static_cast<T>(static_cast<Signed>(magnitude & Bits<T>::kLowBits)) * kUnit;
-  const Word of_normal = magnitude + (Word{kScale} << Bits<T>::kMantissa);
-  const bool is_normal = magnitude > Bits<T>::kLowBits;
-  const Word scaled = is_normal ? of_normal : std::bit_cast<Word>(of_denormal);
-  return std::bit_cast<T>(scaled | (bits & Bits<T>::kSign));
-}
-
-/// Returns x * 2^-kScale, if that is normal or 0.
-template <class T>
-T shrunk(T x) {
-  using Word = typename Bits<T>::Word;
-  const Word bits = std::bit_cast<Word>(x);
-  const bool is_zero = (bits & (Bits<T>::kSign - 1)) == 0;
-  return std::bit_cast<T>(is_zero ? bits : bits - (Word{kScale} << Bits<T>::kMantissa));
 }
 
 template <class T>

@@ -136,7 +136,8 @@ std::string run(const Use& use, Isa isa, int threads) {
   call.fault = &fault;
   call.stop = use.stop;
   const tensor::KernelFn fn = prepared.run != nullptr ? prepared.run : def.run;
-  const tensor::Status status = fn(call);
+  tensor::Status status = tensor::Status::ok;
+  for (int i = 0; i < use.calls && status == tensor::Status::ok; ++i) status = fn(call);
   if (status == tensor::Status::stopped) return "stopped";
   if (status != tensor::Status::ok) return fault.text;
   const bool intact = std::all_of(scratch + bytes, scratch + bytes + kGuard,

@@ -87,6 +87,7 @@ struct Use {
   PackCache* packs = nullptr;       ///< absent: one of its own
   tensor::StopToken* stop = nullptr;
   const ConvPair* pair = nullptr;
+  int calls = 1;  ///< of what was prepared once
 };
 
 /// Prepares and runs; the reason when the kernel declines, else empty.

@@ -1,0 +1,257 @@
+// Convolutions in blocks with denormal elements or weights, which are scaled from the second call
+// on: the bits of the reference, and the channels that are scaled.
+#include "kernels/conv_scaling.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/conv_planes_schedule.h"
+#include "kernels/pack_cache.h"
+#include "opmath/conv_geometry.h"
+#include "ops/ops.h"
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+namespace conv_scaling {
+
+constexpr std::int64_t kChannels = 102, kFilters = 136;
+
+/// Returns the element of a channel.
+template <class T>
+using ElementAt = std::function<T(std::int64_t channel, std::int64_t number)>;
+
+template <class T>
+struct Layer {
+  std::string name;
+  ElementAt<T> element, weight;
+};
+
+struct Geometry {
+  Ints size = {2, 5}, kernel = {1, 1}, pads = {0, 0}, dilation = {1, 1};
+  std::int64_t images = 1, groups = 1;
+};
+
+/// A convolution: its operands filled.
+template <class T>
+class Convolution {
+ public:
+  Convolution(const Layer<T>& layer, const Geometry& g, Layout layout)
+      : x(dtype_of<T>, {g.images, kChannels, g.size[0], g.size[1]}, layout),
+        w(dtype_of<T>, {kFilters, kChannels / g.groups, g.kernel[0], g.kernel[1]}),
+        bias(dtype_of<T>, {kFilters}),
+        y(dtype_of<T>, result_of(g), layout),
+        reference(dtype_of<T>, result_of(g)) {
+    bias.fill_random(3);
+    const std::int64_t positions = g.size[0] * g.size[1], taps = g.kernel[0] * g.kernel[1];
+    const std::int64_t channels = kChannels / g.groups;
+    for (std::int64_t i = 0; i < x.elements(); ++i)
+      x.template at<T>(i) = layer.element(i / positions % kChannels, i);
+    for (std::int64_t i = 0; i < w.elements(); ++i) {
+      const std::int64_t group = i / (taps * channels) / (kFilters / g.groups);
+      w.template at<T>(i) = layer.weight(group * channels + i / taps % channels, i);
+    }
+    use = {.id = KernelId::conv,
+           .inputs = {&x, &w, &bias},
+           .outputs = {&y},
+           .attrs = {Attr(), Attr(g.dilation), Attr(g.groups),
+                     Attr(Ints{g.pads[0], g.pads[1], g.pads[0], g.pads[1]}), Attr()},
+           .constant = {false, true, true},
+           .calls = 3};
+  }
+
+  static Shape result_of(const Geometry& g) {
+    Shape shape{g.images, kFilters};
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      shape.push_back(g.size[axis] + 2 * g.pads[axis] - (g.kernel[axis] - 1) * g.dilation[axis]);
+    return shape;
+  }
+
+  Buffer x, w, bias, y, reference;
+  Use use;
+};
+
+template <class T>
+void expect_bits(const Layer<T>& layer, const Geometry& geometry) {
+  for (const Layout layout : {Layout::contiguous, Layout::channels_last})
+    for (const Isa isa : available_isas()) {
+      // SSE 4.2 keeps no channels last.
+      if (layout == Layout::channels_last && !conv_block_fns<T>(isa).broadcasts) continue;
+      Convolution<T> conv(layer, geometry, layout);
+      Use of_reference = conv.use;
+      of_reference.outputs = {&conv.reference};
+      {
+        const Masked masked(isa);
+        ASSERT_EQ(run_reference(ops::conv_op, of_reference), "");
+      }
+      std::vector<T> expected;
+      for (std::int64_t i = 0; i < conv.reference.elements(); ++i)
+        expected.push_back(conv.reference.template at<T>(i));
+      for (const int threads : {1, 3}) {
+        ASSERT_EQ(run(conv.use, isa, threads), "");
+        EXPECT_EQ(difference(conv.y, expected), "")
+            << layer.name << ", " << isa_name(isa) << ", threads " << threads << ", channels "
+            << (layout == Layout::channels_last ? "last" : "first");
+      }
+    }
+}
+
+/// Numbers around 1 of both signs.
+template <class T>
+T usual(std::int64_t number) {
+  return static_cast<T>(number * 37 % 101 - 50) / 31;
+}
+
+/// Denormals of both signs and zeros, from the least to almost the least normal number.
+template <class T>
+T denormal(std::int64_t number) {
+  constexpr T kLeast = std::numeric_limits<T>::denorm_min();
+  constexpr T kMost = std::numeric_limits<T>::min() / 3;
+  if (number % 5 == 0) return number % 2 == 0 ? T{0} : -T{0};
+  return (number % 2 == 0 ? 1 : -1) * (number % 7 == 0 ? kLeast : kMost) * (1 + number % 2);
+}
+
+/// Every third channel has what `some` returns.
+template <class T>
+ElementAt<T> in_some_channels(std::function<T(std::int64_t)> some) {
+  return [=](std::int64_t channel, std::int64_t number) {
+    return channel % 3 == 1 ? some(number) : usual<T>(number);
+  };
+}
+
+template <class T>
+std::vector<Layer<T>> layers() {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  constexpr T kMost = std::numeric_limits<T>::max();
+  const ElementAt<T> plain = in_some_channels<T>(usual<T>);
+  const ElementAt<T> off = in_some_channels<T>(denormal<T>);
+  // In every channel.
+  const auto mixed = [](std::int64_t number) {
+    return number % 5 == 3 ? denormal<T>(number) : usual<T>(number);
+  };
+  const auto large = [=](std::int64_t number) { return number % 5 == 1 ? kMost : mixed(number); };
+  const auto small = [](std::int64_t number) {
+    return usual<T>(number) * std::numeric_limits<T>::min() * 1024;
+  };
+  const auto special = [=](std::int64_t number) {
+    return number % 17 == 0   ? kInfinity
+           : number % 19 == 0 ? std::numeric_limits<T>::quiet_NaN()
+                              : usual<T>(number);
+  };
+  const ElementAt<T> only_denormals = [](std::int64_t, std::int64_t number) {
+    return denormal<T>(number);
+  };
+  return {{"channels that are off", off, plain},
+          {"weights that are off", plain, off},
+          {"both", off, off},
+          {"one and the other", off,
+           [](std::int64_t channel, std::int64_t number) {
+             return channel % 3 == 2 ? denormal<T>(number) : usual<T>(number);
+           }},
+          {"some elements", in_some_channels<T>(mixed), plain},
+          {"some weights", plain, in_some_channels<T>(mixed)},
+          {"some of both", in_some_channels<T>(mixed), in_some_channels<T>(mixed)},
+          {"some elements, and large ones", in_some_channels<T>(large), plain},
+          {"some weights, and large ones", plain, in_some_channels<T>(large)},
+          {"small weights", off, in_some_channels<T>(small)},
+          {"some elements, small weights", in_some_channels<T>(mixed), in_some_channels<T>(small)},
+          {"small elements", in_some_channels<T>(small), off},
+          {"weights that are not finite", off, in_some_channels<T>(special)},
+          {"elements that are not finite", in_some_channels<T>(special), off},
+          {"nothing but denormals", only_denormals, plain},
+          {"denormal weights", plain, only_denormals}};
+}
+
+TEST(ConvScaling, KeepsTheBits) {
+  for (const Layer<float>& layer : layers<float>()) {
+    expect_bits(layer, {.images = 2});
+    expect_bits(layer, {.kernel = {3, 1}, .pads = {1, 0}});
+    expect_bits(layer, {.size = {3, 2}, .kernel = {2, 2}, .pads = {1, 1}, .groups = 2});
+    // Sections of the result whose windows leave out rows of the kernel.
+    expect_bits(layer, {.size = {7, 4}, .kernel = {3, 1}, .pads = {3, 0}, .dilation = {3, 1}});
+  }
+  for (const Layer<double>& layer : layers<double>()) {
+    expect_bits(layer, {});
+  }
+}
+
+/// The channels that a convolution of one position scales.
+template <class T>
+std::vector<ScaledChannel> scaled_channels(const Layer<T>& layer) {
+  Convolution<T> conv(layer, {}, Layout::channels_last);
+  const std::vector<tensor::Operand> inputs = {conv.x.operand(), conv.w.operand(),
+                                               tensor::Operand()};
+  const tensor::Operand output = conv.y.operand();
+  const std::vector<const void*> constants = {nullptr, inputs[1].data<const void>(), nullptr};
+  const auto geometry = tensor::conv_geometry(conv.x.dims(), conv.w.dims(), conv.use.attrs);
+  PackCache packs;
+  PrepareCtx ctx{inputs, std::span(&output, 1), constants, conv.use.attrs};
+  ctx.packs = &packs;
+  ctx.isa = active_isa();
+  PlanesSchedule<T> plan;
+  EXPECT_FALSE(schedule_planes(plan, ctx, *geometry, PlanesUse::blocks));
+  EXPECT_FALSE(plan.scaling->searches());
+  plan.scaling->note_met();
+  EXPECT_TRUE(plan.scaling->searches());
+  const auto weights = plan.scaling->find(plan, inputs[0]);
+  EXPECT_EQ(weights, plan.scaling->find(plan, inputs[0])) << "weights are made once";
+  return weights == nullptr ? std::vector<ScaledChannel>() : weights->channels;
+}
+
+TEST(ConvScaling, ScalesWhatMayBeScaled) {
+  if (!conv_block_fns<float>(active_isa()).broadcasts)
+    GTEST_SKIP() << "SSE 4.2 keeps no channels last";
+  const auto every_third = [](ChannelScale scale) {
+    std::vector<ScaledChannel> channels;
+    for (std::int64_t channel = 1; channel < kChannels; channel += 3)
+      channels.push_back({channel, scale});
+    return channels;
+  };
+  for (const Layer<float>& layer : layers<float>()) {
+    const std::vector<ScaledChannel> found = scaled_channels(layer);
+    const auto expect = [&](const char* name, const std::vector<ScaledChannel>& expected) {
+      if (layer.name == name) {
+        EXPECT_EQ(found, expected) << name;
+      }
+    };
+    expect("channels that are off", every_third(ChannelScale::elements_grow));
+    expect("weights that are off", every_third(ChannelScale::elements_shrink));
+    expect("both", every_third(ChannelScale::elements_grow));
+    expect("some elements", every_third(ChannelScale::elements_grow));
+    expect("some weights", every_third(ChannelScale::elements_shrink));
+    expect("some of both", {});
+    expect("some elements, and large ones", {});
+    expect("some weights, and large ones", {});
+    expect("small weights", every_third(ChannelScale::elements_grow));
+    expect("some elements, small weights", {});
+    expect("small elements", every_third(ChannelScale::elements_shrink));
+  }
+}
+
+// A call whose denormals cannot be scaled searches a few times, then pauses.
+TEST(ConvScaling, SearchesInVainOnlyForAWhile) {
+  ConvScaling<float> scaling;
+  Buffer x(DType::f32, {1, 1, 2, 2});
+  x.fill_random(1);
+  PlanesSchedule<float> plan;
+  plan.geometry.group = plan.geometry.channels = 1;
+  scaling.note_met();
+  int searches = 0;
+  for (; scaling.searches() && searches < 100; ++searches) scaling.find(plan, x.operand());
+  EXPECT_LT(searches, 20);
+  scaling.note_met();
+  EXPECT_FALSE(scaling.searches());
+  for (int i = 0; i < 1000 && !scaling.searches(); ++i) scaling.note_met();
+  EXPECT_TRUE(scaling.searches());
+}
+
+}  // namespace conv_scaling
+}  // namespace
+}  // namespace scanloom::kernels::testing
