@@ -15,53 +15,71 @@ namespace {
 
 using tensor::Operand;
 
-/// The elements of x as rows: of the channels of a position, or of the positions of a channel.
-struct ChannelRows {
-  bool last = false;                    ///< of channels
-  std::vector<std::int64_t> positions;  ///< offsets from a channel's first element
+/// The elements of x in adjacent runs: the channels of a position, or positions of a channel.
+struct ChannelRuns {
+  bool last = false;               ///< of channels
+  std::vector<std::int64_t> runs;  ///< offsets from a channel's first element
+  std::int64_t size = 1;           ///< positions of a run
   std::int64_t images = 0, image = 0, channels = 0, channel = 0;
-  std::int64_t extent = 0;  ///< elements from the first to the end
+  std::int64_t extent = 1;  ///< elements from the first to the end
 };
 
 /// nullopt: elements that are not in the order of memory, or have large gaps in between.
-std::optional<ChannelRows> rows_of(const Operand& x) {
+std::optional<ChannelRuns> runs_of(const Operand& x) {
   constexpr std::int64_t kMaxGaps = 2;
-  ChannelRows rows;
-  rows.extent = 1;
+  ChannelRuns found;
   for (int axis = 0; axis < x.rank; ++axis) {
     if (x.dims[axis] > 1 && x.strides[axis] <= 0) return std::nullopt;
-    rows.extent += (x.dims[axis] - 1) * x.strides[axis];
+    found.extent += (x.dims[axis] - 1) * x.strides[axis];
   }
-  if (x.empty() || rows.extent > kMaxGaps * x.elements()) return std::nullopt;
-  rows.images = x.dims[0];
-  rows.image = x.strides[0];
-  rows.channels = x.dims[1];
-  rows.channel = x.strides[1];
-  rows.last = rows.channel == 1;
-  rows.positions = {0};
-  for (int axis = 2; axis < x.rank; ++axis) {
+  if (x.empty() || found.extent > kMaxGaps * x.elements()) return std::nullopt;
+  found.images = x.dims[0];
+  found.image = x.strides[0];
+  found.channels = x.dims[1];
+  found.channel = x.strides[1];
+  found.last = found.channel == 1;
+  int axes = x.rank;
+  if (!found.last && x.strides[axes - 1] == 1) found.size = x.dims[--axes];
+  found.runs = {0};
+  for (int axis = 2; axis < axes; ++axis) {
     std::vector<std::int64_t> more;
-    more.reserve(rows.positions.size() * static_cast<std::size_t>(x.dims[axis]));
-    for (const std::int64_t at : rows.positions)
+    more.reserve(found.runs.size() * static_cast<std::size_t>(x.dims[axis]));
+    for (const std::int64_t at : found.runs)
       for (std::int64_t i = 0; i < x.dims[axis]; ++i) more.push_back(at + i * x.strides[axis]);
-    rows.positions = std::move(more);
+    found.runs = std::move(more);
   }
-  return rows;
+  return found;
 }
 
-/// The exponents of each channel's elements.
+/// Adds `count` elements to exponents `step` apart.
+template <class T, int kStep>
+void add_exponents(const T* elements, std::int64_t count, ChannelExponents<T>& found,
+                   std::int64_t channel) {
+  using Word = typename Bits<T>::Word;
+  Word* const least = found.least.data() + channel;
+  Word* const most = found.most.data() + channel;
+  Word denormals = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Word magnitude = std::bit_cast<Word>(elements[i]) & (Bits<T>::kSign - 1);
+    const Word exponent = magnitude >> Bits<T>::kMantissa;
+    const Word unless_zero = magnitude == 0 ? Bits<T>::kInfinite : exponent;
+    most[i * kStep] = std::max(most[i * kStep], exponent);
+    least[i * kStep] = std::min(least[i * kStep], unless_zero);
+    denormals += unless_zero == 0 ? 1 : 0;
+  }
+  found.denormals += static_cast<std::int64_t>(denormals);
+}
+
 template <class T>
-std::vector<Exponents<T>> exponents_of(const ChannelRows& rows, const T* x) {
-  std::vector<Exponents<T>> found(static_cast<std::size_t>(rows.channels));
-  for (std::int64_t image = 0; image < rows.images; ++image, x += rows.image) {
-    if (rows.last) {
-      for (const std::int64_t position : rows.positions)
-        for (std::int64_t channel = 0; channel < rows.channels; ++channel)
-          found[static_cast<std::size_t>(channel)].add(x[position + channel]);
+ChannelExponents<T> exponents_of(const ChannelRuns& x, const T* image) {
+  ChannelExponents<T> found(x.channels);
+  for (std::int64_t i = 0; i < x.images; ++i, image += x.image) {
+    if (x.last) {
+      for (const std::int64_t run : x.runs) add_exponents<T, 1>(image + run, x.channels, found, 0);
     } else {
-      for (std::int64_t channel = 0; channel < rows.channels; ++channel)
-        for (const std::int64_t position : rows.positions)
-          found[static_cast<std::size_t>(channel)].add(x[channel * rows.channel + position]);
+      for (std::int64_t channel = 0; channel < x.channels; ++channel)
+        for (const std::int64_t run : x.runs)
+          add_exponents<T, 0>(image + channel * x.channel + run, x.size, found, channel);
     }
   }
   return found;
@@ -92,17 +110,39 @@ const T* packed_of(const PlanesSchedule<T>& plan, std::size_t section) {
   return static_cast<const T*>(plan.sections[section].packed.get());
 }
 
+/// The exponents of each channel's weights. `denormals` counts vectors of them.
 template <class T>
-std::vector<Exponents<T>> exponents_of_weights(const PlanesSchedule<T>& plan) {
-  const tensor::ConvGeometry& g = plan.geometry;
-  std::vector<Exponents<T>> found(static_cast<std::size_t>(g.group * g.channels));
+ChannelExponents<T> exponents_of_weights(const PlanesSchedule<T>& plan) {
+  const std::int64_t lanes = plan.blocks->lanes;
+  ChannelExponents<T> found(plan.geometry.group * plan.geometry.channels);
   for_each_packed(
       plan, [&](std::size_t section, std::int64_t channel, std::int64_t first, std::int64_t count) {
-        for (const T weight :
-             std::span(packed_of(plan, section) + first, static_cast<std::size_t>(count)))
-          found[static_cast<std::size_t>(channel)].add(weight);
+        const T* const weights = packed_of(plan, section) + first;
+        for (std::int64_t vector = 0; vector < count; vector += lanes) {
+          const std::int64_t before = found.denormals;
+          add_exponents<T, 0>(weights + vector, lanes, found, channel);
+          found.denormals = std::min(found.denormals, before + 1);
+        }
       });
   return found;
+}
+
+/// Whether denormal factors take longer than the search and a copy of x.
+template <class T>
+bool is_worth_it(const PlanesSchedule<T>& plan, const ChannelExponents<T>& elements,
+                 const ChannelExponents<T>& weights) {
+  constexpr double kWait = 25;  // elements that are copied meanwhile
+  const tensor::ConvGeometry& g = plan.geometry;
+  const double vectors =
+      static_cast<double>(plan.k / g.channels) *
+      static_cast<double>((g.filters + plan.blocks->lanes - 1) / plan.blocks->lanes);
+  const double positions = static_cast<double>(g.batch) * static_cast<double>(plan.positions);
+  const double waits = static_cast<double>(elements.denormals) * vectors +
+                       static_cast<double>(weights.denormals) * positions;
+  double copied = static_cast<double>(g.batch) * static_cast<double>(g.group * g.channels);
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(g.spatial); ++axis)
+    copied *= static_cast<double>(g.in[axis]);
+  return waits * kWait > copied;
 }
 
 /// A product keeps its value where both scaled factors are normal. Where all of one side are
@@ -162,12 +202,14 @@ template <class T>
 std::vector<ScaledChannel> ConvScaling<T>::choose_channels(const PlanesSchedule<T>& plan,
                                                            const Operand& x) {
   std::vector<ScaledChannel> chosen;
-  const std::optional<ChannelRows> rows = rows_of(x);
-  if (!rows) return chosen;
-  const std::vector<Exponents<T>> of_x = exponents_of(*rows, x.data<const T>());
-  if (of_weights_.empty()) of_weights_ = exponents_of_weights(plan);
-  for (std::size_t channel = 0; channel < of_x.size(); ++channel) {
-    const ChannelScale scale = choose_scale(of_x[channel], of_weights_[channel]);
+  const std::optional<ChannelRuns> runs = runs_of(x);
+  if (!runs) return chosen;
+  const ChannelExponents<T> elements = exponents_of(*runs, x.data<const T>());
+  if (of_weights_ == nullptr)
+    of_weights_ = std::make_unique<ChannelExponents<T>>(exponents_of_weights(plan));
+  if (!is_worth_it(plan, elements, *of_weights_)) return chosen;
+  for (std::size_t channel = 0; channel < elements.least.size(); ++channel) {
+    const ChannelScale scale = choose_scale(elements.of(channel), of_weights_->of(channel));
     if (scale != ChannelScale::none) chosen.push_back({static_cast<std::int64_t>(channel), scale});
   }
   return chosen;
@@ -195,20 +237,21 @@ std::shared_ptr<const ScaledWeights<T>> ConvScaling<T>::find(const PlanesSchedul
 template <class T>
 std::unique_ptr<T[]> scaled_copy(const Operand& x, const ScaledWeights<T>& weights) noexcept {
   try {
-    const std::optional<ChannelRows> rows = rows_of(x);
-    const auto extent = static_cast<std::size_t>(rows->extent);
+    const std::optional<ChannelRuns> runs = runs_of(x);
+    const auto extent = static_cast<std::size_t>(runs->extent);
     std::unique_ptr<T[]> copy = std::make_unique_for_overwrite<T[]>(extent);
     std::memcpy(copy.get(), x.data<const T>(), extent * sizeof(T));
     T* image = copy.get();
-    for (std::int64_t i = 0; i < rows->images; ++i, image += rows->image) {
-      if (rows->last) {
-        for (const std::int64_t position : rows->positions)
+    for (std::int64_t i = 0; i < runs->images; ++i, image += runs->image) {
+      if (runs->last) {
+        for (const std::int64_t run : runs->runs)
           for (const auto& [channel, scale] : weights.channels)
-            scale_element(scale, image[position + channel]);
+            scale_element(scale, image[run + channel]);
       } else {
         for (const auto& [channel, scale] : weights.channels)
-          for (const std::int64_t position : rows->positions)
-            scale_element(scale, image[channel * rows->channel + position]);
+          for (const std::int64_t run : runs->runs)
+            for (std::int64_t at = run; at < run + runs->size; ++at)
+              scale_element(scale, image[channel * runs->channel + at]);
       }
     }
     return copy;

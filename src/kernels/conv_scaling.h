@@ -38,6 +38,23 @@ struct ScaledWeights {
   std::vector<std::shared_ptr<const T>> sections;
 };
 
+/// The exponents of each channel's elements.
+template <class T>
+struct ChannelExponents {
+  using Word = typename Bits<T>::Word;
+
+  explicit ChannelExponents(std::int64_t channels)
+      : least(static_cast<std::size_t>(channels), Bits<T>::kInfinite),
+        most(static_cast<std::size_t>(channels), 0) {}
+
+  [[nodiscard]] Exponents<T> of(std::size_t channel) const {
+    return {least[channel], most[channel]};
+  }
+
+  std::vector<Word> least, most;
+  std::int64_t denormals = 0;  ///< of all channels
+};
+
 /// Whether calls of a convolution search their input for denormals, which they do for a while after
 /// one has met some (base/denormals.h), and the latest scaled weights. Thread safe.
 template <class T>
@@ -55,11 +72,11 @@ class ConvScaling {
   std::vector<ScaledChannel> choose_channels(const PlanesSchedule<T>& plan,
                                              const tensor::Operand& x);
 
-  static constexpr int kPatience = 8;     ///< calls that search in vain
-  static constexpr int kPause = 256;      ///< tasks after these whose denormals are not heeded
-  std::atomic<int> left_ = 0;             ///< calls; less than 0: tasks
-  std::mutex mutex_;                      ///< of what follows
-  std::vector<Exponents<T>> of_weights_;  ///< of each channel, once they are known
+  static constexpr int kPatience = 8;  ///< calls that search in vain
+  static constexpr int kPause = 256;   ///< tasks after these whose denormals are not heeded
+  std::atomic<int> left_ = 0;          ///< calls; less than 0: tasks
+  std::mutex mutex_;                   ///< of what follows
+  std::unique_ptr<const ChannelExponents<T>> of_weights_;  ///< once they are known
   std::shared_ptr<const ScaledWeights<T>> latest_;
 };
 

@@ -112,10 +112,10 @@ T usual(std::int64_t number) {
 /// Denormals of both signs and zeros, from the least to almost the least normal number.
 template <class T>
 T denormal(std::int64_t number) {
-  constexpr T kLeast = std::numeric_limits<T>::denorm_min();
-  constexpr T kMost = std::numeric_limits<T>::min() / 3;
+  constexpr T kMin = std::numeric_limits<T>::denorm_min();
+  constexpr T kNearNormal = std::numeric_limits<T>::min() / 3;
   if (number % 5 == 0) return number % 2 == 0 ? T{0} : -T{0};
-  return (number % 2 == 0 ? 1 : -1) * (number % 7 == 0 ? kLeast : kMost) * (1 + number % 2);
+  return (number % 2 == 0 ? 1 : -1) * (number % 7 == 0 ? kMin : kNearNormal) * (1 + number % 2);
 }
 
 /// Every third channel has what `some` returns.
@@ -129,14 +129,14 @@ ElementAt<T> in_some_channels(std::function<T(std::int64_t)> some) {
 template <class T>
 std::vector<Layer<T>> layers() {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  constexpr T kMost = std::numeric_limits<T>::max();
+  constexpr T kMax = std::numeric_limits<T>::max();
   const ElementAt<T> plain = in_some_channels<T>(usual<T>);
   const ElementAt<T> off = in_some_channels<T>(denormal<T>);
   // In every channel.
   const auto mixed = [](std::int64_t number) {
     return number % 5 == 3 ? denormal<T>(number) : usual<T>(number);
   };
-  const auto large = [=](std::int64_t number) { return number % 5 == 1 ? kMost : mixed(number); };
+  const auto large = [=](std::int64_t number) { return number % 5 == 1 ? kMax : mixed(number); };
   const auto small = [](std::int64_t number) {
     return usual<T>(number) * std::numeric_limits<T>::min() * 1024;
   };
@@ -182,26 +182,35 @@ TEST(ConvScaling, KeepsTheBits) {
   }
 }
 
-/// The channels that a convolution of one position scales.
+/// A convolution of one position with its plan.
+template <class T>
+struct Planned {
+  explicit Planned(const Layer<T>& layer) : conv(layer, {}, Layout::channels_last) {
+    const tensor::Operand output = conv.y.operand();
+    const std::vector<const void*> constants = {nullptr, inputs[1].template data<const void>(),
+                                                nullptr};
+    PrepareCtx ctx{inputs, std::span(&output, 1), constants, conv.use.attrs};
+    ctx.packs = &packs;
+    ctx.isa = active_isa();
+    const auto geometry = tensor::conv_geometry(conv.x.dims(), conv.w.dims(), conv.use.attrs);
+    EXPECT_FALSE(schedule_planes(plan, ctx, *geometry, PlanesUse::blocks));
+  }
+
+  Convolution<T> conv;
+  std::vector<tensor::Operand> inputs = {conv.x.operand(), conv.w.operand(), tensor::Operand()};
+  PackCache packs;
+  PlanesSchedule<T> plan;
+};
+
 template <class T>
 std::vector<ScaledChannel> scaled_channels(const Layer<T>& layer) {
-  Convolution<T> conv(layer, {}, Layout::channels_last);
-  const std::vector<tensor::Operand> inputs = {conv.x.operand(), conv.w.operand(),
-                                               tensor::Operand()};
-  const tensor::Operand output = conv.y.operand();
-  const std::vector<const void*> constants = {nullptr, inputs[1].data<const void>(), nullptr};
-  const auto geometry = tensor::conv_geometry(conv.x.dims(), conv.w.dims(), conv.use.attrs);
-  PackCache packs;
-  PrepareCtx ctx{inputs, std::span(&output, 1), constants, conv.use.attrs};
-  ctx.packs = &packs;
-  ctx.isa = active_isa();
-  PlanesSchedule<T> plan;
-  EXPECT_FALSE(schedule_planes(plan, ctx, *geometry, PlanesUse::blocks));
-  EXPECT_FALSE(plan.scaling->searches());
-  plan.scaling->note_met();
-  EXPECT_TRUE(plan.scaling->searches());
-  const auto weights = plan.scaling->find(plan, inputs[0]);
-  EXPECT_EQ(weights, plan.scaling->find(plan, inputs[0])) << "weights are made once";
+  Planned<T> planned(layer);
+  ConvScaling<T>& scaling = *planned.plan.scaling;
+  EXPECT_FALSE(scaling.searches());
+  scaling.note_met();
+  EXPECT_TRUE(scaling.searches());
+  const auto weights = scaling.find(planned.plan, planned.inputs[0]);
+  EXPECT_EQ(weights, scaling.find(planned.plan, planned.inputs[0])) << "weights are made once";
   return weights == nullptr ? std::vector<ScaledChannel>() : weights->channels;
 }
 
@@ -235,16 +244,18 @@ TEST(ConvScaling, ScalesWhatMayBeScaled) {
   }
 }
 
-// A call whose denormals cannot be scaled searches a few times, then pauses.
+// Calls whose denormals cannot be scaled, or that have none themselves, search a few times and
+// pause.
 TEST(ConvScaling, SearchesInVainOnlyForAWhile) {
-  ConvScaling<float> scaling;
-  Buffer x(DType::f32, {1, 1, 2, 2});
-  x.fill_random(1);
-  PlanesSchedule<float> plan;
-  plan.geometry.group = plan.geometry.channels = 1;
+  if (!conv_block_fns<float>(active_isa()).broadcasts)
+    GTEST_SKIP() << "SSE 4.2 keeps no channels last";
+  const ElementAt<float> plain = in_some_channels<float>(usual<float>);
+  Planned<float> planned({"plain", plain, plain});
+  ConvScaling<float>& scaling = *planned.plan.scaling;
   scaling.note_met();
   int searches = 0;
-  for (; scaling.searches() && searches < 100; ++searches) scaling.find(plan, x.operand());
+  for (; scaling.searches() && searches < 100; ++searches)
+    EXPECT_EQ(scaling.find(planned.plan, planned.inputs[0]), nullptr);
   EXPECT_LT(searches, 20);
   scaling.note_met();
   EXPECT_FALSE(scaling.searches());
