@@ -42,14 +42,14 @@ class ActivationFinder {
       found.slope = slope.value_or(1);
       found.offset = offset.value_or(-0.0);  // the sum with which is x, also where x is -0
       if (!reads_limits(value, found)) return std::nullopt;
+      const auto before = by_number(value);
       const bool gates = reads_product(value);
-      found.kind = gates ? Kind::gate : slope || offset ? Kind::line : Kind::limits;
-      if (gates && next(ScalarOp::div) != nullptr) {
-        const auto divisor = by_number(value);
-        if (!divisor) return std::nullopt;
-        found.kind = Kind::divided_gate;
-        found.divisor = *divisor;
-      }
+      const auto after = gates && !before ? by_number(value) : std::nullopt;
+      if (before || after) found.divisor = before ? *before : *after;
+      if (gates)
+        found.kind = before ? Kind::gate_of_divided_line : after ? Kind::divided_gate : Kind::gate;
+      else
+        found.kind = before ? Kind::divided_line : slope || offset ? Kind::line : Kind::limits;
     }
     result = value;
     return at_ == left_.size() ? std::optional(found) : std::nullopt;
@@ -81,7 +81,8 @@ class ActivationFinder {
 
   /// Reads the quotient of `value` by a number, as with_number.
   std::optional<double> by_number(std::int32_t& value) {
-    const bool divides = next(ScalarOp::div)->instr.args[0] == value;
+    const Step* const step = next(ScalarOp::div);
+    const bool divides = step != nullptr && step->instr.args[0] == value;
     return divides ? with_number(ScalarOp::div, value) : std::nullopt;
   }
 

@@ -17,11 +17,13 @@ template <class T>
 struct ConvActivation {
   enum class Kind : std::uint8_t {
     none,
-    limits,        ///< x, limited to [low, high]
-    line,          ///< slope * x + offset, limited so
-    gate,          ///< x * (slope * x + offset, limited so)
-    divided_gate,  ///< the same, divided by `divisor`
-    leak,          ///< x, or slope * x where x is less than 0
+    limits,                ///< x, limited to [low, high]
+    line,                  ///< slope * x + offset, limited so
+    divided_line,          ///< the same, divided by `divisor`
+    gate,                  ///< x * line
+    divided_gate,          ///< (x * line) / divisor
+    gate_of_divided_line,  ///< x * (line / divisor)
+    leak,                  ///< x, or slope * x where x is less than 0
   };
   Kind kind = Kind::none;
   /// NaN passes limits. `low` is less than `high`, not -0, and `high` not 0, so that the order in

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -116,6 +118,18 @@ TEST(ConvBlocks, ManyTaps) {
       for (const std::int64_t columns : {12, 270})
         expect_sums<float>({.channels = channels, .filters = 96, .rows = 1, .columns = columns},
                            layout);
+}
+
+// As the activation divides where it can multiply and add in one step (simd/conv_finish.inc).
+TEST(ConvBlocks, SixthsAreQuotients) {
+  constexpr float kSixth = 1.0F / 6.0F;
+  std::int64_t different = 0;
+  for (std::uint32_t mantissa = 0; mantissa < 1U << 23; ++mantissa) {
+    const float x = std::bit_cast<float>(0x3f800000U | mantissa), quotient = x * kSixth;
+    const float remainder = std::fma(-6.0F, quotient, x);
+    different += std::fma(remainder, kSixth, quotient) != x / 6.0F ? 1 : 0;
+  }
+  EXPECT_EQ(different, 0);
 }
 
 }  // namespace

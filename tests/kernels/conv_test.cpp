@@ -477,7 +477,17 @@ void expect_finish(const ConvCase& c, const Finish& f, Isa isa, Layout layout, i
 }
 
 // Activations that blocks of filters compute on their sums.
-enum class Curve : std::uint8_t { limits, limits_from_above, line, gate, divided_gate, leak };
+enum class Curve : std::uint8_t {
+  limits,
+  limits_from_above,
+  line,
+  gate,
+  divided_gate,
+  hard_swish,
+  swish_of_openvino,
+  hard_sigmoid,
+  leak
+};
 
 template <class T>
 tensor::ScalarProgram program_of(Curve curve) {
@@ -513,6 +523,15 @@ tensor::ScalarProgram program_of(Curve curve) {
       at = two(ScalarOp::mul, two(ScalarOp::min, at, number(T{0.75})), x);
       at = two(ScalarOp::div, at, number(T{0.75}));
       break;
+    case Curve::hard_swish:
+    case Curve::swish_of_openvino:
+    case Curve::hard_sigmoid:
+      at = two(ScalarOp::max, two(ScalarOp::add, x, number(3)), number(0));
+      at = two(ScalarOp::min, at, number(6));
+      if (curve == Curve::hard_swish) at = two(ScalarOp::mul, at, x);
+      at = two(ScalarOp::div, at, number(6));
+      if (curve == Curve::swish_of_openvino) at = two(ScalarOp::mul, x, at);
+      break;
     case Curve::leak: {
       const std::int32_t below = two(ScalarOp::mul, number(T{0.1}), x);
       const std::int32_t is_below = two(ScalarOp::less, x, number(0));
@@ -544,6 +563,13 @@ T on_curve(Curve curve, T x) {
       line = x + T{0.5};
       line = limited(line, 0, T{0.75}) * x;
       return line / T{0.75};
+    case Curve::hard_swish:
+    case Curve::swish_of_openvino:
+    case Curve::hard_sigmoid:
+      line = x + T{3};
+      line = limited(line, 0, 6) * (curve == Curve::hard_swish ? x : 1);
+      line = line / T{6};
+      return curve == Curve::swish_of_openvino ? line * x : line;
     case Curve::leak:
       return x < 0 ? T{0.1} * x : x;
   }
@@ -563,6 +589,8 @@ void expect_curve(const ConvCase& c, Curve curve, Isa isa, Layout layout) {
   scale.fill_random(4);
   scale.at<T>(1) = static_cast<T>(NAN);
   scale.at<T>(2) = 0;  // some sums become -0
+  scale.at<T>(3) = T{1e-30F};
+  scale.at<T>(4) = static_cast<T>(INFINITY);
   std::vector<T> wanted = expected_once<T>(c, x, w, bias, isa);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::int64_t filter =
@@ -591,8 +619,9 @@ TEST(Conv, BlocksComputeActivations) {
   };
   for (const ConvCase& c : cases)
     for (const Isa isa : available_isas())
-      for (const Curve curve : {Curve::limits, Curve::limits_from_above, Curve::line, Curve::gate,
-                                Curve::divided_gate, Curve::leak})
+      for (const Curve curve :
+           {Curve::limits, Curve::limits_from_above, Curve::line, Curve::gate, Curve::divided_gate,
+            Curve::hard_swish, Curve::swish_of_openvino, Curve::hard_sigmoid, Curve::leak})
         for (const Layout layout : {Layout::contiguous, Layout::channels_last}) {
           if (layout == Layout::channels_last &&
               takes_channels_last<float>(c, isa) == ChannelsLast::no)
