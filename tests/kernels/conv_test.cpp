@@ -526,8 +526,8 @@ tensor::ScalarProgram program_of(Curve curve) {
     case Curve::hard_swish:
     case Curve::swish_of_openvino:
     case Curve::hard_sigmoid:
-      at = two(ScalarOp::max, two(ScalarOp::add, x, number(3)), number(0));
-      at = two(ScalarOp::min, at, number(6));
+      at = two(ScalarOp::min, two(ScalarOp::max, two(ScalarOp::add, x, number(3)), number(0)),
+               number(6));
       if (curve == Curve::hard_swish) at = two(ScalarOp::mul, at, x);
       at = two(ScalarOp::div, at, number(6));
       if (curve == Curve::swish_of_openvino) at = two(ScalarOp::mul, x, at);
@@ -544,10 +544,7 @@ tensor::ScalarProgram program_of(Curve curve) {
 
 template <class T>
 T on_curve(Curve curve, T x) {
-  const auto limited = [](T v, T low, T high) {
-    v = v > high ? high : v;
-    return v <= low ? low : v;
-  };
+  const auto limited = [](T v, T low, T high) { return v > high ? high : v <= low ? low : v; };
   volatile T line = T{0.3} * x;
   line = line + T{0.5};
   switch (curve) {
@@ -560,8 +557,7 @@ T on_curve(Curve curve, T x) {
     case Curve::gate:
       return x * limited(line, 0, 1);
     case Curve::divided_gate:
-      line = x + T{0.5};
-      line = limited(line, 0, T{0.75}) * x;
+      line = limited(x + T{0.5}, 0, T{0.75}) * x;
       return line / T{0.75};
     case Curve::hard_swish:
     case Curve::swish_of_openvino:
