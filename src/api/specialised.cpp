@@ -11,14 +11,22 @@
 namespace scanloom {
 namespace {
 
+/// Smaller sizes are never open.
+constexpr std::int64_t kMinOpenSize = 2;
+
 bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
           const std::vector<tensor::Shape>& shapes) {
+  std::map<std::int64_t, std::int64_t> open;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (shapes[i].rank() != std::ssize(sizes[i])) return false;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     for (int axis = 0; axis < shapes[i].rank(); ++axis) {
       const std::int64_t wanted = sizes[i][static_cast<std::size_t>(axis)];
-      if (wanted >= 0 && wanted != shapes[i][axis]) return false;
+      const std::int64_t size = shapes[i][axis];
+      if (wanted >= 0 && wanted != size) return false;
+      if (wanted < 0 &&
+          (size < kMinOpenSize || open.try_emplace(wanted, size).first->second != size))
+        return false;
     }
   return true;
 }
@@ -113,27 +121,32 @@ Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes
   for (const tensor::Shape& shape : shapes) sizes.emplace_back(shape.begin(), shape.end());
   if (versions_.empty()) return sizes;
   const Sizes& before = versions_.front().sizes;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open;
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis)
-      if (before[i][axis] != sizes[i][axis]) sizes[i][axis] = -1;
+    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
+      std::int64_t& size = sizes[i][axis];
+      if (size < kMinOpenSize || before[i][axis] == size) continue;
+      const auto next = -1 - std::ssize(open);
+      size = open.try_emplace({before[i][axis], size}, next).first->second;
+    }
   return sizes;
 }
 
 Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
   Loaded loaded{.module = source_, .info = {}, .defaults = {}};
   ir::Module& module = loaded.module;
-  // A symbol with one open size is open everywhere.
-  std::map<tensor::Dim, std::int64_t> numbers;
+  std::map<tensor::Dim, std::int64_t> numbers;  // by symbol
+  std::map<std::int64_t, tensor::Dim> open;     // by negative number: one of the symbols
   const std::vector<ir::ValueId> args = module.region(module.top()).args;
   for (std::size_t i = 0; i < args.size(); ++i)
-    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
-      const auto [known, is_new] =
-          numbers.try_emplace(module.value(args[i]).type.dims[axis], sizes[i][axis]);
-      if (!is_new && sizes[i][axis] < 0) known->second = -1;
-    }
+    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis)
+      numbers.try_emplace(module.value(args[i]).type.dims[axis], sizes[i][axis]);
   for (const ir::ValueId arg : args)
-    for (tensor::Dim& dim : module.value(arg).type.dims)
-      if (!dim.is_constant() && numbers.at(dim) >= 0) dim = numbers.at(dim);
+    for (tensor::Dim& dim : module.value(arg).type.dims) {
+      if (dim.is_constant()) continue;
+      const std::int64_t number = numbers.at(dim);
+      dim = number >= 0 ? tensor::Dim(number) : open.try_emplace(number, dim).first->second;
+    }
   SCANLOOM_CHECK_OK(ir::infer_types(module, ir::Declared::ignore));
   SCANLOOM_CHECK_OK(optimise(loaded, options_));
   return Session::Impl::of_module(std::move(loaded.module), options_);
@@ -169,7 +182,11 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::latest() const {
   const std::scoped_lock lock(mutex_);
   if (!versions_.empty()) return versions_.front().program;
   Sizes sizes;
-  for (const ValueInfo& input : open_->inputs) sizes.emplace_back(input.shape.size(), -1);
+  std::int64_t next = 0;
+  for (const ValueInfo& input : open_->inputs) {
+    sizes.emplace_back(input.shape.size());
+    for (std::int64_t& size : sizes.back()) size = --next;
+  }
   return make(sizes);
 }
 

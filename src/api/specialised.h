@@ -1,7 +1,8 @@
 // Specialised: a function's module, prepared for the sizes of its calls. With numbers for sizes,
 // passes know more: which sums undo a broadcast, which parts make up a whole, when one large
 // product pays. The first call's sizes are fixed; a size that changes later is open from then on,
-// so the number of versions is limited by the number of sizes.
+// except for 0 and 1, which have versions of their own: they decide what is broadcast. Open sizes
+// that have been equal in all calls so far are one size.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,8 @@ class Specialised {
   [[nodiscard]] Expected<std::shared_ptr<Session::Impl>> latest() const;
 
  private:
-  /// By input and axis: the size of the version; -1: any.
+  /// By input and axis: the size of the version, or a negative number if it is open. Open sizes of
+  /// the same number are equal.
   using Sizes = std::vector<std::vector<std::int64_t>>;
   struct Version {
     Sizes sizes;

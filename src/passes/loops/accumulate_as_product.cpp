@@ -19,6 +19,7 @@
 #include "opmath/einsum_text.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
+#include "passes/loops/accumulators.h"
 #include "passes/loops/sequences.h"
 #include "passes/pass.h"
 #include "passes/rewrite/ports.h"
@@ -36,8 +37,6 @@ using ir::Type;
 using ir::ValueId;
 using tensor::Einsum;
 
-// In the loop, smaller sums stay in registers; as large products they would not fill the registers.
-constexpr std::int64_t kMinElements = 64;
 // The limits are on everything that the loop stacks: the stacks of one round of the pipeline are
 // already there in the next round, which must not find room for more.
 /// The limit if the size is known.
@@ -45,74 +44,12 @@ constexpr std::int64_t kMaxStackedBytesOfProduct = std::int64_t{64} << 20;
 /// The limit if it is not known: a multiple of what the loop scans, which no sum adds to.
 constexpr std::int64_t kMaxScanGrowth = 4;
 
-/// A carried value whose next value is `sum`: itself plus a product.
-struct Accumulator {
-  std::size_t carried = 0;
-  NodeId sum, product;
-};
-
-/// Returns the specification of a product. A broadcasting element-wise product counts as one too.
-std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
-  const bool outer = node.op == &ops::mul_op;
-  if (!outer && node.op != &ops::contract_op) return std::nullopt;
-  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
-  if (!a.ranked || !b.ranked) return std::nullopt;
-  const std::string_view spec = outer ? std::string_view("...,...->...") : node.attrs[0].text();
-  const auto einsum = tensor::parse_einsum(spec, a.rank(), b.rank());
-  if (!einsum || !sizes_fit(a, b, *einsum)) return std::nullopt;
-  return *einsum;
-}
-
 /// Returns the specification with the steps before both operands, so that they are summed first.
 std::optional<std::string> over_steps(Einsum einsum) {
   const std::uint8_t letter = unused_letter(einsum, 't');
   insert_label(einsum.a, 0, letter);
   insert_label(einsum.b, 0, letter);
   return text_of(einsum);
-}
-
-/// How often a body reads each of its values.
-using Reads = std::map<ValueId, std::size_t>;
-
-Reads reads_in(const Module& module, ir::RegionId body) {
-  Reads reads;
-  for (const NodeId id : module.region(body).nodes)
-    for (const ValueId input : module.node(id).inputs) ++reads[input];
-  for (const ValueId yield : module.region(body).yields) ++reads[yield];
-  return reads;
-}
-
-/// Returns the accumulator if the carried value sums up products and nothing else reads it.
-/// `reads`: the body's.
-std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried,
-                                          const Reads& reads) {
-  const Node& node = module.node(loop);
-  const ir::RegionId body = node.regions[0];
-  const ValueId state = module.region(body).args[node.loop->captured + carried];
-  const ValueId next = module.region(body).yields[node.loop->first_carried_yield() + carried];
-  const Node* sum = made_by(module, next, ops::add_op);
-  if (sum == nullptr || (sum->inputs[0] != state && sum->inputs[1] != state)) return std::nullopt;
-  const ValueId addend = sum->inputs[sum->inputs[0] == state ? 1 : 0];
-  const NodeId product = module.value(addend).producer;
-  const Type& type = module.value(state).type;
-  const ValueId initial = node.inputs[node.loop->first_carried_input() + carried];
-  const bool one_type = module.value(addend).type == type && module.value(initial).type == type;
-  // Other types have no kernel that packs and blocks.
-  const bool real = type.dtype == DType::f32 || type.dtype == DType::f64;
-  if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
-    return std::nullopt;
-  for (const ValueId value : {state, next, addend})
-    if (reads.at(value) != 1) return std::nullopt;
-  return Accumulator{carried, module.value(next).producer, product};
-}
-
-std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
-  const Reads reads = reads_in(module, module.node(loop).regions[0]);
-  std::vector<Accumulator> found;
-  for (std::size_t i = 0; i < module.node(loop).loop->carried; ++i)
-    if (const auto accumulator = accumulator_of(module, loop, i, reads))
-      found.push_back(*accumulator);
-  return found;
 }
 
 /// Returns how many steps a loop takes that no condition ends.
@@ -230,7 +167,7 @@ class Accumulation {
       moved = saturating_sum(moved, saturating_sum(elements, elements));
     }
     const std::int64_t sum = known_elements(type(product.outputs[0]));
-    if (sum < kMinElements || moved > sum) return false;
+    if (sum < kMinSummedElements || moved > sum) return false;
     if (!rows.empty() && !fits(all)) return false;
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     is_row_.insert(rows.begin(), rows.end());
