@@ -52,7 +52,10 @@ class Given(NamedTuple):
 
 
 def open_session(model: Any, options: Union[SessionOptions, None], threads: int) -> InferenceSession:
-    """A session that is sent to workers, with `threads` threads unless the options have a number."""
+    """A session that is sent to workers, with `threads` threads unless the options have a number. Raises
+    InvalidArgument and what InferenceSession does."""
+    if options is not None and not isinstance(options, SessionOptions):
+        raise InvalidArgument(f"options is a {type(options).__name__}, but must be a scanloom.SessionOptions")
     if isinstance(model, InferenceSession):
         options = options or model.get_session_options()
         source = model._source
