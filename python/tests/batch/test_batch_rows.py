@@ -201,3 +201,12 @@ def test_an_array_that_no_column_can_hold_is_named(tmp_path):
     np.savez(path, x=np.ones((2, 3)), z=np.ones(2, complex))
     with pytest.raises(scanloom.InvalidArgument, match="in.npz' cannot be read as NPZ: 'z' holds complex128"):
         format_of(str(path)).inspect(str(path))
+
+
+@pytest.mark.parametrize("mistake, message", [
+    ({"shared": {"k": np.float32([1, 2])}}, "^shared: input 'k'"),
+    ({"shapes": {"x": [1, -1]}}, "^shapes: input 'x' has rank 1, but the feed has rank 2"),
+])  # fmt: skip
+def test_scorers_name_mistakes_before_the_first_table(tmp_path, mistake, message):
+    with pytest.raises(scanloom.InvalidArgument, match=message):
+        TableScorer(write_model_with_default(tmp_path / "model.onnx"), **mistake)

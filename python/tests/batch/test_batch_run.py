@@ -214,6 +214,11 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
         ({"shapes": {"x": [-1, -1]}}, "at most one size may be -1"),
         ({"shapes": {"x": [-2]}}, "a size of 'x' in shapes is -2, but must be -1 to"),
         ({"shapes": {"x": 4}}, "shapes gives 4 for 'x', but must give a list of sizes"),
+        ({"shapes": {"x": [1, -1]}}, "^shapes: input 'x' has rank 1, but the feed has rank 2"),
+        ({"shapes": {"k": [2]}}, "^shapes: input 'k' has rank 0, but the feed has rank 1"),
+        ({"shared": {"k": np.float32(1)}}, "^shared: input 'k' is int64, the feed is float"),
+        ({"shared": {"k": np.int64([1, 2])}}, "^shared: input 'k' has rank 0, but the feed has rank 1"),
+        ({"shared": {"k": "one"}}, "^shared: "),
         ({"options": {"threads": 2}}, "^options is a dict, but must be a scanloom.SessionOptions"),
     ],
 )
