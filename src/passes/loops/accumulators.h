@@ -18,7 +18,7 @@ inline constexpr std::int64_t kMinSummedElements = 64;
 /// A carried value whose next value is `sum`: itself plus a product.
 struct Accumulator {
   std::size_t carried = 0;
-  NodeId sum, product;
+  ir::NodeId sum, product;
 };
 
 /// Whether it is one of the types that have a kernel which packs and blocks.
