@@ -14,8 +14,9 @@ namespace {
 /// Smaller sizes are never open.
 constexpr std::int64_t kMinOpenSize = 2;
 
-bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
-          const std::vector<tensor::Shape>& shapes) {
+/// Whether the shapes have the sizes of a version.
+bool have_sizes(const std::vector<tensor::Shape>& shapes,
+                const std::vector<std::vector<std::int64_t>>& sizes) {
   std::map<std::int64_t, std::int64_t> open;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (shapes[i].rank() != std::ssize(sizes[i])) return false;
@@ -132,29 +133,47 @@ Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes
   return sizes;
 }
 
-Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
+Expected<Specialised::Version> Specialised::make(Sizes sizes,
+                                                 const std::vector<tensor::Shape>& shapes) const {
+  Version version{std::move(sizes), {}, nullptr};
   Loaded loaded{.module = source_, .info = {}, .defaults = {}};
   ir::Module& module = loaded.module;
   std::map<tensor::Dim, std::int64_t> numbers;  // by symbol
   std::map<std::int64_t, tensor::Dim> open;     // by negative number: one of the symbols
   const std::vector<ir::ValueId> args = module.region(module.top()).args;
   for (std::size_t i = 0; i < args.size(); ++i)
-    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis)
-      numbers.try_emplace(module.value(args[i]).type.dims[axis], sizes[i][axis]);
+    for (std::size_t axis = 0; axis < version.sizes[i].size(); ++axis) {
+      const tensor::Dim dim = module.value(args[i]).type.dims[axis];
+      const auto [symbol, is_new] = numbers.try_emplace(dim, version.sizes[i][axis]);
+      if (dim.is_constant() || symbol->second >= 0 || !is_new) continue;
+      if (!open.try_emplace(symbol->second, dim).second || shapes.empty()) continue;
+      module.choices.expect(dim, shapes[i][static_cast<int>(axis)]);
+      version.open.emplace_back(i, static_cast<int>(axis));
+    }
   for (const ir::ValueId arg : args)
     for (tensor::Dim& dim : module.value(arg).type.dims) {
       if (dim.is_constant()) continue;
       const std::int64_t number = numbers.at(dim);
-      dim = number >= 0 ? tensor::Dim(number) : open.try_emplace(number, dim).first->second;
+      dim = number >= 0 ? tensor::Dim(number) : open.at(number);
     }
   SCANLOOM_CHECK_OK(ir::infer_types(module, ir::Declared::ignore));
   SCANLOOM_CHECK_OK(optimise(loaded, options_));
-  return Session::Impl::of_module(std::move(loaded.module), options_);
+  version.program = Session::Impl::of_module(std::move(loaded.module), options_);
+  return version;
+}
+
+bool Specialised::fits(const Version& version, const std::vector<tensor::Shape>& shapes) {
+  if (!have_sizes(shapes, version.sizes)) return false;
+  const ir::Module& module = version.program->plan->module;
+  if (module.choices.is_empty()) return true;
+  std::vector<std::int64_t> sizes;
+  for (const auto& [input, axis] : version.open) sizes.push_back(shapes[input][axis]);
+  return module.choices.hold_for(module.dims, sizes);
 }
 
 std::shared_ptr<Session::Impl> Specialised::find(const std::vector<tensor::Shape>& shapes) const {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
-    if (!fits(versions_[i].sizes, shapes)) continue;
+    if (!fits(versions_[i], shapes)) continue;
     const auto found = versions_.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(versions_.begin(), found, found + 1);
     return versions_.front().program;
@@ -167,10 +186,10 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::for_sizes(
   std::unique_lock lock(mutex_);
   if (auto program = find(shapes)) return program;
   SCANLOOM_CHECK_OK(check(shapes));
-  Version version{widened(shapes), nullptr};
+  Sizes sizes = widened(shapes);
   // Calls of other sizes need not wait for the passes.
   lock.unlock();
-  SCANLOOM_TRY(version.program, make(version.sizes));
+  SCANLOOM_TRY(Version version, make(std::move(sizes), shapes));
   lock.lock();
   if (auto program = find(shapes)) return program;
   if (versions_.size() == kVersions) versions_.pop_back();
@@ -187,7 +206,8 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::latest() const {
     sizes.emplace_back(input.shape.size());
     for (std::int64_t& size : sizes.back()) size = --next;
   }
-  return make(sizes);
+  SCANLOOM_TRY(Version version, make(std::move(sizes), {}));
+  return std::move(version.program);
 }
 
 }  // namespace scanloom

@@ -62,6 +62,25 @@ def test_a_call_gives_the_same_bits_first_and_later(make, numerics):
             np.testing.assert_array_equal(later(*arguments(steps)), first(*arguments(steps)))
 
 
+def test_a_call_gives_the_same_bits_after_calls_with_other_batches():
+    """The size of a batch decides whether a sum of products becomes one product: for a large one it does not."""
+    x, w = T.ftensor3("x"), T.fmatrix("w")
+
+    def made():
+        states, _ = scanloom.scan(lambda now, before, w: T.tanh(now + T.dot(before, w)), sequences=x,
+                                  outputs_info=T.zeros_like(x[0]), non_sequences=w)
+        return scanloom.function([x, w], scanloom.grad(states.sum(), w))
+
+    later, kinds = made(), set()
+    for steps, units in ((9, 16), (5, 16), (5, 6), (9, 12)):
+        for batch in (4, 5, 40, 41, 4, 40, 1, 7, 2, 8, 3):
+            arguments = some(steps, batch, units) / 4, some(units, units) / 4
+            first = made()
+            np.testing.assert_array_equal(later(*arguments), first(*arguments))
+            kinds.add('spec = "t' in first.ir())  # a product that sums over the steps
+    assert kinds == {True, False}
+
+
 @pytest.mark.parametrize("sizes", [[(4, 4), (7, 7)], [(4, 4), (7, 9)], [(4, 5), (6, 7), (6, 6)], [(1, 1), (5, 5)]])
 def test_sizes_that_were_equal_so_far_may_come_to_differ(sizes):
     x, y = T.fvector("x"), T.fvector("y")

@@ -11,7 +11,6 @@
 // It runs after sink_after_loop, with which it shares the stacks, and before drop_dead_code, which
 // removes a loop that has become empty.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -33,6 +32,7 @@ using ir::LoopPorts;
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
+using ir::SizeTerm;
 using ir::Type;
 using ir::ValueId;
 using tensor::Einsum;
@@ -63,16 +63,13 @@ std::optional<Dim> steps_of(Module& module, NodeId loop, const KnownTripCounts& 
 
 /// Everything that a loop stacks.
 struct Stacked {
-  bool known = true;  ///< all sizes are numbers
-  std::int64_t bytes = 0;
+  std::vector<Dim> sizes;
+  std::vector<SizeTerm> bytes;
   std::int64_t elements = 0;  ///< of a step
 
   void add(const Type& row, const Type& stack) {
-    known &= stack.is_static();
-    const std::int64_t size[] = {known_elements(stack),
-                                 static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
-    bytes = saturating_sum(
-        bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
+    sizes.insert(sizes.end(), stack.dims.begin(), stack.dims.end());
+    bytes.push_back({static_cast<std::int64_t>(dtype_bytes(stack.dtype)), stack.dims});
     elements = saturating_sum(elements, known_elements(row));
   }
 };
@@ -154,20 +151,21 @@ class Accumulation {
     const Node& product = module_.node(each.product);
     std::vector<ValueId> rows;
     Stacked all = stacked_;
-    std::int64_t moved = 0;
+    const std::vector<Dim>& sum = type(product.outputs[0]).dims;
+    std::vector<SizeTerm> moved_beyond_sum{{-1, sum}};
     for (const ValueId operand : product.inputs) {
-      const std::int64_t elements = known_elements(type(operand));
-      moved = saturating_sum(moved, elements);
+      moved_beyond_sum.push_back({1, type(operand).dims});
       if (sequences_.has(operand) || !views_before(operand).empty() || is_row_.contains(operand) ||
           std::ranges::find(rows, operand) != rows.end())
         continue;
       rows.push_back(operand);
       all.add(type(operand), sequence_type(type(operand), 0, sequences_.steps()));
       // Written, and no longer in the cache once the loop is done.
-      moved = saturating_sum(moved, saturating_sum(elements, elements));
+      moved_beyond_sum.push_back({2, type(operand).dims});
     }
-    const std::int64_t sum = known_elements(type(product.outputs[0]));
-    if (sum < kMinSummedElements || moved > sum) return false;
+    if (!is_positive({{1, sum}, {1 - kMinSummedElements}}) ||
+        is_positive(std::move(moved_beyond_sum)))
+      return false;
     if (!rows.empty() && !fits(all)) return false;
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     is_row_.insert(rows.begin(), rows.end());
@@ -175,9 +173,16 @@ class Accumulation {
     return true;
   }
 
-  [[nodiscard]] bool fits(const Stacked& all) const {
-    if (all.bytes > kMaxStackedBytesOfProduct) return false;
-    return all.known || all.elements / kMaxScanGrowth <= scanned_;
+  bool is_positive(std::vector<SizeTerm> terms) {
+    return module_.choices.is_positive(module_.dims, std::move(terms));
+  }
+
+  bool fits(const Stacked& all) {
+    std::vector<SizeTerm> bytes = all.bytes;
+    bytes.push_back({-kMaxStackedBytesOfProduct});
+    if (is_positive(std::move(bytes))) return false;
+    return module_.choices.knows(module_.dims, all.sizes) ||
+           all.elements / kMaxScanGrowth <= scanned_;
   }
 
   /// Measures what is already scanned and stacked.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
 #include "passes/rewrite/rewriter.h"
@@ -62,16 +63,30 @@ const Node* product_seen_by(const Module& module, ValueId value) {
   return nullptr;
 }
 
-/// Returns how many elements the value has, or a value that it is a view of if that has fewer.
+/// Returns how many elements the value has, or a value that it is a view of if that has fewer; 0 if
+/// that is not known.
 std::int64_t least_elements(const Module& module, ValueId value) {
-  std::int64_t elements = known_elements(module.value(value).type);
+  const auto elements_of = [&](ValueId each) {
+    const Type& type = module.value(each).type;
+    return type.is_static() ? known_elements(type) : 0;
+  };
+  std::int64_t elements = elements_of(value);
   while (module.value(value).producer.valid()) {
     const Node& node = module.node(module.value(value).producer);
-    if (node.op->access != ir::Access::view || !module.value(node.inputs[0]).type.ranked) break;
+    if (node.op->access != ir::Access::view) break;
     value = node.inputs[0];
-    elements = std::min(elements, known_elements(module.value(value).type));
+    elements = std::min(elements, elements_of(value));
   }
   return elements;
+}
+
+/// Whether the sum is too small, or smaller than the operands, for certain.
+bool is_small(const Module& module, const Type& sum, const Node& product) {
+  if (!sum.is_static()) return false;
+  const std::int64_t elements = known_elements(sum);
+  return elements < kMinSummedElements ||
+         saturating_sum(least_elements(module, product.inputs[0]),
+                        least_elements(module, product.inputs[1])) > elements;
 }
 
 }  // namespace
@@ -114,11 +129,7 @@ bool may_accumulate(const Module& module, NodeId loop) {
       continue;
     const Node* const product =
         product_seen_by(module, sum->inputs[sum->inputs[0] == state ? 1 : 0]);
-    const std::int64_t elements = known_elements(type);
-    if (product != nullptr && elements >= kMinSummedElements &&
-        least_elements(module, product->inputs[0]) + least_elements(module, product->inputs[1]) <=
-            elements)
-      return true;
+    if (product != nullptr && !is_small(module, type, *product)) return true;
   }
   return false;
 }
