@@ -69,6 +69,7 @@ struct InputRange {
 struct Loaded {
   ir::Module module;
   std::optional<ir::Module> for_streams = {};  ///< if it is another one: passes/run.h
+  std::string_view summing_pass = {};          ///< passes::pass_that_sums of the passes that ran
   ModelInfo info;
   std::vector<ValueInfo> defaults;
   /// Additional names of inputs and outputs; may be shorter than these.
@@ -156,6 +157,9 @@ struct [[gnu::visibility("hidden")]] Session::Impl {
   mutable std::optional<ir::Module> for_streams;
   /// The module before passes, where `source` does not hold it.
   std::optional<ir::Module> written;
+  /// The result of passes::pass_that_sums for the passes that made the plan's module; nullopt: none
+  /// have run.
+  std::optional<std::string_view> summing_pass;
   mutable std::shared_ptr<const ManyProgram> many;  ///< guarded by many_mutex
   mutable std::mutex many_mutex;
   /// This model with the sizes of sequences, and its program; guarded by sized_mutex. At most one

@@ -225,6 +225,7 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
   if (!ran) return ir::with_size_names(ran.error(), loaded.module);
   passes::RunReport report = *std::move(ran);
   loaded.for_streams = std::move(report.for_streams);
+  loaded.summing_pass = passes::pass_that_sums(report);
   return ir::verify(loaded.module, ir::ResultTypes::trusted);
 }
 

@@ -268,10 +268,12 @@ ir::ValueId named_source(const ir::Module& module, ir::NodeId id) {
   return {};
 }
 
-/// Returns the pass that sums over all steps of a sequence (passes::pass_that_sums). Errors: the
-/// model cannot be read again.
+/// Returns the pass that sums over all steps of a sequence (passes::pass_that_sums). Functions, and
+/// models of given sizes, run other programs than their plan's, without passes: for these they run
+/// here.
 Expected<std::string> pass_that_sums(const Session::Impl& model) {
   if (!model.options.optimize) return std::string();
+  if (model.summing_pass) return std::string(*model.summing_pass);
   SCANLOOM_TRY(ir::Module module, model.before_passes());
   passes::RunOptions pass_options;
   pass_options.disabled = model.options.disabled_passes;

@@ -175,6 +175,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
   // The plan itself streams named states.
   if (impl->plan->module.states.empty()) impl->for_streams = std::move(loaded.for_streams);
+  impl->summing_pass = loaded.summing_pass;
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
   impl->input_ranges = std::move(loaded.input_ranges);

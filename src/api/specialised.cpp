@@ -11,14 +11,23 @@
 namespace scanloom {
 namespace {
 
-bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
-          const std::vector<tensor::Shape>& shapes) {
+/// Smaller sizes are never open.
+constexpr std::int64_t kMinOpenSize = 2;
+
+/// Whether the shapes have the sizes of a version.
+bool have_sizes(const std::vector<tensor::Shape>& shapes,
+                const std::vector<std::vector<std::int64_t>>& sizes) {
+  std::map<std::int64_t, std::int64_t> open;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (shapes[i].rank() != std::ssize(sizes[i])) return false;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     for (int axis = 0; axis < shapes[i].rank(); ++axis) {
       const std::int64_t wanted = sizes[i][static_cast<std::size_t>(axis)];
-      if (wanted >= 0 && wanted != shapes[i][axis]) return false;
+      const std::int64_t size = shapes[i][axis];
+      if (wanted >= 0 && wanted != size) return false;
+      if (wanted < 0 &&
+          (size < kMinOpenSize || open.try_emplace(wanted, size).first->second != size))
+        return false;
     }
   return true;
 }
@@ -113,35 +122,58 @@ Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes
   for (const tensor::Shape& shape : shapes) sizes.emplace_back(shape.begin(), shape.end());
   if (versions_.empty()) return sizes;
   const Sizes& before = versions_.front().sizes;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> open;
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis)
-      if (before[i][axis] != sizes[i][axis]) sizes[i][axis] = -1;
+    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
+      std::int64_t& size = sizes[i][axis];
+      if (size < kMinOpenSize || before[i][axis] == size) continue;
+      const auto next = -1 - std::ssize(open);
+      size = open.try_emplace({before[i][axis], size}, next).first->second;
+    }
   return sizes;
 }
 
-Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
+Expected<Specialised::Version> Specialised::make(Sizes sizes,
+                                                 const std::vector<tensor::Shape>& shapes) const {
+  Version version{std::move(sizes), {}, nullptr};
   Loaded loaded{.module = source_, .info = {}, .defaults = {}};
   ir::Module& module = loaded.module;
-  // A symbol with one open size is open everywhere.
-  std::map<tensor::Dim, std::int64_t> numbers;
+  std::map<tensor::Dim, std::int64_t> numbers;  // by symbol
+  std::map<std::int64_t, tensor::Dim> open;     // by negative number: one of the symbols
   const std::vector<ir::ValueId> args = module.region(module.top()).args;
   for (std::size_t i = 0; i < args.size(); ++i)
-    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
-      const auto [known, is_new] =
-          numbers.try_emplace(module.value(args[i]).type.dims[axis], sizes[i][axis]);
-      if (!is_new && sizes[i][axis] < 0) known->second = -1;
+    for (std::size_t axis = 0; axis < version.sizes[i].size(); ++axis) {
+      const tensor::Dim dim = module.value(args[i]).type.dims[axis];
+      const auto [symbol, is_new] = numbers.try_emplace(dim, version.sizes[i][axis]);
+      if (dim.is_constant() || symbol->second >= 0 || !is_new) continue;
+      if (!open.try_emplace(symbol->second, dim).second || shapes.empty()) continue;
+      module.choices.expect(dim, shapes[i][static_cast<int>(axis)]);
+      version.open.emplace_back(i, static_cast<int>(axis));
     }
   for (const ir::ValueId arg : args)
-    for (tensor::Dim& dim : module.value(arg).type.dims)
-      if (!dim.is_constant() && numbers.at(dim) >= 0) dim = numbers.at(dim);
+    for (tensor::Dim& dim : module.value(arg).type.dims) {
+      if (dim.is_constant()) continue;
+      const std::int64_t number = numbers.at(dim);
+      dim = number >= 0 ? tensor::Dim(number) : open.at(number);
+    }
   SCANLOOM_CHECK_OK(ir::infer_types(module, ir::Declared::ignore));
   SCANLOOM_CHECK_OK(optimise(loaded, options_));
-  return Session::Impl::of_module(std::move(loaded.module), options_);
+  version.program = Session::Impl::of_module(std::move(loaded.module), options_);
+  return version;
+}
+
+bool Specialised::fits(const Version& version, const std::vector<tensor::Shape>& shapes) {
+  if (!have_sizes(shapes, version.sizes)) return false;
+  const ir::Module& module = version.program->plan->module;
+  if (module.choices.is_empty()) return true;
+  std::vector<std::int64_t> sizes;
+  for (const auto& [input, axis] : version.open) sizes.push_back(shapes[input][axis]);
+  return module.choices.hold_for(module.dims, sizes);
 }
 
 std::shared_ptr<Session::Impl> Specialised::find(const std::vector<tensor::Shape>& shapes) const {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
-    if (!fits(versions_[i].sizes, shapes)) continue;
+    if (!fits(versions_[i], shapes)) continue;
     const auto found = versions_.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(versions_.begin(), found, found + 1);
     return versions_.front().program;
@@ -154,10 +186,10 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::for_sizes(
   std::unique_lock lock(mutex_);
   if (auto program = find(shapes)) return program;
   SCANLOOM_CHECK_OK(check(shapes));
-  Version version{widened(shapes), nullptr};
+  Sizes sizes = widened(shapes);
   // Calls of other sizes need not wait for the passes.
   lock.unlock();
-  SCANLOOM_TRY(version.program, make(version.sizes));
+  SCANLOOM_TRY(Version version, make(std::move(sizes), shapes));
   lock.lock();
   if (auto program = find(shapes)) return program;
   if (versions_.size() == kVersions) versions_.pop_back();
@@ -169,8 +201,13 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::latest() const {
   const std::scoped_lock lock(mutex_);
   if (!versions_.empty()) return versions_.front().program;
   Sizes sizes;
-  for (const ValueInfo& input : open_->inputs) sizes.emplace_back(input.shape.size(), -1);
-  return make(sizes);
+  std::int64_t next = 0;
+  for (const ValueInfo& input : open_->inputs) {
+    sizes.emplace_back(input.shape.size());
+    for (std::int64_t& size : sizes.back()) size = --next;
+  }
+  SCANLOOM_TRY(Version version, make(std::move(sizes), {}));
+  return std::move(version.program);
 }
 
 }  // namespace scanloom

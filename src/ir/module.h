@@ -10,6 +10,7 @@
 
 #include "ir/ids.h"
 #include "ir/loop_ports.h"
+#include "ir/size_choices.h"
 #include "tensor/attr.h"
 #include "tensor/type.h"
 
@@ -115,6 +116,7 @@ class Module {
   [[nodiscard]] std::string describe_result(ValueId value) const;
 
   DimTable dims;
+  SizeChoices choices;                    ///< of the call that it is prepared for, if any
   std::vector<std::string> output_names;  ///< of the top region's yields
   /// The file's declarations of these outputs, for people only: nothing relies on them. May be
   /// empty.

@@ -215,6 +215,7 @@ void clone_nodes_into(const Module& from, std::span<const NodeId> nodes, Module&
 Module compact(const Module& module) {
   Module result;
   result.dims = module.dims;
+  result.choices = module.choices;
   result.output_names = module.output_names;
   result.declared_outputs = module.declared_outputs;
   result.states = module.states;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <set>
 
 #include "base/unknown_name.h"
 #include "ir/infer.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "passes/former_names.h"
+#include "passes/loops/chosen_loops.h"
 
 namespace scanloom::passes {
 namespace {
@@ -32,33 +35,103 @@ Expected<void> check_names(const std::vector<std::string>& names) {
   return {};
 }
 
-Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& timing) {
-  const auto begin = std::chrono::steady_clock::now();
-  auto change = pass.run(module);
-  const auto end = std::chrono::steady_clock::now();
-  timing.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
-  if (!change) return std::move(change).error().note(fmt::format("in pass {}", pass.name));
-  timing.changed += change->changed;
-  return change;
+/// Which passes a round consists of.
+enum class Stage : std::uint8_t {
+  rounds,    ///< those that run until nothing changes; some short loops wait
+  unrolled,  ///< the same once these loops have been unrolled, and no sums are looked for
+  last,      ///< those that run last
+};
+
+bool belongs_to(const PassDef& pass, Stage stage) {
+  if (stage == Stage::unrolled && pass.run == &accumulate_as_product) return false;
+  return pass.is_last() == (stage == Stage::last);
 }
 
-/// Runs once, in order, either the passes that run last (`last`) or all others.
-Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& options,
-                           RunReport& report) {
-  Change round;
-  for (std::size_t i = 0; i < std::size(kPasses); ++i) {
-    const PassDef& pass = kPasses[i];
-    if (pass.is_last() != last || is_left_out(pass, options)) continue;
-    SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
-    round |= change;
-    if (!change.changed) continue;
-    if (options.verify_each)
-      if (auto sound = ir::verify(module); !sound)
-        return std::move(sound).error().note(fmt::format("after pass {}", pass.name));
-    if (options.dump) options.dump(pass, report.rounds, module);
+/// Runs passes one by one, and keeps the report.
+class Runner {
+ public:
+  Runner(ir::Module& module, const RunOptions& options, RunReport& report)
+      : module_(module), options_(options), report_(report) {}
+
+  /// Runs rounds until nothing changes.
+  Expected<void> settle(Stage stage) {
+    Change change{.changed = true};
+    for (int rounds = 0; change.changed && rounds < options_.max_rounds; ++rounds) {
+      SCANLOOM_TRY(change, round(stage));
+      ++report_.rounds;
+      // Folding and removal may have made sizes known, which the next round can use.
+      if (change.changed) SCANLOOM_CHECK_OK(ir::infer_types(module_));
+    }
+    report_.settled &= !change.changed;
+    return {};
   }
-  return round;
-}
+
+  /// Runs all passes of the stage once, in order.
+  Expected<Change> round(Stage stage) {
+    Change changed;
+    for (const PassDef& pass : kPasses) {
+      if (!belongs_to(pass, stage) || is_left_out(pass, options_)) continue;
+      SCANLOOM_TRY(const Change change, run(pass, function_of(pass, stage)));
+      changed |= change;
+    }
+    return changed;
+  }
+
+  /// Unrolls the loops that have waited for the passes that change bits, and runs the others on
+  /// their steps. accumulate_as_product has had its turn, the fast passes have it now.
+  Expected<void> unroll_waiting() {
+    if (is_left_out(*find_pass("unroll_short_loop"), options_)) return {};
+    const std::set<ir::NodeId> loops = short_loops(module_);
+    if (loops.empty()) return {};
+    const WhichLoops which = [&](ir::NodeId loop) { return loops.contains(loop); };
+    SCANLOOM_CHECK_OK(run_on("linear_recurrences", &linear_recurrences_in, which));
+    SCANLOOM_CHECK_OK(run_on("fuse_multiply_add", &fuse_multiply_add_in, which));
+    SCANLOOM_CHECK_OK(run_on("unroll_short_loop", &unroll_loops, which));
+    SCANLOOM_CHECK_OK(ir::infer_types(module_));
+    return settle(Stage::unrolled);
+  }
+
+ private:
+  using Function = std::function<Expected<Change>(ir::Module&)>;
+
+  [[nodiscard]] Function function_of(const PassDef& pass, Stage stage) const {
+    if (pass.run != &unroll_short_loop) return pass.run;
+    return [this, stage](ir::Module& module) {
+      return unroll_loops(module, [&](ir::NodeId loop) {
+        return stage == Stage::unrolled || !waits_to_unroll(module, loop, options_.fast);
+      });
+    };
+  }
+
+  Expected<void> run_on(std::string_view name,
+                        Expected<Change> (*function)(ir::Module&, const WhichLoops&),
+                        const WhichLoops& which) {
+    const PassDef& pass = *find_pass(name);
+    if (is_left_out(pass, options_)) return {};
+    SCANLOOM_CHECK_OK(run(pass, [&](ir::Module& module) { return function(module, which); }));
+    return {};
+  }
+
+  Expected<Change> run(const PassDef& pass, const Function& function) {
+    PassTiming& timing = report_.timings[static_cast<std::size_t>(&pass - kPasses)];
+    const auto begin = std::chrono::steady_clock::now();
+    auto change = function(module_);
+    const auto end = std::chrono::steady_clock::now();
+    timing.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+    if (!change) return std::move(change).error().note(fmt::format("in pass {}", pass.name));
+    timing.changed += change->changed;
+    if (!change->changed) return change;
+    if (options_.verify_each)
+      if (auto sound = ir::verify(module_); !sound)
+        return std::move(sound).error().note(fmt::format("after pass {}", pass.name));
+    if (options_.dump) options_.dump(pass, report_.rounds, module_);
+    return change;
+  }
+
+  ir::Module& module_;
+  const RunOptions& options_;
+  RunReport& report_;
+};
 
 /// The passes that run last change a copy, so that streams find the original loops.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
@@ -67,7 +140,7 @@ Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport
   });
   if (!worth_a_copy) return {};
   ir::Module changed = module;
-  SCANLOOM_TRY(const Change change, run_round(changed, true, options, report));
+  SCANLOOM_TRY(const Change change, Runner(changed, options, report).round(Stage::last));
   if (!change.changed) return {};
   SCANLOOM_CHECK_OK(ir::infer_types(changed));
   report.for_streams = ir::compact(std::exchange(module, std::move(changed)));
@@ -103,14 +176,9 @@ Expected<RunReport> run(ir::Module& module, const RunOptions& options) {
   SCANLOOM_CHECK_OK(check_names(options.disabled));
   RunReport report;
   for (const PassDef& pass : kPasses) report.timings.push_back({.pass = pass.name});
-  Change change{.changed = true};
-  while (change.changed && report.rounds < options.max_rounds) {
-    SCANLOOM_TRY(change, run_round(module, false, options, report));
-    ++report.rounds;
-    // Folding and removal may have made sizes known, which the next round can use.
-    if (change.changed) SCANLOOM_CHECK_OK(ir::infer_types(module));
-  }
-  report.settled = !change.changed;
+  Runner runner(module, options, report);
+  SCANLOOM_CHECK_OK(runner.settle(Stage::rounds));
+  SCANLOOM_CHECK_OK(runner.unroll_waiting());
   SCANLOOM_CHECK_OK(run_last(module, options, report));
   module = ir::compact(module);
   return report;

@@ -281,6 +281,71 @@ TEST(AffineBackward, LeavesSequencesThatCachesDoNotHold) {
   EXPECT_FALSE(fires(600'000));
 }
 
+/// A sum of products, of which `steps` are taken; "T": of which any number is.
+std::string sum_of_products(std::string_view steps) {
+  return fmt::format(R"(module {{
+  graph(%0 "x": f32[{0},8], %1 "w0": f32[8,8]) {{
+    %2 = loop carried(%1) scanned(%0 axis 0) : f32[8,8] {{
+      body(%3: f32[8,8], %4: f32[8]) {{
+        %5 = tanh(%4) : f32[8]
+        %6 = contract(%4, %5) {{spec = "m,n->mn"}} : f32[8,8]
+        %7 = add(%6, %3) : f32[8,8]
+        yield %7
+      }}
+    }}
+    yield %2 "w"
+  }} }})",
+                     steps);
+}
+
+/// An exponential mean, and states of several elements with products and sums: of the state, of
+/// what is the same in all steps, and of a constant in the first.
+std::string recurrences(std::string_view steps) {
+  return fmt::format(R"(module {{
+  graph(%0 "x": f32[{0},4], %1 "s0": f32[], %2 "c": f32[4]) {{
+    %3 = constant f32[4] [0.3, 0.7, 0.9, 1.1]
+    %4, %5, %6 = loop captured(%2) carried(%1, %3) scanned(%0 axis 0) stacked(axis 0) : f32[], f32[4], f32[{0},4] {{
+      body(%7: f32[4], %8: f32[], %9: f32[4], %10: f32[4]) {{
+        %11 = constant f32[] [0.9]
+        %12 = mul(%8, %11) : f32[]
+        %13 = reduce(%10) {{kind = "sum", keepdims = 0}} : f32[]
+        %14 = add(%12, %13) : f32[]
+        %15 = constant f32[4] [0.7, 0.1, 0.3, 0.9]
+        %16 = mul(%9, %15) : f32[4]
+        %17 = mul(%7, %7) : f32[4]
+        %18 = add(%16, %17) : f32[4]
+        %19 = add(%18, %10) : f32[4]
+        yield %14, %19, %19
+      }}
+    }}
+    yield %4 "mean", %5 "state", %6 "rows"
+  }} }})",
+                     steps);
+}
+
+// Otherwise a function's results would depend on the sizes of earlier calls, which decide what is
+// known.
+TEST(Pipeline, BitsDoNotDependOnWhetherFewStepsAreKnown) {
+  for (const auto& [text, fast] : {std::pair{&sum_of_products, false}, {&recurrences, true}}) {
+    ir::Module open = read(text("T"));
+    const ir::Module before = open;
+    ASSERT_TRUE(run(open, {.fast = fast}));
+    EXPECT_NE(ir::print(open), ir::print(before));
+    for (int steps = 0; steps < 10; ++steps) {
+      SCOPED_TRACE(fmt::format("{} steps", steps));
+      ir::Module known = read(text(std::to_string(steps)));
+      const std::vector<Tensor> feeds = small_feeds_of(known);
+      ASSERT_TRUE(run(known, {.fast = fast, .verify_each = true}));
+      const auto expected = interp::interpret(open, feeds),
+                 actual = interp::interpret(known, feeds);
+      ASSERT_TRUE(expected && actual);
+      for (std::size_t i = 0; i < expected->size(); ++i)
+        EXPECT_TRUE(same_values((*actual)[i], (*expected)[i])) << "output " << i;
+      if (steps <= 2) EXPECT_THAT(ir::print(known), ::testing::Not(::testing::HasSubstr(" loop ")));
+    }
+  }
+}
+
 constexpr std::string_view kPipeline = R"(module {
   graph(%0 "n": i64[], %1 "x": f32[2]) {
     %2 = constant f32[2] [1, 2]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from .._errors import Error, InvalidArgument, LimitReached
 from .run import run
-from .spelling import spelled_as_options
+from .spelling import as_options, spelled_as_options
 
 _ABOUT = """\
 Runs a model on every row of files and writes the results as Parquet, each row exactly once. A job that
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
         with spelled_as_options():
             report = run(args.model, inputs, outputs, **_options(args))
     except (Error, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_options(str(error))}", file=sys.stderr)
         return 3 if isinstance(error, LimitReached) else 2
     except KeyboardInterrupt:
         print("error: interrupted\n  note: start the job again to continue it", file=sys.stderr)

@@ -12,13 +12,17 @@ from .._errors import InvalidArgument
 from .shards import Group
 
 _BLOCK = 16 << 20
+# Without the spellings of NaN, which pyarrow takes for missing values too: they are numbers here.
+_MISSING = ("", "#N/A", "#N/A N/A", "#NA", "N/A", "NA", "NULL", "n/a", "null")
+_NANS = ("NaN", "nan", "NAN", "-NaN", "-nan", "-NAN")
 
 
 class CsvFormat:
     """A group is a block of lines. The first line has the names; a value contains no line breaks.
 
     Types are those of the first block: a later value that does not fit is an error. A column that is
-    empty there holds numbers, none of which is known.
+    empty there holds numbers, none of which is known. `nan` and `inf` are numbers; an empty value of a
+    column of numbers, or a word like NA, is missing.
     """
 
     def __init__(self, separator: str, block: int = _BLOCK) -> None:
@@ -47,7 +51,7 @@ class CsvFormat:
 
     def _found_schema(self, path: str) -> pa.Schema:
         options = pc.ReadOptions(block_size=self._block, use_threads=False)
-        with pc.open_csv(path, options, self._parse) as reader:
+        with pc.open_csv(path, options, self._parse, pc.ConvertOptions(null_values=_MISSING)) as reader:
             return reader.schema
 
     def batches(
@@ -57,14 +61,8 @@ class CsvFormat:
         with open(path, "rb") as file:
             file.seek(group.begin)
             content = file.read(group.end - group.begin)
-        types = {field.name: field.type for field in schema}
         try:
-            table = pc.read_csv(
-                io.BytesIO(content),
-                pc.ReadOptions(column_names=schema.names, use_threads=False, block_size=max(len(content), 1)),
-                self._parse,
-                pc.ConvertOptions(column_types=types, include_columns=list(columns)),
-            )
+            table = self._table(content, schema, columns)
         except pa.ArrowInvalid as error:
             if not group.begin or "conversion error" not in str(error):
                 raise
@@ -80,3 +78,29 @@ class CsvFormat:
                 ("values of a CSV file must not contain line breaks; write Parquet for such values",),
             )
         yield from table.to_batches(rows)
+
+    def _table(self, content: bytes, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
+        """The named columns. In one that holds integers in the first block, NaN is a missing value. Raises
+        pyarrow.ArrowInvalid."""
+        try:
+            return self._read(content, schema, columns, _MISSING)
+        except pa.ArrowInvalid:
+            whole = {name for name in columns if pa.types.is_integer(schema.field(name).type)}
+            if not whole:
+                raise
+            parts = {True: self._read(content, schema, sorted(whole), (*_MISSING, *_NANS))}
+            others = [name for name in columns if name not in whole]
+            if others:
+                parts[False] = self._read(content, schema, others, _MISSING)
+            return pa.table({name: parts[name in whole][name] for name in columns})
+
+    def _read(
+        self, content: bytes, schema: pa.Schema, columns: Sequence[str], missing: Sequence[str]
+    ) -> pa.Table:
+        types = {field.name: field.type for field in schema}
+        return pc.read_csv(
+            io.BytesIO(content),
+            pc.ReadOptions(column_names=schema.names, use_threads=False, block_size=max(len(content), 1)),
+            self._parse,
+            pc.ConvertOptions(column_types=types, include_columns=list(columns), null_values=missing),
+        )

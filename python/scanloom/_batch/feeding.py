@@ -102,7 +102,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
     dtype = dtype_of(end.type, f"the input '{end.name}'")
     check_column(schema, Feed(end.name, column, dtype, 0, None))
     if shape is not None:
-        sizes = _sizes(end.name, shape)
+        sizes = given_sizes(end.name, shape)
         return Feed(end.name, column, dtype, len(sizes), sizes, True)
     kind = schema.field(column).type
     dims = list(end.shape)
@@ -113,7 +113,7 @@ def _feed(end: Any, schema: pa.Schema, column: str, shape: Union[Sequence[int], 
     return Feed(end.name, column, dtype, len(end.shape), _row_shape(end, column, _depth(kind)))
 
 
-def _sizes(name: str, shape: Any) -> tuple[int, ...]:
+def given_sizes(name: str, shape: Any) -> tuple[int, ...]:
     """The sizes that the caller gives for an input. Raises InvalidArgument."""
     if isinstance(shape, str) or not isinstance(shape, Iterable):
         raise InvalidArgument(f"{named('shapes')} gives {shape!r} for '{name}', but must give a list of sizes")

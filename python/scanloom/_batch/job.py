@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-igno
 from .._errors import InvalidArgument, NotFound
 from .._ort.options import SessionOptions
 from .._ort.session import InferenceSession
-from .feeding import Feed, check_column, element_type, feed_plan, is_text, unfed
+from .feeding import Feed, check_column, dtype_of, element_type, feed_plan, given_sizes, is_text, unfed
 from .formats import format_of
 from .parts import ERROR, key_schema
 from .results import output_fields, output_plan
@@ -52,7 +52,10 @@ class Given(NamedTuple):
 
 
 def open_session(model: Any, options: Union[SessionOptions, None], threads: int) -> InferenceSession:
-    """A session that is sent to workers, with `threads` threads unless the options have a number."""
+    """A session that is sent to workers, with `threads` threads unless the options have a number. Raises
+    InvalidArgument and what InferenceSession does."""
+    if options is not None and not isinstance(options, SessionOptions):
+        raise InvalidArgument(f"options is a {type(options).__name__}, but must be a scanloom.SessionOptions")
     if isinstance(model, InferenceSession):
         options = options or model.get_session_options()
         source = model._source
@@ -60,6 +63,32 @@ def open_session(model: Any, options: Union[SessionOptions, None], threads: int)
     made = copy.copy(options) if options is not None else SessionOptions()
     made.threads = made.threads or threads
     return InferenceSession(model, made)
+
+
+def check_given(session: InferenceSession, shared: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
+    """Raises InvalidArgument unless arrays for all rows, and rows of the given shapes, can feed the
+    model. Otherwise every row would fail, and no row could say why."""
+    if shared:
+        _check_feeds(session, "shared", shared)
+    ends = {end.name: end for end in (*session.get_inputs(), *session.get_overridable_initializers())}
+    for name, shape in shapes.items():
+        if name not in ends:  # a mistake that feed_plan() names
+            continue
+        dims = list(ends[name].shape)
+        sizes = [size if size >= 0 else 1 for size in given_sizes(name, shape)]
+        for axis, size in enumerate(given_sizes(name, shape)[: len(dims)]):
+            fixed = dims[axis]
+            if size < 0 and isinstance(fixed, int):
+                sizes[axis] = fixed
+        row = np.broadcast_to(np.zeros((), dtype_of(ends[name].type, f"the input '{name}'")), sizes)
+        _check_feeds(session, "shapes", {name: row})
+
+
+def _check_feeds(session: InferenceSession, argument: str, feeds: Mapping[str, Any]) -> None:
+    try:
+        session.iter_many(None, (), shared=dict(feeds)).close()
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{named(argument)}: {error.text.removeprefix('shared: ')}", error.notes) from None
 
 
 def expand(inputs: Union[Path, Sequence[Path]]) -> list[str]:
@@ -86,6 +115,7 @@ def plan(session: InferenceSession, paths: Sequence[str], folder: pathlib.Path, 
     shards, schema, others = _shards(paths)
     defaults = session.get_overridable_initializers()
     feeds = feed_plan(session.get_inputs(), schema, given.columns, given.shared, given.shapes, defaults)
+    check_given(session, given.shared, given.shapes)
     kept = unfed(defaults, schema, given.columns, given.shared)
     outputs = output_plan(session.get_outputs(), given.outputs)
     _check_names(schema, given.key, [field.name for field in output_fields(outputs)])

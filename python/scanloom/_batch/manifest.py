@@ -24,6 +24,10 @@ from .shards import Record, Shard
 OWN = "_scanloom"
 QUARANTINE = "_quarantine"
 
+_NO_JOB = (
+    "what is complete cannot be continued: restore the line from a copy, or write to another folder to begin again",
+)
+
 
 class Lock:
     """The right to work in a folder. The system releases it when the process ends, however it ends.
@@ -94,10 +98,10 @@ class Manifest:
             raise self._damaged(number) from None
 
     def _damaged(self, number: int) -> JobChanged:
-        return JobChanged(
-            f"line {number} of '{self._path}' is damaged",
-            ("delete the folder to begin again, or delete the line: its shard is computed again",),
-        )
+        text = f"line {number} of '{self._path}' is damaged"
+        if number == 1:
+            return JobChanged(f"{text}, which says what the job is", _NO_JOB)
+        return JobChanged(text, ("delete the line: its shard is computed again",))
 
     def is_present(self, shard: Shard) -> bool:
         """Whether the shard is recorded and its files are there as they were recorded."""
@@ -158,7 +162,7 @@ def _compare(folder: pathlib.Path, old: Any, new: dict[str, Any]) -> None:
     """Raises JobChanged, which names the first difference between two jobs."""
     notes = ("write to another folder to begin a new job",)
     if not isinstance(old, dict):
-        raise JobChanged(f"the manifest in '{folder}' describes no job", notes)
+        raise JobChanged(f"the manifest in '{folder}' does not say in its first line what the job is", _NO_JOB)
     for name, value in new.items():
         if name != "inputs" and old.get(name) != value:
             raise JobChanged(

@@ -19,6 +19,9 @@ from .rows import Rows
 _FIRST_ROWS = 64
 _MAX_ROWS = 4096
 
+_MORE_FOR_RUN = "raise it with the option max_memory"
+_MORE_MEMORY = "give more memory per worker: a run may take half of it"
+
 
 class Scoring(NamedTuple):
     """How rows are run: the same for all shards of a job."""
@@ -81,8 +84,15 @@ def _run(
     made = score_rows(session, names, [feeds[row] for row in good], scoring.batch, options)
     results: list[Any] = list(feeds)
     for row, each in zip(good, made):
-        results[row] = each
+        results[row] = _of_worker(each) if isinstance(each, Error) else each
     return results
+
+
+def _of_worker(error: Error) -> Error:
+    """The error with notes about the limit of a worker instead of that of a run, which the caller of a
+    job does not give."""
+    notes = tuple(_MORE_MEMORY if note == _MORE_FOR_RUN else note for note in error.notes)
+    return error if notes == error.notes else type(error)(error.text, notes)
 
 
 def score_rows(

@@ -36,3 +36,19 @@ def given(argument: str, value: object) -> str:
     if are_options():
         return f"{named(argument)} {value}"
     return f'{argument}="{value}"' if isinstance(value, str) else f"{argument}={value!r}"
+
+
+# Options of the library in its messages, which are written for whoever makes a session. A job on the
+# command line has none of them.
+_PHRASES = {
+    "the option lenient ": "the option --lenient of 'scanloom convert', which writes another model, ",
+    "under the same name, or give its bytes as the option 'weights'": "under the same name",
+}
+
+
+def as_options(text: str) -> str:
+    """The text of a message with options of the command line instead of those of the library. Matches
+    whole phrases, because a model may use the bare names."""
+    for library, own in _PHRASES.items():
+        text = text.replace(library, own)
+    return text

@@ -18,7 +18,7 @@ from .._ort.options import SessionOptions
 from .._suggest import did_you_mean
 from .feeding import Feed, feed_plan, is_text
 from .formats import nested_column
-from .job import open_session
+from .job import check_given, open_session
 from .parts import ERROR
 from .results import arrays, columns_of, output_fields, output_plan
 from .run import memory_size
@@ -50,6 +50,7 @@ class TableScorer:
         self._outputs = output_plan(session.get_outputs(), tuple(texts("output_names", output_names or ())))
         self._columns, self._shared = dict(columns or {}), dict(shared or {})
         self._shapes = dict(shapes or {})
+        check_given(session, self._shared, self._shapes)
         self._runs = integer("batch", batch, 1, MAX_BATCH), bool(by_length), memory_size(memory)
         self._has_nulls = on_error == "null"
         self._session = pickle.dumps(session)

@@ -7,6 +7,8 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
 import job_files  # noqa: E402
+import scanloom  # noqa: E402
+from loop_models import parse  # noqa: E402
 from scanloom import batch  # noqa: E402
 
 OTHER_VERSION = "import scanloom\nscanloom.__version__ = '0.0.1'\n"
@@ -55,6 +57,21 @@ def test_rows_that_fail_are_set_aside(model, tmp_path):
     assert "index 7" in errors[0] and errors[1:3] == ["column 'x': the row has a null"] * 2
     again = batch.run(model, inputs, tmp_path / "out", workers=1, on_error="quarantine")
     assert (again.resumed, again.quarantined) == (2, 4)
+
+
+def test_a_row_that_needs_too_much_memory_is_told_of_the_limit_of_a_worker(tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(parse("g (float[T] x, int64[1] n) => (float[N] y) { y = Tile (x, n) }"))
+    table = {"x": [[1.0, 2.0]] * 2, "n": [[2], [1 << 28]]}
+    pq.write_table(pa.table(table), tmp_path / "in.parquet")
+    arguments = str(model), tmp_path / "in.parquet"
+    report = batch.run(*arguments, tmp_path / "out", workers=1, memory="1GB", on_error="quarantine")
+    assert (report.rows, report.quarantined) == (1, 1)
+    (error,) = pq.read_table(tmp_path / "out" / "_quarantine")["error"].to_pylist()
+    assert "give more memory per worker: a run may take half of it" in error and "max_memory" not in error
+    with pytest.raises(scanloom.Error) as caught:
+        batch.run(*arguments, tmp_path / "other", workers=1, memory="1GB")
+    assert "more memory per worker" in str(caught.value) and "max_memory" not in str(caught.value)
 
 
 def test_rows_that_end_workers_are_found(model, tmp_path, in_workers):

@@ -55,5 +55,21 @@ def test_a_damaged_line_is_named(folder, line):
     Manifest(folder, IDENTITY).close()
     with open(folder / "_scanloom" / "manifest.jsonl", "ab") as file:
         file.write(line)
-    with pytest.raises(batch.JobChanged, match="line 2 of '.*manifest.jsonl' is damaged"):
+    with pytest.raises(batch.JobChanged, match="line 2 of '.*manifest.jsonl' is damaged\n  note: delete the line: "):
         Manifest(folder, IDENTITY)
+
+
+@pytest.mark.parametrize("damage, message", [
+    (lambda lines: [b"{]\n", *lines[1:]], "line 1 of '.*' is damaged, which says what the job is"),
+    (lambda lines: lines[1:], "the manifest in '.*' does not say in its first line what the job is"),
+    (lambda lines: [], "the manifest in '.*' does not say in its first line what the job is"),
+])  # fmt: skip
+def test_a_damaged_first_line_is_not_to_be_deleted(folder, damage, message):
+    manifest = Manifest(folder, IDENTITY)
+    manifest.add(SHARDS[0], RECORD)
+    manifest.close()
+    path = folder / "_scanloom" / "manifest.jsonl"
+    path.write_bytes(b"".join(damage(path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(batch.JobChanged, match=message) as caught:
+        Manifest(folder, IDENTITY)
+    assert "restore the line from a copy" in caught.value.notes[0]

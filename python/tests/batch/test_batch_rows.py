@@ -201,3 +201,41 @@ def test_an_array_that_no_column_can_hold_is_named(tmp_path):
     np.savez(path, x=np.ones((2, 3)), z=np.ones(2, complex))
     with pytest.raises(scanloom.InvalidArgument, match="in.npz' cannot be read as NPZ: 'z' holds complex128"):
         format_of(str(path)).inspect(str(path))
+
+
+def test_nan_is_a_number_of_csv_and_an_empty_value_is_missing(tmp_path):
+    model = write_model_with_default(tmp_path / "model.onnx")
+    rows = ["1", "nan", "-NaN", "NAN", "inf", "-inf", "NA", "N/A", "NULL", '""', "2"]
+    (tmp_path / "0.csv").write_text("\n".join(["name,x", *(f"{i},{row}" for i, row in enumerate(rows))]) + "\n")
+    report = batch.run(model, tmp_path / "0.csv", tmp_path / "out", workers=1, key="name", on_error="quarantine")
+    assert (report.rows, report.quarantined) == (7, 4)
+    np.testing.assert_array_equal(
+        np.ravel(results_of(tmp_path / "out")), [3, np.nan, np.nan, np.nan, np.inf, -np.inf, 5]
+    )
+    bad = pq.read_table(tmp_path / "out" / "_quarantine")
+    assert bad["name"].to_pylist() == [6, 7, 8, 9]
+    assert set(bad["error"].to_pylist()) == {"column 'x': the row has a null"}
+
+
+def test_nan_is_a_number_in_every_block_of_csv(tmp_path):
+    (tmp_path / "0.csv").write_text("n,x,i\n1,1.0,3\n2,2.5,4\n3,nan,nan\n4,,5\n5,-inf,6\n6,NA,NA\n")
+    form = CsvFormat(",", block=8)
+    _, groups = form.inspect(str(tmp_path / "0.csv"))
+    assert len(groups) > 2
+    found = {
+        name: [str(value) for group in groups
+               for each in form.batches(str(tmp_path / "0.csv"), group, ["x", "i"], 100)
+               for value in each[name].to_pylist()]
+        for name in ("x", "i")
+    }  # fmt: skip
+    assert found["x"] == ["1.0", "2.5", "nan", "None", "-inf", "None"]
+    assert found["i"] == ["3", "4", "None", "5", "6", "None"]  # integers in the first block
+
+
+@pytest.mark.parametrize("mistake, message", [
+    ({"shared": {"k": np.float32([1, 2])}}, "^shared: input 'k'"),
+    ({"shapes": {"x": [1, -1]}}, "^shapes: input 'x' has rank 1, but the feed has rank 2"),
+])  # fmt: skip
+def test_scorers_name_mistakes_before_the_first_table(tmp_path, mistake, message):
+    with pytest.raises(scanloom.InvalidArgument, match=message):
+        TableScorer(write_model_with_default(tmp_path / "model.onnx"), **mistake)

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 import job_files  # noqa: E402
 import scanloom  # noqa: E402
+from loop_models import parse  # noqa: E402
 from places import PROJECT  # noqa: E402
 from scanloom import batch  # noqa: E402
 
@@ -213,6 +214,12 @@ def test_drivers_that_start_at_once(model, job, tmp_path):
         ({"shapes": {"x": [-1, -1]}}, "at most one size may be -1"),
         ({"shapes": {"x": [-2]}}, "a size of 'x' in shapes is -2, but must be -1 to"),
         ({"shapes": {"x": 4}}, "shapes gives 4 for 'x', but must give a list of sizes"),
+        ({"shapes": {"x": [1, -1]}}, "^shapes: input 'x' has rank 1, but the feed has rank 2"),
+        ({"shapes": {"k": [2]}}, "^shapes: input 'k' has rank 0, but the feed has rank 1"),
+        ({"shared": {"k": np.float32(1)}}, "^shared: input 'k' is int64, the feed is float"),
+        ({"shared": {"k": np.int64([1, 2])}}, "^shared: input 'k' has rank 0, but the feed has rank 1"),
+        ({"shared": {"k": "one"}}, "^shared: "),
+        ({"options": {"threads": 2}}, "^options is a dict, but must be a scanloom.SessionOptions"),
     ],
 )
 def test_mistakes(job, options, message):
@@ -313,6 +320,14 @@ def test_the_command_names_its_options(model, tmp_path):
         answer = command(model, "in/0.parquet", "out", *arguments, folder=tmp_path)
         assert answer.returncode == 2 and re.search(message, answer.stderr), answer.stderr
         assert not re.search(r"(columns|shapes|on_error)=|`", answer.stderr), answer.stderr
+
+
+def test_the_command_names_no_options_of_sessions(tmp_path):
+    job_files.write_inputs(tmp_path / "in")
+    (tmp_path / "newer.onnx").write_bytes(parse(job_files.FILTER, opset=999))
+    answer = command("newer.onnx", "in/0.parquet", "out", folder=tmp_path)
+    assert answer.returncode == 2
+    assert "note: the option --lenient of 'scanloom convert', which writes another model, " in answer.stderr
 
 
 def test_the_help_of_the_command(tmp_path):

@@ -11,7 +11,6 @@
 // It runs after sink_after_loop, with which it shares the stacks, and before drop_dead_code, which
 // removes a loop that has become empty.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -19,6 +18,7 @@
 #include "opmath/einsum_text.h"
 #include "ops/ops.h"
 #include "passes/analysis/over_time.h"
+#include "passes/loops/accumulators.h"
 #include "passes/loops/sequences.h"
 #include "passes/pass.h"
 #include "passes/rewrite/ports.h"
@@ -32,12 +32,11 @@ using ir::LoopPorts;
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
+using ir::SizeTerm;
 using ir::Type;
 using ir::ValueId;
 using tensor::Einsum;
 
-// In the loop, smaller sums stay in registers; as large products they would not fill the registers.
-constexpr std::int64_t kMinElements = 64;
 // The limits are on everything that the loop stacks: the stacks of one round of the pipeline are
 // already there in the next round, which must not find room for more.
 /// The limit if the size is known.
@@ -45,74 +44,12 @@ constexpr std::int64_t kMaxStackedBytesOfProduct = std::int64_t{64} << 20;
 /// The limit if it is not known: a multiple of what the loop scans, which no sum adds to.
 constexpr std::int64_t kMaxScanGrowth = 4;
 
-/// A carried value whose next value is `sum`: itself plus a product.
-struct Accumulator {
-  std::size_t carried = 0;
-  NodeId sum, product;
-};
-
-/// Returns the specification of a product. A broadcasting element-wise product counts as one too.
-std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
-  const bool outer = node.op == &ops::mul_op;
-  if (!outer && node.op != &ops::contract_op) return std::nullopt;
-  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
-  if (!a.ranked || !b.ranked) return std::nullopt;
-  const std::string_view spec = outer ? std::string_view("...,...->...") : node.attrs[0].text();
-  const auto einsum = tensor::parse_einsum(spec, a.rank(), b.rank());
-  if (!einsum || !sizes_fit(a, b, *einsum)) return std::nullopt;
-  return *einsum;
-}
-
 /// Returns the specification with the steps before both operands, so that they are summed first.
 std::optional<std::string> over_steps(Einsum einsum) {
   const std::uint8_t letter = unused_letter(einsum, 't');
   insert_label(einsum.a, 0, letter);
   insert_label(einsum.b, 0, letter);
   return text_of(einsum);
-}
-
-/// How often a body reads each of its values.
-using Reads = std::map<ValueId, std::size_t>;
-
-Reads reads_in(const Module& module, ir::RegionId body) {
-  Reads reads;
-  for (const NodeId id : module.region(body).nodes)
-    for (const ValueId input : module.node(id).inputs) ++reads[input];
-  for (const ValueId yield : module.region(body).yields) ++reads[yield];
-  return reads;
-}
-
-/// Returns the accumulator if the carried value sums up products and nothing else reads it.
-/// `reads`: the body's.
-std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried,
-                                          const Reads& reads) {
-  const Node& node = module.node(loop);
-  const ir::RegionId body = node.regions[0];
-  const ValueId state = module.region(body).args[node.loop->captured + carried];
-  const ValueId next = module.region(body).yields[node.loop->first_carried_yield() + carried];
-  const Node* sum = made_by(module, next, ops::add_op);
-  if (sum == nullptr || (sum->inputs[0] != state && sum->inputs[1] != state)) return std::nullopt;
-  const ValueId addend = sum->inputs[sum->inputs[0] == state ? 1 : 0];
-  const NodeId product = module.value(addend).producer;
-  const Type& type = module.value(state).type;
-  const ValueId initial = node.inputs[node.loop->first_carried_input() + carried];
-  const bool one_type = module.value(addend).type == type && module.value(initial).type == type;
-  // Other types have no kernel that packs and blocks.
-  const bool real = type.dtype == DType::f32 || type.dtype == DType::f64;
-  if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
-    return std::nullopt;
-  for (const ValueId value : {state, next, addend})
-    if (reads.at(value) != 1) return std::nullopt;
-  return Accumulator{carried, module.value(next).producer, product};
-}
-
-std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
-  const Reads reads = reads_in(module, module.node(loop).regions[0]);
-  std::vector<Accumulator> found;
-  for (std::size_t i = 0; i < module.node(loop).loop->carried; ++i)
-    if (const auto accumulator = accumulator_of(module, loop, i, reads))
-      found.push_back(*accumulator);
-  return found;
 }
 
 /// Returns how many steps a loop takes that no condition ends.
@@ -126,16 +63,13 @@ std::optional<Dim> steps_of(Module& module, NodeId loop, const KnownTripCounts& 
 
 /// Everything that a loop stacks.
 struct Stacked {
-  bool known = true;  ///< all sizes are numbers
-  std::int64_t bytes = 0;
+  std::vector<Dim> sizes;
+  std::vector<SizeTerm> bytes;
   std::int64_t elements = 0;  ///< of a step
 
   void add(const Type& row, const Type& stack) {
-    known &= stack.is_static();
-    const std::int64_t size[] = {known_elements(stack),
-                                 static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
-    bytes = saturating_sum(
-        bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
+    sizes.insert(sizes.end(), stack.dims.begin(), stack.dims.end());
+    bytes.push_back({static_cast<std::int64_t>(dtype_bytes(stack.dtype)), stack.dims});
     elements = saturating_sum(elements, known_elements(row));
   }
 };
@@ -217,20 +151,21 @@ class Accumulation {
     const Node& product = module_.node(each.product);
     std::vector<ValueId> rows;
     Stacked all = stacked_;
-    std::int64_t moved = 0;
+    const std::vector<Dim>& sum = type(product.outputs[0]).dims;
+    std::vector<SizeTerm> moved_beyond_sum{{-1, sum}};
     for (const ValueId operand : product.inputs) {
-      const std::int64_t elements = known_elements(type(operand));
-      moved = saturating_sum(moved, elements);
+      moved_beyond_sum.push_back({1, type(operand).dims});
       if (sequences_.has(operand) || !views_before(operand).empty() || is_row_.contains(operand) ||
           std::ranges::find(rows, operand) != rows.end())
         continue;
       rows.push_back(operand);
       all.add(type(operand), sequence_type(type(operand), 0, sequences_.steps()));
       // Written, and no longer in the cache once the loop is done.
-      moved = saturating_sum(moved, saturating_sum(elements, elements));
+      moved_beyond_sum.push_back({2, type(operand).dims});
     }
-    const std::int64_t sum = known_elements(type(product.outputs[0]));
-    if (sum < kMinElements || moved > sum) return false;
+    if (!is_positive({{1, sum}, {1 - kMinSummedElements}}) ||
+        is_positive(std::move(moved_beyond_sum)))
+      return false;
     if (!rows.empty() && !fits(all)) return false;
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     is_row_.insert(rows.begin(), rows.end());
@@ -238,9 +173,16 @@ class Accumulation {
     return true;
   }
 
-  [[nodiscard]] bool fits(const Stacked& all) const {
-    if (all.bytes > kMaxStackedBytesOfProduct) return false;
-    return all.known || all.elements / kMaxScanGrowth <= scanned_;
+  bool is_positive(std::vector<SizeTerm> terms) {
+    return module_.choices.is_positive(module_.dims, std::move(terms));
+  }
+
+  bool fits(const Stacked& all) {
+    std::vector<SizeTerm> bytes = all.bytes;
+    bytes.push_back({-kMaxStackedBytesOfProduct});
+    if (is_positive(std::move(bytes))) return false;
+    return module_.choices.knows(module_.dims, all.sizes) ||
+           all.elements / kMaxScanGrowth <= scanned_;
   }
 
   /// Measures what is already scanned and stacked.

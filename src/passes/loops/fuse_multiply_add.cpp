@@ -12,6 +12,7 @@
 
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
+#include "passes/loops/chosen_loops.h"
 #include "passes/pass.h"
 #include "passes/rewrite/rewriter.h"
 
@@ -66,10 +67,18 @@ class FusibleProducts {
   std::map<ValueId, int> other_uses_;
 };
 
-std::map<ir::RegionId, FusibleProducts> products_in_loops(const Module& module) {
+/// Whether the region is in one of those loops, at any depth.
+bool is_in(const Module& module, ir::RegionId region, const WhichLoops& which) {
+  for (NodeId owner = module.region(region).owner; owner.valid();
+       owner = module.region(module.node(owner).parent).owner)
+    if (module.node(owner).op == &ir::loop_op && which(owner)) return true;
+  return false;
+}
+
+std::map<ir::RegionId, FusibleProducts> products_in(const Module& module, const WhichLoops& which) {
   std::map<ir::RegionId, FusibleProducts> products;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
-    if (is_in_loop(module, region)) products.try_emplace(region, module, region);
+    if (is_in(module, region, which)) products.try_emplace(region, module, region);
   return products;
 }
 
@@ -88,9 +97,9 @@ bool has_products_in_loops(const Module& module) {
       });
 }
 
-Expected<Change> fuse_multiply_add(ir::Module& module) {
+Expected<Change> fuse_multiply_add_in(Module& module, const WhichLoops& which) {
   Rewriter rewriter(module);
-  const std::map<ir::RegionId, FusibleProducts> products = products_in_loops(module);
+  const std::map<ir::RegionId, FusibleProducts> products = products_in(module, which);
   const auto rule = [&](Rewriter& rewrite, NodeId id) -> Expected<bool> {
     const Node node = module.node(id);  // by value: adding nodes may move it
     const auto fusible = products.find(node.parent);
@@ -111,6 +120,10 @@ Expected<Change> fuse_multiply_add(ir::Module& module) {
   SCANLOOM_TRY(const Change change, rewriter.sweep(rule));
   if (change.changed) SCANLOOM_CHECK_OK(drop_dead_code(module));
   return change;
+}
+
+Expected<Change> fuse_multiply_add(ir::Module& module) {
+  return fuse_multiply_add_in(module, [](NodeId) { return true; });
 }
 
 }  // namespace scanloom::passes

@@ -5,8 +5,10 @@
 // combined in f64.
 //
 // The last bits change, so it only runs with Numerics::fast. It runs after the passes that work on
-// loops, since they see no loop any more. Loops inside of loops are left alone: they often take few
-// steps. So are those whose body computes more per step than the recurrences save.
+// loops, since they see no loop any more. It takes loops of any number of steps, so that bits do
+// not depend on whether it is known, and loops of few steps before they are unrolled. Loops inside
+// of loops are left alone: they often take few steps. So are those whose body computes more per
+// step than the recurrences save.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/analysis/over_time.h"
+#include "passes/loops/chosen_loops.h"
 #include "passes/loops/linear_body.h"
 #include "passes/loops/linear_form.h"
 #include "passes/loops/varying_form.h"
@@ -31,9 +34,6 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
-
-/// Fewer steps do not pay for the calls.
-constexpr std::int64_t kMinRecurrenceSteps = 64;
 
 bool is_cumulative_sum(const Module& module, const Node& node) {
   if (node.op != &ops::cumsum_op || is_in_loop(module, node.parent)) return false;
@@ -116,8 +116,7 @@ class LinearLoop {
     const auto fits = [&](const ir::StackedPort& port) {
       return port.insert && port.reverse == course_.backward;
     };
-    return std::ranges::all_of(ports().stacked, fits) &&
-           !(course_.steps.is_constant() && course_.steps.value() < kMinRecurrenceSteps);
+    return std::ranges::all_of(ports().stacked, fits);
   }
 
   Expected<void> build(Outside& outside) {
@@ -286,6 +285,13 @@ class LinearLoop {
   std::vector<std::pair<ValueId, ValueId>> replacements_;  ///< of the loop's results
 };
 
+/// Values of the body that only the recurrences read are left over, and coefficients are numbers.
+Expected<void> clean_up(Module& module) {
+  SCANLOOM_CHECK_OK(fold_constants(module));
+  SCANLOOM_CHECK_OK(drop_dead_code(module));
+  return {};
+}
+
 }  // namespace
 
 /// Whether some loop may have linear recurrences, or there is a cumulative sum.
@@ -295,19 +301,23 @@ bool has_linear_recurrences(const Module& module) {
   });
 }
 
-Expected<Change> linear_recurrences(ir::Module& module) {
+Expected<Change> linear_recurrences_in(Module& module, const WhichLoops& which) {
   const KnownSizes sizes(module);
   KnownTripCounts counts(module);
-  Change change = sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
-    return may_be_linear(module, loop) ? LinearLoop(module, loop, sizes, counts, map).run()
-                                       : Change{};
+  const Change change = sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
+    return may_be_linear(module, loop) && which(loop)
+               ? LinearLoop(module, loop, sizes, counts, map).run()
+               : Change{};
   });
+  if (change.changed) SCANLOOM_CHECK_OK(clean_up(module));
+  return change;
+}
+
+Expected<Change> linear_recurrences(ir::Module& module) {
+  SCANLOOM_TRY(Change change, linear_recurrences_in(module, [](NodeId) { return true; }));
   SCANLOOM_TRY(const Change sums, Rewriter(module).sweep(sum_in_blocks));
   change |= sums;
-  if (!change.changed) return change;
-  // Values of the body that only the recurrences read are left over, and coefficients are numbers.
-  SCANLOOM_CHECK_OK(fold_constants(module));
-  SCANLOOM_CHECK_OK(drop_dead_code(module));
+  if (sums.changed) SCANLOOM_CHECK_OK(clean_up(module));
   return change;
 }
 

@@ -6,11 +6,16 @@
 // Several steps are copied only if their loop would never become machine code: that takes many more
 // steps (kMinStepsToCompile of plan/cost.h) than kMaxSteps. Inside another loop they may have more
 // nodes, since a body without loops can be compiled as a whole; outside, each node is a call.
+//
+// Loops that a pass may replace by one that rounds differently wait until it has decided: otherwise
+// the last bits would depend on how many steps there are, and on whether that is known.
 #include <algorithm>
 
 #include "ir/scan_window.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
+#include "passes/loops/accumulators.h"
+#include "passes/loops/chosen_loops.h"
 #include "passes/rewrite/rewriter.h"
 
 namespace scanloom::passes {
@@ -34,12 +39,60 @@ void renew_sizes(Module& module, std::size_t first_value) {
       if (module.dims.uses_fresh_from(dim, 0)) dim = module.dims.fresh();
 }
 
+/// Whether no state changes its rank from step to step: a later step would fail, but only when the
+/// run reaches it.
+bool keeps_ranks(const Module& module, const Node& node) {
+  const LoopPorts& ports = *node.loop;
+  const ir::Region& body = module.region(node.regions[0]);
+  for (std::size_t i = 0; i < ports.carried; ++i) {
+    const Type& argument = module.value(body.args[ports.captured + i]).type;
+    const Type& next = module.value(body.yields[ports.first_carried_yield() + i]).type;
+    if (argument.is_tensor() &&
+        (!argument.ranked || !next.ranked || argument.rank() != next.rank()))
+      return false;
+  }
+  return true;
+}
+
+/// Whether several steps may be copied.
+bool are_few(const Module& module, const Node& node, std::int64_t steps) {
+  if (steps > kMaxSteps || !is_plain(module, node.regions[0], true) || !keeps_ranks(module, node))
+    return false;
+  const auto work = std::ranges::count_if(module.region(node.regions[0]).nodes, [&](NodeId id) {
+    return module.node(id).op != &ir::constant_op;
+  });
+  return steps * work <= (is_in_loop(module, node.parent) ? kMaxNodesInLoop : kMaxNodesOutside);
+}
+
+/// Whether the stacks are empty for sure. Others may have sizes that depend on data.
+bool stacks_nothing(const Module& module, const Node& node) {
+  const LoopPorts& ports = *node.loop;
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+    const Type& type = module.value(node.outputs[ports.carried + i]).type;
+    if (!type.is_static() || type.shape()[static_cast<int>(ports.stacked[i].axis)] != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Returns the number of steps if the loop can be replaced by them.
+std::optional<std::int64_t> short_steps(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  if (node.op != &ir::loop_op) return std::nullopt;
+  const auto steps = known_steps(module, node);
+  if (!steps) return std::nullopt;
+  const bool fits = *steps == 0 ? stacks_nothing(module, node)
+                                : yields_fit(module, node, *steps > 1) &&
+                                      (*steps == 1 || are_few(module, node, *steps));
+  return fits ? steps : std::nullopt;
+}
+
 /// One region, whose list of nodes is rebuilt: nodes are taken from a stack, on which a body's
 /// nodes replace their loop.
 class Inliner {
  public:
-  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
-      : module_(module), map_(map), region_(region), builder_(module, region) {}
+  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region, const WhichLoops& which)
+      : module_(module), map_(map), region_(region), which_(which), builder_(module, region) {}
 
   Expected<Change> run() {
     push(std::move(module_.region(region_).nodes));
@@ -77,27 +130,21 @@ class Inliner {
   }
 
   Expected<bool> inline_loop(NodeId id) {
+    const auto steps = short_steps(module_, id);
+    if (!steps || !which_(id)) return false;
     const Node node = module_.node(id);  // by value: adding nodes may move it
-    if (node.op != &ir::loop_op) return false;
-    const auto steps = known_steps(module_, node);
-    if (!steps) return false;
     builder_.set_location(node.location);
     if (*steps == 0) return skip(node);
-    if (!yields_fit(module_, node, *steps > 1)) return false;
     if (*steps == 1) return enter(id, node);
-    if (!may_unroll(node, *steps)) return false;
     SCANLOOM_CHECK_OK(unroll(node, *steps));
     return true;
   }
 
-  /// Empty stacks are made only if all sizes are numbers: others may depend on data.
   bool skip(const Node& node) {
     const LoopPorts& ports = *node.loop;
     std::vector<tensor::Tensor> stacks;
     for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
       const Type& type = module_.value(node.outputs[ports.carried + i]).type;
-      if (!type.is_static() || type.shape()[static_cast<int>(ports.stacked[i].axis)] != 0)
-        return false;
       auto empty = tensor::Tensor::zeros(type.dtype, type.shape());
       if (!empty) return false;
       stacks.push_back(*std::move(empty));
@@ -124,30 +171,6 @@ class Inliner {
     std::vector<ValueId> yields = module_.region(node.regions[0]).yields;
     map_.apply(yields);
     return set_results(node, {std::move(yields)});
-  }
-
-  [[nodiscard]] bool may_unroll(const Node& node, std::int64_t steps) const {
-    if (steps > kMaxSteps || !is_plain(module_, node.regions[0], true) || !keeps_ranks(node))
-      return false;
-    const auto work = std::ranges::count_if(module_.region(node.regions[0]).nodes, [&](NodeId id) {
-      return module_.node(id).op != &ir::constant_op;
-    });
-    return steps * work <= (is_in_loop(module_, region_) ? kMaxNodesInLoop : kMaxNodesOutside);
-  }
-
-  /// Whether no state changes its rank from step to step: a later step would fail, but only when
-  /// the run reaches it.
-  [[nodiscard]] bool keeps_ranks(const Node& node) const {
-    const LoopPorts& ports = *node.loop;
-    const ir::Region& body = module_.region(node.regions[0]);
-    for (std::size_t i = 0; i < ports.carried; ++i) {
-      const Type& argument = module_.value(body.args[ports.captured + i]).type;
-      const Type& next = module_.value(body.yields[ports.first_carried_yield() + i]).type;
-      if (argument.is_tensor() &&
-          (!argument.ranked || !next.ranked || argument.rank() != next.rank()))
-        return false;
-    }
-    return true;
   }
 
   Expected<void> unroll(const Node& node, std::int64_t steps) {
@@ -230,18 +253,73 @@ class Inliner {
   Module& module_;
   ir::ValueMap& map_;
   const ir::RegionId region_;
+  const WhichLoops& which_;
   ir::Builder builder_;
   std::vector<Pending> pending_;
   Change change_;
 };
 
+bool is_sum_or_product(const Module& module, const Node& node, bool product) {
+  const bool is_one =
+      product ? node.op == &ops::mul_op : node.op == &ops::add_op || node.op == &ops::sub_op;
+  return is_one && is_real(module.value(node.outputs[0]).type);
+}
+
+bool has_loop(const Module& module, ir::RegionId body) {
+  return std::ranges::any_of(ir::regions_outer_first(module, body), [&](ir::RegionId region) {
+    return std::ranges::any_of(module.region(region).nodes,
+                               [&](NodeId id) { return module.node(id).op == &ir::loop_op; });
+  });
+}
+
+/// Whether a state is a single element.
+bool carries_element(const Module& module, const Node& node) {
+  const auto first = node.inputs.begin() + node.loop->first_carried_input();
+  return std::any_of(first, first + node.loop->carried, [&](ValueId initial) {
+    const Type& type = module.value(initial).type;
+    return is_real(type) && type.is_static() && type.shape().elements() == 1;
+  });
+}
+
+/// Whether linear_recurrences or fuse_multiply_add may find something in the loop. Loops in other
+/// loops need not wait: the first pass leaves them alone, and the second finds the steps as well.
+bool may_be_fast(const Module& module, const Node& node) {
+  if (is_in_loop(module, node.parent) || has_loop(module, node.regions[0])) return false;
+  if (carries_element(module, node)) return true;
+  const auto has = [&](bool product) {
+    return std::ranges::any_of(
+        ir::regions_outer_first(module, node.regions[0]), [&](ir::RegionId region) {
+          return std::ranges::any_of(module.region(region).nodes, [&](NodeId id) {
+            return is_sum_or_product(module, module.node(id), product);
+          });
+        });
+  };
+  return has(true) && has(false);
+}
+
 }  // namespace
 
-Expected<Change> unroll_short_loop(ir::Module& module) {
+Expected<Change> unroll_loops(Module& module, const WhichLoops& which) {
   ir::ValueMap map(module);
   return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
-    return Inliner(module, map, region).run();
+    return Inliner(module, map, region, which).run();
   });
+}
+
+bool waits_to_unroll(const Module& module, NodeId loop, bool fast) {
+  return may_accumulate(module, loop) || (fast && may_be_fast(module, module.node(loop)));
+}
+
+std::set<NodeId> short_loops(const Module& module) {
+  std::set<NodeId> loops;
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const NodeId id : module.region(region).nodes)
+      if (short_steps(module, id)) loops.insert(id);
+  return loops;
+}
+
+Expected<Change> unroll_short_loop(ir::Module& module) {
+  return unroll_loops(module, [&](NodeId loop) { return !waits_to_unroll(module, loop, false); });
 }
 
 }  // namespace scanloom::passes
