@@ -12,7 +12,8 @@ using tensor::ConvTransposeGeometry;
 
 constexpr std::int64_t kMaxOutPhases = 1024;
 constexpr std::int64_t kTransposeTasks = 8;  ///< that threads share, if there is enough work
-/// Of a task, at least; of all tasks but the last a multiple, which the tallest tiles divide evenly.
+/// Of a task, at least; of all tasks but the last a multiple, which the tallest tiles divide
+/// evenly.
 constexpr std::int64_t kMinOutFilters = 12;
 
 /// The distance on the grid from a result of a phase to the element of x that it meets at a kernel

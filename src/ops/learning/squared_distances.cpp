@@ -36,10 +36,10 @@ Expected<void> infer(ir::InferCtx& ctx) {
 /// Rows of b of a block, whose sums do not wait for each other, and coordinates of these at a time.
 constexpr std::int64_t kLanes = 16, kCoordinates = 128;
 
-/// Some coordinates of the rows of a block, coordinate by coordinate. Rows that are missing hold any
-/// number, which reaches no result.
+/// Some coordinates of the rows of a block, coordinate by coordinate. Rows that are missing hold
+/// any number, which reaches no result.
 template <class Real>
-using Block = std::array<Real, static_cast<std::size_t>(kLanes * kCoordinates)>;
+using Block = std::array<Real, static_cast<std::size_t>(kLanes* kCoordinates)>;
 
 template <class Real>
 void fill(Block<Real>& block, const Operand& b, std::int64_t first, std::int64_t rows,
@@ -85,8 +85,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
           std::array<Real, kLanes> sums{};
           for (std::int64_t i = 0; k > 0 && i < count; ++i)
             sums[static_cast<std::size_t>(i)] = to(i);
-          const Real* const from =
-              a.data<const Real>() + row * a.strides[0] + k * a.strides[1];
+          const Real* const from = a.data<const Real>() + row * a.strides[0] + k * a.strides[1];
           add_squares(from, a.strides[1], coordinates, block, sums);
           for (std::int64_t i = 0; i < count; ++i) to(i) = sums[static_cast<std::size_t>(i)];
         }
