@@ -22,11 +22,11 @@ struct RowFoldFns {
   /// Folds `count` more elements of a row of at least kMinInterleaved into its parts. Unless these
   /// are the row's last, `count` must be a multiple of kMaxParts.
   void (*add)(std::byte* parts, const std::byte* x, std::int64_t count, bool is_first) = nullptr;
-  /// The same for x - *shift. Only of sums of squares.
+  /// As add, of x - *shift. Only of sums of squares.
   void (*add_shifted)(std::byte* parts, const std::byte* x, const std::byte* shift,
                       std::int64_t count, bool is_first) = nullptr;
-  /// The same for exp(x - *shift), which is stored in `out` unless that is null. Only of sums,
-  /// where no x is greater than *shift, and on machines where it is faster than two steps.
+  /// As add, of exp(x - *shift), which is stored in `out` unless that is null. Only of sums, where
+  /// no x is greater than *shift, and on machines where it is faster than two steps.
   void (*add_exp)(std::byte* parts, const std::byte* x, const std::byte* shift, std::byte* out,
                   std::int64_t count, bool is_first) = nullptr;
   /// *y = the parts' fold.

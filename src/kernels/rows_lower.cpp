@@ -124,6 +124,112 @@ class RowUses {
   std::vector<bool> is_summed_, is_squared_, is_per_row_;
 };
 
+Level level_of(const RowsPlan& plan, const std::vector<RowColumn>& columns, const Value& v) {
+  const auto index = static_cast<std::size_t>(v.index);
+  if (v.kind == Value::Kind::column) return columns[index].level;
+  if (v.kind != Value::Kind::input) return Level::single;
+  const RowOperand::Kind kind = plan.inputs[index].kind;
+  return kind == RowOperand::Kind::single    ? Level::single
+         : kind == RowOperand::Kind::per_row ? Level::row
+                                             : Level::element;
+}
+
+/// A step whose result is of level `out`.
+RowStep step_of(const RowsPlan& plan, const std::vector<RowColumn>& columns, ElementFn fn,
+                Level out, const StepArgs& args) {
+  RowStep step{.fn = fn};
+  if (out == Level::row) {
+    step.mode = RowStep::Mode::rows;
+    return step;
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Level level = level_of(plan, columns, args[i]);
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(args[i].dtype));
+    if (level == Level::row) step.mode = RowStep::Mode::by_row;
+    step.row_steps[i] = level == Level::element ? bytes * plan.size
+                        : level == Level::row   ? bytes
+                                                : 0;
+  }
+  return step;
+}
+
+/// Joins steps that one function computes.
+class RowJoiner {
+ public:
+  RowJoiner(Isa isa, const RowsPlan& plan, std::vector<EmittedRowStep>& steps,
+            const std::vector<RowColumn>& columns)
+      : isa_(isa), plan_(plan), steps_(steps), columns_(columns) {}
+
+  void join() {
+    std::vector<JoinableStep> joinable;
+    for (const EmittedRowStep& each : steps_) {
+      const RowStep::Mode mode = each.step.mode;
+      const bool may = mode != RowStep::Mode::fill && !each.step.folds();
+      joinable.push_back({may ? each.step.fn : nullptr, each.out, each.args, each.phase});
+    }
+    std::vector<Value> results;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i].output >= 0) results.push_back({Value::Kind::column, static_cast<int>(i)});
+    std::vector<bool> is_gone(steps_.size());
+    for (const StepJoin& found : find_joins(isa_, joinable, results)) {
+      EmittedRowStep& into = steps_[found.second];
+      const std::uint8_t bytes = into.step.bytes;
+      into.step =
+          step_of(plan_, columns_, found.fn, level_of(plan_, columns_, into.out), found.args);
+      into.step.bytes = bytes;
+      into.args = found.args;
+      is_gone[found.first] = true;
+    }
+    join_exponentials(is_gone);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (!is_gone[i]) steps_[kept++] = steps_[i];
+    steps_.resize(kept);
+  }
+
+ private:
+  /// Sums up exponentials of differences while they are computed, where sums have parts.
+  void join_exponentials(std::vector<bool>& is_gone) {
+    if (plan_.size < tensor::kMinInterleaved) return;
+    const auto reads = [](const EmittedRowStep& each, const Value& value) {
+      return std::ranges::find(each.args, value) != each.args.end();
+    };
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const EmittedRowStep& sum = steps_[s];
+      if (is_gone[s] || sum.step.mode != RowStep::Mode::fold || sum.step.fold.add_exp == nullptr)
+        continue;
+      const auto made = std::ranges::find(steps_, sum.args[0], &EmittedRowStep::out);
+      if (made == steps_.end() || made->phase != sum.phase || !is_exp_of_shift(*made)) continue;
+      made->step.mode = RowStep::Mode::fold_exp;
+      made->step.fold = sum.step.fold;
+      made->step.parts = sum.step.parts;
+      made->sum = sum.out;
+      is_gone[s] = true;
+      made->step.stores = columns_[static_cast<std::size_t>(made->out.index)].output >= 0;
+      for (std::size_t i = 0; i < steps_.size(); ++i)
+        made->step.stores |= !is_gone[i] && reads(steps_[i], made->out);
+    }
+  }
+
+  /// Whether the step computes exponentials of differences to one element per row.
+  [[nodiscard]] bool is_exp_of_shift(const EmittedRowStep& each) const {
+    if (each.step.mode != RowStep::Mode::by_row ||
+        level_of(plan_, columns_, each.args[0]) != Level::element)
+      return false;
+    const auto is_of = [&](VectorFns (*fns)(tensor::ScalarOp)) {
+      const ElementFn fn = joined_fns(isa_).joined(fns(tensor::ScalarOp::sub).second_single,
+                                                   fns(tensor::ScalarOp::exp_nonpositive).columns);
+      return fn != nullptr && each.step.fn == fn;
+    };
+    return is_of(simd_tables(isa_).f32_elements) || is_of(simd_tables(isa_).f64_elements);
+  }
+
+  Isa isa_;
+  const RowsPlan& plan_;
+  std::vector<EmittedRowStep>& steps_;
+  const std::vector<RowColumn>& columns_;
+};
+
 class RowSelector final : public StepEmitter {
  public:
   RowSelector(const PrepareCtx& ctx, RowsPlan& plan)
@@ -147,7 +253,7 @@ class RowSelector final : public StepEmitter {
       values.push_back(*value);
     }
     if (auto why = take_results(values)) return why;
-    join();
+    RowJoiner(ctx_.isa, plan_, steps, columns).join();
     return std::nullopt;
   }
 
@@ -247,12 +353,7 @@ class RowSelector final : public StepEmitter {
   }
 
   [[nodiscard]] Level level_of(const Value& v) const {
-    if (v.kind == Value::Kind::column) return columns[at(v)].level;
-    if (v.kind != Value::Kind::input) return Level::single;
-    const RowOperand::Kind kind = plan_.inputs[at(v)].kind;
-    return kind == RowOperand::Kind::single    ? Level::single
-           : kind == RowOperand::Kind::per_row ? Level::row
-                                               : Level::element;
+    return kernels::level_of(plan_, columns, v);
   }
   [[nodiscard]] bool is_single(const Value& v) const override {
     return v.kind != Value::Kind::none && level_of(v) < level_;
@@ -281,85 +382,7 @@ class RowSelector final : public StepEmitter {
   }
 
   Value add_step(ElementFn fn, DType dtype, const StepArgs& args) override {
-    return append(step_of(fn, level_, args), dtype, level_, args);
-  }
-
-  [[nodiscard]] RowStep step_of(ElementFn fn, Level out, const StepArgs& args) const {
-    RowStep step{.fn = fn};
-    if (out == Level::row) {
-      step.mode = RowStep::Mode::rows;
-    } else {
-      for (std::size_t i = 0; i < 3; ++i) {
-        const Level level = level_of(args[i]);
-        const auto bytes = static_cast<std::int64_t>(dtype_bytes(args[i].dtype));
-        if (level == Level::row) step.mode = RowStep::Mode::by_row;
-        step.row_steps[i] = level == Level::element ? bytes * plan_.size
-                            : level == Level::row   ? bytes
-                                                    : 0;
-      }
-    }
-    return step;
-  }
-
-  void join() {
-    std::vector<JoinableStep> joinable;
-    for (const EmittedRowStep& each : steps) {
-      const RowStep::Mode mode = each.step.mode;
-      const bool may = mode != RowStep::Mode::fill && !each.step.folds();
-      joinable.push_back({may ? each.step.fn : nullptr, each.out, each.args, each.phase});
-    }
-    std::vector<Value> results;
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].output >= 0) results.push_back({Value::Kind::column, static_cast<int>(i)});
-    std::vector<bool> is_gone(steps.size());
-    for (const StepJoin& found : find_joins(ctx_.isa, joinable, results)) {
-      EmittedRowStep& into = steps[found.second];
-      const std::uint8_t bytes = into.step.bytes;
-      into.step = step_of(found.fn, level_of(into.out), found.args);
-      into.step.bytes = bytes;
-      into.args = found.args;
-      is_gone[found.first] = true;
-    }
-    join_exponentials(is_gone);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      if (!is_gone[i]) steps[kept++] = steps[i];
-    steps.resize(kept);
-  }
-
-  /// Sums up exponentials of differences while they are computed, where sums have parts.
-  void join_exponentials(std::vector<bool>& is_gone) {
-    if (plan_.size < tensor::kMinInterleaved) return;
-    const auto reads = [](const EmittedRowStep& each, const Value& value) {
-      return std::ranges::find(each.args, value) != each.args.end();
-    };
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      const EmittedRowStep& sum = steps[s];
-      if (is_gone[s] || sum.step.mode != RowStep::Mode::fold || sum.step.fold.add_exp == nullptr)
-        continue;
-      const auto made = std::ranges::find(steps, sum.args[0], &EmittedRowStep::out);
-      if (made == steps.end() || made->phase != sum.phase || !is_exp_of_shift(*made)) continue;
-      made->step.mode = RowStep::Mode::fold_exp;
-      made->step.fold = sum.step.fold;
-      made->step.parts = sum.step.parts;
-      made->sum = sum.out;
-      is_gone[s] = true;
-      made->step.stores = columns[at(made->out)].output >= 0;
-      for (std::size_t i = 0; i < steps.size(); ++i)
-        made->step.stores |= !is_gone[i] && reads(steps[i], made->out);
-    }
-  }
-
-  /// Whether the step computes exponentials of differences to one element per row.
-  [[nodiscard]] bool is_exp_of_shift(const EmittedRowStep& each) const {
-    if (each.step.mode != RowStep::Mode::by_row || level_of(each.args[0]) != Level::element)
-      return false;
-    const auto is_of = [&](VectorFns (*fns)(tensor::ScalarOp)) {
-      const ElementFn fn = joined_fns(ctx_.isa).joined(
-          fns(tensor::ScalarOp::sub).second_single, fns(tensor::ScalarOp::exp_nonpositive).columns);
-      return fn != nullptr && each.step.fn == fn;
-    };
-    return is_of(simd().f32_elements) || is_of(simd().f64_elements);
+    return append(step_of(plan_, columns, fn, level_, args), dtype, level_, args);
   }
 
   /// `shift`: what is subtracted from each element, or none.
