@@ -123,8 +123,22 @@ struct QuantizedPairForm {
   bool is_single = false;   ///< b is one element for all
 };
 
+/// The tiles that tall strips of one thread set up. Setting their sizes and releasing them take as
+/// long as several products, so strips share them; they are released in the end, after which the
+/// system need not save them.
+struct TallTiles {
+  TallTiles() = default;
+  TallTiles(const TallTiles&) = delete;
+  TallTiles& operator=(const TallTiles&) = delete;
+  ~TallTiles() {
+    if (release != nullptr) release();
+  }
+  std::int64_t rows = 0, quads = 0;  ///< their sizes; 0 rows: none are set
+  void (*release)() = nullptr;
+};
+
 /// Multiplies any number of rows, whose sums are a strip's.
-using TallStripFn = void (*)(const QuadStrip&, std::int64_t rows);
+using TallStripFn = void (*)(const QuadStrip&, std::int64_t rows, TallTiles& tiles);
 
 /// The functions that multiply, by the number of rows - 1.
 struct QuadProductFns {

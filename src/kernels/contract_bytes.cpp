@@ -399,9 +399,10 @@ void finish_row(const ByteSchedule& plan, const Call& call, const QuadFinish& fr
 }
 
 /// Multiplies rows of a task from one on, and returns how many.
-std::int64_t multiply_rows(const QuadProductFns& fns, const QuadStrip& strip, std::int64_t left) {
+std::int64_t multiply_rows(const QuadProductFns& fns, const QuadStrip& strip, std::int64_t left,
+                           TallTiles& tiles) {
   if (fns.tall != nullptr && left >= kMinTallRows) {
-    fns.tall(strip, left);
+    fns.tall(strip, left, tiles);
     return left;
   }
   const std::int64_t rows = std::min<std::int64_t>(kMaxQuadRows, left);
@@ -411,7 +412,7 @@ std::int64_t multiply_rows(const QuadProductFns& fns, const QuadStrip& strip, st
 
 /// Multiplies up to kTaskRows rows with up to kMaxQuadPanels panels.
 void run_task(const ByteSchedule& plan, const Call& call, const Scratch& scratch,
-              const Ready& ready, std::int64_t task, std::int32_t* tile) {
+              const Ready& ready, std::int64_t task, std::int32_t* tile, TallTiles& tiles) {
   const std::int64_t row_tasks = (plan.m + kTaskRows - 1) / kTaskRows;
   const std::int64_t panel = task / row_tasks * kMaxQuadPanels;
   const std::int64_t first = task % row_tasks * kTaskRows, column = panel * kQuadColumns;
@@ -425,7 +426,7 @@ void run_task(const ByteSchedule& plan, const Call& call, const Scratch& scratch
   const std::int64_t last = std::min(first + kTaskRows, plan.m);
   for (std::int64_t row = first, rows = 0; row < last; row += rows) {
     strip.a = ready.a + row * plan.row_bytes();
-    rows = multiply_rows(*plan.products, strip, last - row);
+    rows = multiply_rows(*plan.products, strip, last - row, tiles);
     if (plan.packed != nullptr && plan.packed->excesses)
       add_excesses(*plan.packed->excesses, strip, ready.panel + panel, rows);
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -474,10 +475,11 @@ void one_product(const ByteSchedule& plan, const Call& call, const Scratch& scra
   const std::int64_t each = std::max<std::int64_t>(work / std::max<std::int64_t>(tasks, 1), 1);
   const std::int64_t between = std::max<std::int64_t>(kWorkBetweenPolls / each, 1);
   parallel_for(slots, threads, [&](std::int64_t slot) {
+    TallTiles tiles;
     for (std::int64_t task = slot, done = 0; task < tasks; task += slots, ++done) {
       if (done % between == between - 1 && call.stop_requested()) return;
       run_task(plan, call, scratch, ready, task,
-               scratch.tiles + slot * plan.strip_rows() * kStripColumns);
+               scratch.tiles + slot * plan.strip_rows() * kStripColumns, tiles);
     }
   });
 }

@@ -15,6 +15,7 @@
 #include "kernels/kernel.h"
 #include "kernels/padded_planes.h"
 #include "kernels/share_tasks.h"
+#include "kernels/simd.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -147,8 +148,23 @@ class TransposeTask {
       for (std::int64_t line = 0; line < lines; ++line) {
         s.from = phases + (filter * plan_.line_count + line) * plan_.line_size;
         s.to = result() + filter * call_.out(0).strides[1] + result_offset(phase, line);
-        plan_.fns.interleave(s);
+        interleave_line(s);
       }
+  }
+
+  /// Phases are the rows of a matrix, of which the line is the transposed one.
+  void interleave_line(const ConvInterleave<T>& s) const {
+    if (s.step == 2 || s.step == 4) return plan_.fns.interleave(s);
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t whole = s.count / s.step;
+    plan_.transpose({.from = reinterpret_cast<const std::byte*>(s.from),
+                     .to = reinterpret_cast<std::byte*>(s.to),
+                     .rows = s.step,
+                     .columns = whole,
+                     .from_step = s.phase * kSize,
+                     .to_step = s.step * kSize});
+    for (std::int64_t p = 0; p < s.count - whole * s.step; ++p)
+      s.to[whole * s.step + p] = s.from[p * s.phase + whole];
   }
 
   /// Where a line of a phase begins in the result, from the band's begin.
@@ -214,6 +230,7 @@ Prepared prepare_transpose(const PrepareCtx& ctx, const ConvTransposeGeometry& g
   const Operand& x = ctx.inputs[0];
   auto plan = std::make_shared<TransposeSchedule<T>>();
   plan->fns = conv_fns<T>(ctx.isa);
+  plan->transpose = simd_tables(ctx.isa).transpose(sizeof(T));
   plan->geometry = geometry;
   plan->grid = {.spatial = geometry.spatial, .in = geometry.in, .outer_phases = {AxisSizes{}}};
   std::copy_n(x.strides + 2, geometry.spatial, plan->grid.x_axis.begin());

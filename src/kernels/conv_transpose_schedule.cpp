@@ -12,7 +12,9 @@ using tensor::ConvTransposeGeometry;
 
 constexpr std::int64_t kMaxOutPhases = 1024;
 constexpr std::int64_t kTransposeTasks = 8;  ///< that threads share, if there is enough work
-constexpr std::int64_t kMinOutFilters = 12;  ///< of a task
+/// Of a task, at least; of all tasks but the last a multiple, which the tallest tiles divide
+/// evenly.
+constexpr std::int64_t kMinOutFilters = 12;
 
 /// The distance on the grid from a result of a phase to the element of x that it meets at a kernel
 /// position, or nullopt if it meets none.
@@ -77,7 +79,9 @@ void choose_bands(TransposeSchedule<T>& plan) {
   const std::int64_t wanted = (kTransposeTasks + units - 1) / units;
   if (shares && wanted > 1) {
     const std::int64_t parts = std::clamp<std::int64_t>(g.filters / kMinOutFilters, 1, wanted);
-    plan.filters = (g.filters + parts - 1) / parts;
+    const std::int64_t even = (g.filters + parts - 1) / parts;
+    plan.filters =
+        std::min((even + kMinOutFilters - 1) / kMinOutFilters * kMinOutFilters, g.filters);
     plan.parts = (g.filters + plan.filters - 1) / plan.filters;
   }
   plan.bands = (all + plan.band_size - 1) / plan.band_size;

@@ -8,6 +8,7 @@
 
 #include "base/refusal.h"
 #include "kernels/padded_planes.h"
+#include "kernels/transpose.h"
 #include "opmath/conv_transpose_geometry.h"
 
 namespace scanloom::kernels {
@@ -24,6 +25,7 @@ struct OutPhase {
 template <class T>
 struct TransposeSchedule {
   ConvFns<T> fns;
+  TransposeFn transpose = nullptr;  ///< interleaves three phases, and five and more
   tensor::ConvTransposeGeometry geometry;
   PlaneGrid grid;
   AxisSizes before{};  ///< positions of the grid before the one that result 0 meets at kernel 0

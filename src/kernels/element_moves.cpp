@@ -9,22 +9,28 @@ namespace {
 
 using tensor::ScatterReduction;
 
-/// kAdjacent: indices, elements that are not indexed, and those along the indexed axis are
-/// adjacent.
-template <class Index, class Move, bool kAdjacent>
+/// Whether `at` is an index of so many elements. A negative one, which counts from the end, becomes
+/// the usual one: indices are compared once unless they are negative.
+inline bool is_index(std::int64_t& at, std::int64_t size) {
+  const auto elements = static_cast<std::uint64_t>(size);
+  if (static_cast<std::uint64_t>(at) < elements) [[likely]]
+    return true;
+  const std::uint64_t from_end = static_cast<std::uint64_t>(at) + elements;
+  at = static_cast<std::int64_t>(from_end);
+  return from_end < elements;
+}
+
+template <class Index, class Move>
 std::int64_t move_row(const ElementRow& row) {
-  constexpr std::int64_t kBytes = sizeof(typename Move::Element);
   // Copies: otherwise every store might change them.
-  const std::int64_t size = row.size, count = row.count, indexed_step = row.indexed_step;
-  const std::int64_t stride = kAdjacent ? kBytes : row.stride;
-  const std::int64_t other_step = kAdjacent ? kBytes : row.other_step;
-  const std::int64_t index_step = kAdjacent ? std::int64_t{sizeof(Index)} : row.index_step;
+  const std::int64_t size = row.size, count = row.count, stride = row.stride;
+  const std::int64_t indexed_step = row.indexed_step, other_step = row.other_step;
+  const std::int64_t index_step = row.index_step;
   const std::byte* from = row.indices;
   std::byte *indexed = row.indexed, *other = row.other;
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t at = *reinterpret_cast<const Index*>(from);
-    at += at < 0 ? size : 0;
-    if (static_cast<std::uint64_t>(at) >= static_cast<std::uint64_t>(size)) return i;
+    if (!is_index(at, size)) return i;
     Move::move(indexed + at * stride, other);
     from += index_step;
     indexed += indexed_step;
@@ -33,15 +39,32 @@ std::int64_t move_row(const ElementRow& row) {
   return count;
 }
 
+/// The same where indices, elements that are not indexed, and those along the indexed axis are
+/// adjacent, and all are indexed from one element on.
+template <class Index, class Move>
+std::int64_t move_adjacent(const ElementRow& row) {
+  constexpr std::int64_t kBytes = sizeof(typename Move::Element);
+  const std::int64_t size = row.size, count = row.count;
+  const auto* const indices = reinterpret_cast<const Index*>(row.indices);
+  std::byte *const indexed = row.indexed, *const other = row.other;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t at = indices[i];
+    if (!is_index(at, size)) return i;
+    Move::move(indexed + at * kBytes, other + i * kBytes);
+  }
+  return count;
+}
+
 template <class Index, class Move>
 std::int64_t move_each(const ElementRow& row) {
   if constexpr (Move::kOften) {
     constexpr std::int64_t kBytes = sizeof(typename Move::Element);
-    if (row.stride == kBytes && row.other_step == kBytes &&
+    if (row.stride == kBytes && row.other_step == kBytes && row.indexed_step == 0 &&
         row.index_step == std::int64_t{sizeof(Index)})
-      return move_row<Index, Move, true>(row);
+      return move_adjacent<Index, Move>(row);
   }
-  return move_row<Index, Move, false>(row);
+  return move_row<Index, Move>(row);
 }
 
 template <class T>

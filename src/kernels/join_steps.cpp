@@ -14,7 +14,7 @@ using Kind = StepValue::Kind;
 class JoinFinder {
  public:
   JoinFinder(Isa isa, std::span<const JoinableStep> steps, std::span<const StepValue> results)
-      : isa_(isa), steps_(steps), taken_(steps.size()) {
+      : isa_(isa), steps_(steps.begin(), steps.end()), taken_(steps.size()) {
     for (const JoinableStep& step : steps)
       for (const StepValue& arg : step.args) count(arg);
     for (const StepValue& result : results) count(result);
@@ -28,7 +28,9 @@ class JoinFinder {
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const std::optional<StepJoin> join = join_of(s);
       if (!join) continue;
-      taken_[join->first] = taken_[s] = true;
+      taken_[join->first] = true;
+      steps_[s].fn = join->fn;
+      steps_[s].args = join->args;
       joins.push_back(*join);
     }
     return joins;
@@ -98,10 +100,22 @@ class JoinFinder {
       const JoinableStep& before = steps_[*first];
       ElementFn fn = joined_fns(isa_).joined(before.fn, then.fn);
       if (fn == nullptr) fn = scaled_sum(before.fn, then.fn);
+      const StepValue& other = then.args[1 - arg];
+      if (fn != nullptr && before.args[1].kind == Kind::none)
+        return StepJoin{*first, second, fn, {before.args[0], other}};
       if (fn != nullptr)
-        return StepJoin{*first, second, fn, {before.args[0], before.args[1], then.args[1 - arg]}};
+        return StepJoin{*first, second, fn, {before.args[0], before.args[1], other}};
     }
-    return std::nullopt;
+    return join_right(second);
+  }
+
+  [[nodiscard]] std::optional<StepJoin> join_right(std::size_t second) const {
+    const std::optional<std::size_t> first = only_maker(second, 1);
+    if (!first) return std::nullopt;
+    const JoinableStep &before = steps_[*first], &then = steps_[second];
+    const ElementFn fn = joined_fns(isa_).joined_right(before.fn, then.fn);
+    if (fn == nullptr) return std::nullopt;
+    return StepJoin{*first, second, fn, {before.args[0], before.args[1], then.args[0]}};
   }
 
   [[nodiscard]] std::optional<StepJoin> kept_where(std::size_t first, std::size_t second) const {
@@ -127,7 +141,7 @@ class JoinFinder {
   }
 
   Isa isa_;
-  std::span<const JoinableStep> steps_;
+  std::vector<JoinableStep> steps_;   // with the joins so far
   std::vector<int> uses_;             // by column
   std::vector<std::size_t> made_by_;  // by column
   std::vector<bool> taken_;

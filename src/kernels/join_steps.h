@@ -19,14 +19,15 @@ struct JoinableStep {
   std::size_t phase = 0;  ///< steps of different phases are not joined
 };
 
-/// Step `second` becomes fn(args); step `first` is no longer needed.
+/// Step `second` becomes fn(args); step `first` is no longer needed. A later join may have this
+/// `second` as its `first`.
 struct StepJoin {
   std::size_t first = 0, second = 0;
   ElementFn fn = nullptr;
   StepArgs args;
 };
 
-/// No step occurs in two of them. `results`: values that must exist in the end.
+/// They are to be applied in order. `results`: values that must exist in the end.
 std::vector<StepJoin> find_joins(Isa isa, std::span<const JoinableStep> steps,
                                  std::span<const StepValue> results);
 

@@ -7,7 +7,8 @@
 
 namespace scanloom::kernels {
 
-/// fn(out, a, b, c) computes second(first(a, b), c), or second(first(a, b)).
+/// fn(out, a, b, c) computes second(first(a, b), c), or second(first(a, b)). Where `first` takes
+/// one argument, fn(out, a, b) computes second(first(a), b).
 struct JoinedFn {
   ElementFn first = nullptr, second = nullptr, fn = nullptr;
 };
@@ -30,6 +31,8 @@ struct JoinedFns {
   ElementFn (*kept_where)(ElementFn comparison);
   /// See JoinedFn.
   ElementFn (*joined)(ElementFn first, ElementFn second);
+  /// fn(out, a, b, c) computes second(c, first(a, b)). `first` may be a joined function.
+  ElementFn (*joined_right)(ElementFn first, ElementFn second);
   /// ChosenFn::if_true or if_false.
   ElementFn (*chosen)(ElementFn comparison, bool is_left, bool if_true);
 };

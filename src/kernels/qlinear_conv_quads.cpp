@@ -222,6 +222,7 @@ void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std:
   strip.b_step = plan.in_place ? plan.x_channel * kQuad : plan.quad_row_bytes(count);
   const std::uint8_t* const b = plan.in_place ? x + first * kQuad : windows;
   strip.b_panel = kQuadColumns * kQuad;
+  TallTiles tiles;
   for (std::int64_t column = 0; column < columns; column += kMaxQuadPanels * kQuadColumns) {
     strip.panels =
         static_cast<int>(std::min<std::int64_t>(kMaxQuadPanels, (columns - column) / kQuadColumns));
@@ -229,7 +230,7 @@ void multiply_quads(const QLinearConvSchedule& plan, const std::uint8_t* x, std:
     if (plan.quad_fns->tall_signed_rows != nullptr && filters >= kMinTallRows) {
       strip.a = rows;
       strip.c = sums + column;
-      plan.quad_fns->tall_signed_rows(strip, filters);
+      plan.quad_fns->tall_signed_rows(strip, filters, tiles);
       continue;
     }
     for (std::int64_t f = 0; f < filters; f += kMaxQuadRows) {

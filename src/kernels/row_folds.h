@@ -9,6 +9,10 @@
 
 namespace scanloom::kernels {
 
+/// How far ahead add_exp fetches: where the next chunk of a row begins, or about there the next
+/// block of rows (rows_plan.h).
+inline constexpr std::int64_t kFetchedAhead = 2048;
+
 /// For elements of one type and one kind of fold: any of f32 or f64, except products, whose
 /// functions are null; or sums of integers in i32, which wrap and have no order.
 struct RowFoldFns {
@@ -18,6 +22,13 @@ struct RowFoldFns {
   /// Folds `count` more elements of a row of at least kMinInterleaved into its parts. Unless these
   /// are the row's last, `count` must be a multiple of kMaxParts.
   void (*add)(std::byte* parts, const std::byte* x, std::int64_t count, bool is_first) = nullptr;
+  /// As add, of x - *shift. Only of sums of squares.
+  void (*add_shifted)(std::byte* parts, const std::byte* x, const std::byte* shift,
+                      std::int64_t count, bool is_first) = nullptr;
+  /// As add, of exp(x - *shift), which is stored in `out` unless that is null. Only of sums, where
+  /// no x is greater than *shift, and on machines where it is faster than two steps.
+  void (*add_exp)(std::byte* parts, const std::byte* x, const std::byte* shift, std::byte* out,
+                  std::int64_t count, bool is_first) = nullptr;
   /// *y = the parts' fold.
   void (*finish)(const std::byte* parts, std::byte* y) = nullptr;
   /// Folds rows across: into sums[j], the element j < count of each of `rows` rows, which begin

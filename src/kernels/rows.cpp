@@ -103,7 +103,7 @@ class RowsRun {
       }
       if (plan_.is_one_chunk()) continue;
       for (const RowStep& step : phase.elements)
-        if (step.mode == Mode::fold) step.fold.finish(parts_of(step), table_[step.out]);
+        if (step.folds()) step.fold.finish(parts_of(step), table_[step.folded()]);
     }
   }
 
@@ -153,7 +153,26 @@ class RowsRun {
           step.fold.rows(a, plan_.size, plan_.size, rows_, out);
         else
           step.fold.add(parts_of(step), a, count, start == 0);
+        return;
+      case Mode::fold_shifted:
+      case Mode::fold_exp:
+        if (!plan_.is_one_chunk()) return add_shifted(step, 0, count, start == 0);
+        for (std::int64_t i = 0; i < rows_; ++i) {
+          add_shifted(step, i, row, true);
+          step.fold.finish(parts_of(step), table_[step.folded()] + i * step.bytes);
+        }
     }
+  }
+
+  /// Folds `count` elements of a row of the chunk.
+  void add_shifted(const RowStep& step, std::int64_t row, std::int64_t count, bool is_first) const {
+    const std::int64_t before = row * count * step.bytes;
+    const std::byte* const x = table_[step.args[0]] + before;
+    const std::byte* const shift = table_[step.args[1]] + row * step.row_steps[1];
+    if (step.mode == Mode::fold_shifted)
+      return step.fold.add_shifted(parts_of(step), x, shift, count, is_first);
+    std::byte* const out = step.stores ? table_[step.out] + before : nullptr;
+    step.fold.add_exp(parts_of(step), x, shift, out, count, is_first);
   }
 
   [[nodiscard]] std::byte* parts_of(const RowStep& step) const {

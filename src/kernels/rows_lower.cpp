@@ -37,16 +37,24 @@ struct EmittedRowStep {
   Value out;
   StepArgs args;
   std::size_t phase = 0;
+  Value sum;  ///< fold_exp: its other result
 };
 
 /// How often the program reads its registers.
 class RowUses {
  public:
-  explicit RowUses(const PrepareCtx& ctx)
+  /// `size`: elements of a row.
+  RowUses(const PrepareCtx& ctx, std::int64_t size)
       : rows_(*ctx.rows),
+        is_interleaved_(size >= tensor::kMinInterleaved),
         counts_(rows_.elements.inputs.size() + rows_.elements.instrs.size()),
         joinable_(counts_.size()),
-        is_summed_(counts_.size()) {
+        scaled_(counts_.size()),
+        is_summed_(counts_.size()),
+        is_squared_(counts_.size()),
+        is_per_row_(counts_.size()) {
+    for (std::size_t i = 0; i < rows_.elements.inputs.size(); ++i)
+      is_per_row_[i] = ctx.inputs[i].elements() == 1;
     for (std::size_t i = 0; i < rows_.elements.instrs.size(); ++i) {
       const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
       for (std::size_t a = 0; a < std::size(instr.args); ++a) {
@@ -55,21 +63,37 @@ class RowUses {
         ++counts_[arg];
         const bool joins = instr.op == tensor::ScalarOp::exp || instr.op == tensor::ScalarOp::sub;
         if (joins && a == 0 && !rows_.folds[i]) ++joinable_[arg];
+        const bool scales = instr.op == tensor::ScalarOp::mul && instr.args[0] != instr.args[1];
+        if (scales && a == 0) ++scaled_[arg];
         if (rows_.folds[i] == RowFold::sum) is_summed_[arg] = true;
       }
+      const auto is_per_row = [&](std::int32_t arg) {
+        return arg < 0 || is_per_row_[static_cast<std::size_t>(arg)];
+      };
+      is_per_row_[rows_.elements.inputs.size() + i] =
+          rows_.folds[i].has_value() || std::ranges::all_of(instr.args, is_per_row);
     }
     for (const std::int32_t result : rows_.elements.results)
       ++counts_[static_cast<std::size_t>(result)];
+    for (std::size_t i = 0; i < rows_.elements.instrs.size(); ++i)
+      if (is_summed_square(i))
+        is_squared_[static_cast<std::size_t>(rows_.elements.instrs[i].args[0])] = true;
   }
 
   /// Whether the instruction subtracts the maximum of x from x, and only an exponential and a
-  /// difference read it. They are joined with it, which is faster than storing it.
+  /// difference read it, or another number of the row, and only a sum of squares and a product
+  /// read it. They are joined with it, which is faster than storing it.
   [[nodiscard]] bool is_shift(std::size_t i) const {
     const tensor::ScalarInstr& instr = rows_.elements.instrs[i];
     const auto inputs = static_cast<std::int32_t>(rows_.elements.inputs.size());
     const std::size_t reg = rows_.elements.inputs.size() + i;
-    return instr.op == tensor::ScalarOp::sub && instr.args[0] < inputs && instr.args[1] >= inputs &&
-           rows_.folds[static_cast<std::size_t>(instr.args[1] - inputs)] == RowFold::max &&
+    if (instr.op != tensor::ScalarOp::sub || instr.args[0] >= inputs || instr.args[1] < inputs)
+      return false;
+    // The square reads it twice.
+    if (is_interleaved_ && is_per_row_[static_cast<std::size_t>(instr.args[1])] &&
+        is_squared_[reg] && counts_[reg] == 3 && scaled_[reg] == 1)
+      return true;
+    return rows_.folds[static_cast<std::size_t>(instr.args[1] - inputs)] == RowFold::max &&
            counts_[reg] == 2 && joinable_[reg] == 2;
   }
 
@@ -95,14 +119,121 @@ class RowUses {
 
  private:
   const RowProgram& rows_;
-  std::vector<int> counts_, joinable_;
-  std::vector<bool> is_summed_;
+  bool is_interleaved_ = false;
+  std::vector<int> counts_, joinable_, scaled_;
+  std::vector<bool> is_summed_, is_squared_, is_per_row_;
+};
+
+Level level_of(const RowsPlan& plan, const std::vector<RowColumn>& columns, const Value& v) {
+  const auto index = static_cast<std::size_t>(v.index);
+  if (v.kind == Value::Kind::column) return columns[index].level;
+  if (v.kind != Value::Kind::input) return Level::single;
+  const RowOperand::Kind kind = plan.inputs[index].kind;
+  return kind == RowOperand::Kind::single    ? Level::single
+         : kind == RowOperand::Kind::per_row ? Level::row
+                                             : Level::element;
+}
+
+/// A step whose result is of level `out`.
+RowStep step_of(const RowsPlan& plan, const std::vector<RowColumn>& columns, ElementFn fn,
+                Level out, const StepArgs& args) {
+  RowStep step{.fn = fn};
+  if (out == Level::row) {
+    step.mode = RowStep::Mode::rows;
+    return step;
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Level level = level_of(plan, columns, args[i]);
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(args[i].dtype));
+    if (level == Level::row) step.mode = RowStep::Mode::by_row;
+    step.row_steps[i] = level == Level::element ? bytes * plan.size
+                        : level == Level::row   ? bytes
+                                                : 0;
+  }
+  return step;
+}
+
+/// Joins steps that one function computes.
+class RowJoiner {
+ public:
+  RowJoiner(Isa isa, const RowsPlan& plan, std::vector<EmittedRowStep>& steps,
+            const std::vector<RowColumn>& columns)
+      : isa_(isa), plan_(plan), steps_(steps), columns_(columns) {}
+
+  void join() {
+    std::vector<JoinableStep> joinable;
+    for (const EmittedRowStep& each : steps_) {
+      const RowStep::Mode mode = each.step.mode;
+      const bool may = mode != RowStep::Mode::fill && !each.step.folds();
+      joinable.push_back({may ? each.step.fn : nullptr, each.out, each.args, each.phase});
+    }
+    std::vector<Value> results;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i].output >= 0) results.push_back({Value::Kind::column, static_cast<int>(i)});
+    std::vector<bool> is_gone(steps_.size());
+    for (const StepJoin& found : find_joins(isa_, joinable, results)) {
+      EmittedRowStep& into = steps_[found.second];
+      const std::uint8_t bytes = into.step.bytes;
+      into.step =
+          step_of(plan_, columns_, found.fn, level_of(plan_, columns_, into.out), found.args);
+      into.step.bytes = bytes;
+      into.args = found.args;
+      is_gone[found.first] = true;
+    }
+    join_exponentials(is_gone);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (!is_gone[i]) steps_[kept++] = steps_[i];
+    steps_.resize(kept);
+  }
+
+ private:
+  /// Sums up exponentials of differences while they are computed, where sums have parts.
+  void join_exponentials(std::vector<bool>& is_gone) {
+    if (plan_.size < tensor::kMinInterleaved) return;
+    const auto reads = [](const EmittedRowStep& each, const Value& value) {
+      return std::ranges::find(each.args, value) != each.args.end();
+    };
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const EmittedRowStep& sum = steps_[s];
+      if (is_gone[s] || sum.step.mode != RowStep::Mode::fold || sum.step.fold.add_exp == nullptr)
+        continue;
+      const auto made = std::ranges::find(steps_, sum.args[0], &EmittedRowStep::out);
+      if (made == steps_.end() || made->phase != sum.phase || !is_exp_of_shift(*made)) continue;
+      made->step.mode = RowStep::Mode::fold_exp;
+      made->step.fold = sum.step.fold;
+      made->step.parts = sum.step.parts;
+      made->sum = sum.out;
+      is_gone[s] = true;
+      made->step.stores = columns_[static_cast<std::size_t>(made->out.index)].output >= 0;
+      for (std::size_t i = 0; i < steps_.size(); ++i)
+        made->step.stores |= !is_gone[i] && reads(steps_[i], made->out);
+    }
+  }
+
+  /// Whether the step computes exponentials of differences to one element per row.
+  [[nodiscard]] bool is_exp_of_shift(const EmittedRowStep& each) const {
+    if (each.step.mode != RowStep::Mode::by_row ||
+        level_of(plan_, columns_, each.args[0]) != Level::element)
+      return false;
+    const auto is_of = [&](VectorFns (*fns)(tensor::ScalarOp)) {
+      const ElementFn fn = joined_fns(isa_).joined(fns(tensor::ScalarOp::sub).second_single,
+                                                   fns(tensor::ScalarOp::exp_nonpositive).columns);
+      return fn != nullptr && each.step.fn == fn;
+    };
+    return is_of(simd_tables(isa_).f32_elements) || is_of(simd_tables(isa_).f64_elements);
+  }
+
+  Isa isa_;
+  const RowsPlan& plan_;
+  std::vector<EmittedRowStep>& steps_;
+  const std::vector<RowColumn>& columns_;
 };
 
 class RowSelector final : public StepEmitter {
  public:
   RowSelector(const PrepareCtx& ctx, RowsPlan& plan)
-      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan), uses_(ctx) {}
+      : StepEmitter(ctx.isa, plan.constants), ctx_(ctx), plan_(plan), uses_(ctx, plan.size) {}
 
   std::optional<Refusal> run() {
     const RowProgram& rows = *ctx_.rows;
@@ -122,7 +253,7 @@ class RowSelector final : public StepEmitter {
       values.push_back(*value);
     }
     if (auto why = take_results(values)) return why;
-    join();
+    RowJoiner(ctx_.isa, plan_, steps, columns).join();
     return std::nullopt;
   }
 
@@ -187,8 +318,13 @@ class RowSelector final : public StepEmitter {
       const Value& from = at(instr.args[0]);
       if (from.kind != Value::Kind::none) return fold(*rows.folds[i], from, from.dtype);
       const tensor::ScalarInstr& summed = instr_at(instr.args[0]);
-      const bool is_cast = summed.op == tensor::ScalarOp::cast;
-      return fold(is_cast ? RowFold::sum : RowFold::sum_square, at(summed.args[0]), summed.dtype);
+      if (summed.op == tensor::ScalarOp::cast)
+        return fold(RowFold::sum, at(summed.args[0]), summed.dtype);
+      const Value& squared = at(summed.args[0]);
+      if (squared.kind != Value::Kind::none)
+        return fold(RowFold::sum_square, squared, summed.dtype);
+      const tensor::ScalarInstr& shift = instr_at(summed.args[0]);
+      return fold(RowFold::sum_square, at(shift.args[0]), summed.dtype, at(shift.args[1]));
     }
     if (instr.args[0] >= 0 && at(instr.args[0]).kind == Value::Kind::none)
       return emit_shifted(i, values);
@@ -217,12 +353,7 @@ class RowSelector final : public StepEmitter {
   }
 
   [[nodiscard]] Level level_of(const Value& v) const {
-    if (v.kind == Value::Kind::column) return columns[at(v)].level;
-    if (v.kind != Value::Kind::input) return Level::single;
-    const RowOperand::Kind kind = plan_.inputs[at(v)].kind;
-    return kind == RowOperand::Kind::single    ? Level::single
-           : kind == RowOperand::Kind::per_row ? Level::row
-                                               : Level::element;
+    return kernels::level_of(plan_, columns, v);
   }
   [[nodiscard]] bool is_single(const Value& v) const override {
     return v.kind != Value::Kind::none && level_of(v) < level_;
@@ -251,60 +382,23 @@ class RowSelector final : public StepEmitter {
   }
 
   Value add_step(ElementFn fn, DType dtype, const StepArgs& args) override {
-    return append(step_of(fn, level_, args), dtype, level_, args);
+    return append(step_of(plan_, columns, fn, level_, args), dtype, level_, args);
   }
 
-  [[nodiscard]] RowStep step_of(ElementFn fn, Level out, const StepArgs& args) const {
-    RowStep step{.fn = fn};
-    if (out == Level::row) {
-      step.mode = RowStep::Mode::rows;
-    } else {
-      for (std::size_t i = 0; i < 3; ++i) {
-        const Level level = level_of(args[i]);
-        const auto bytes = static_cast<std::int64_t>(dtype_bytes(args[i].dtype));
-        if (level == Level::row) step.mode = RowStep::Mode::by_row;
-        step.row_steps[i] = level == Level::element ? bytes * plan_.size
-                            : level == Level::row   ? bytes
-                                                    : 0;
-      }
-    }
-    return step;
-  }
-
-  void join() {
-    std::vector<JoinableStep> joinable;
-    for (const EmittedRowStep& each : steps) {
-      const RowStep::Mode mode = each.step.mode;
-      const bool may = mode != RowStep::Mode::fill && mode != RowStep::Mode::fold;
-      joinable.push_back({may ? each.step.fn : nullptr, each.out, each.args, each.phase});
-    }
-    std::vector<Value> results;
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].output >= 0) results.push_back({Value::Kind::column, static_cast<int>(i)});
-    std::vector<bool> is_gone(steps.size());
-    for (const StepJoin& found : find_joins(ctx_.isa, joinable, results)) {
-      EmittedRowStep& into = steps[found.second];
-      const std::uint8_t bytes = into.step.bytes;
-      into.step = step_of(found.fn, level_of(into.out), found.args);
-      into.step.bytes = bytes;
-      into.args = found.args;
-      is_gone[found.first] = true;
-    }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      if (!is_gone[i]) steps[kept++] = steps[i];
-    steps.resize(kept);
-  }
-
-  std::optional<Value> fold(RowFold fold, const Value& from, DType result) {
+  /// `shift`: what is subtracted from each element, or none.
+  std::optional<Value> fold(RowFold fold, const Value& from, DType result,
+                            const Value& shift = {}) {
     level_ = Level::element;
-    RowStep step{.mode = RowStep::Mode::fold};
+    const bool is_shifted = shift.kind != Value::Kind::none;
+    RowStep step{.mode = is_shifted ? RowStep::Mode::fold_shifted : RowStep::Mode::fold};
+    if (level_of(shift) == Level::row)
+      step.row_steps[1] = static_cast<std::int64_t>(dtype_bytes(shift.dtype));
     if (result == DType::f32) step.fold = simd().f32_folds(fold);
     if (result == DType::f64) step.fold = simd().f64_folds(fold);
     if (result == DType::i32 && fold == RowFold::sum) step.fold = simd().integer_sums(from.dtype);
     if (step.fold.rows == nullptr) return std::nullopt;
     step.parts = static_cast<std::int16_t>(plan_.folds++);
-    return append(step, result, Level::row, {spread(from)});
+    return append(step, result, Level::row, {spread(from), shift});
   }
 
   Value append(RowStep step, DType dtype, Level level, const StepArgs& args) {
@@ -313,7 +407,7 @@ class RowSelector final : public StepEmitter {
     const Value out = new_column(dtype, level);
     RowColumn& column = columns[at(out)];
     column.phase = column.last_phase = phase;
-    column.available = phase + (step.mode == RowStep::Mode::fold ? 1 : 0);
+    column.available = phase + (step.folds() ? 1 : 0);
     for (const Value& arg : args)
       if (arg.kind == Value::Kind::column)
         columns[at(arg)].last_phase = std::max(columns[at(arg)].last_phase, phase);
@@ -387,6 +481,9 @@ class RowPlacement {
       RowColumn& made = column(selected_.steps[s].out);
       plan_.element_bytes = std::max<std::int64_t>(plan_.element_bytes, made.bytes);
       if (made.output < 0) made.place = place_of(made, unused);
+      if (const Value& sum = selected_.steps[s].sum;
+          sum.kind != Value::Kind::none && column(sum).output < 0)
+        column(sum).place = static_cast<ValueId>(row_places_++);
       release(s, unused);
     }
   }
@@ -450,6 +547,7 @@ class RowPlacement {
       plan_.phases.resize(std::max(plan_.phases.size(), each.phase + 1));
       RowStep step = each.step;
       step.out = id(each.out);
+      if (each.sum.kind != Value::Kind::none) step.sum = id(each.sum);
       for (std::size_t i = 0; i < 3; ++i)
         step.args[i] = each.args[i].kind == Value::Kind::none ? step.out : id(each.args[i]);
       RowPhase& phase = plan_.phases[each.phase];

@@ -14,16 +14,19 @@
 namespace scanloom::kernels {
 
 /// Elements of a block, if it has several rows, and the longest chunk.
-inline constexpr std::int64_t kBlockElements = 2048, kMaxChunk = 2048;
+inline constexpr std::int64_t kBlockElements = 2048, kMaxChunk = kFetchedAhead;
 static_assert(kMaxChunk % tensor::kMaxParts == 0);
 
 struct RowStep {
   enum class Mode : std::uint8_t {
-    rows,      ///< over one element per row
-    elements,  ///< over all elements of the chunk
-    by_row,    ///< over the elements of each row; an argument is one element per row
-    fill,      ///< broadcasts one element per row over the row
-    fold,      ///< one element per row, from its elements
+    rows,          ///< over one element per row
+    elements,      ///< over all elements of the chunk
+    by_row,        ///< over the elements of each row; an argument is one element per row
+    fill,          ///< broadcasts one element per row over the row
+    fold,          ///< one element per row, from its elements
+    fold_shifted,  ///< the same, from their differences to a second argument, one per row
+    /// Exponentials of such differences, and one sum per row of at least kMinInterleaved of them.
+    fold_exp,
   };
   Mode mode = Mode::elements;
   ElementFn fn = nullptr;
@@ -33,7 +36,14 @@ struct RowStep {
   std::array<std::int64_t, 3> row_steps{};
   std::uint8_t bytes = 4;  ///< of an element of `out`
   RowFoldFns fold;
-  std::int16_t parts = 0;  ///< fold: which parts in scratch
+  std::int16_t parts = 0;  ///< folds: which parts in scratch
+  ValueId sum = 0;         ///< fold_exp: its other result
+  bool stores = true;      ///< fold_exp: whether anything reads the exponentials
+
+  [[nodiscard]] bool folds() const {
+    return mode == Mode::fold || mode == Mode::fold_shifted || mode == Mode::fold_exp;
+  }
+  [[nodiscard]] ValueId folded() const { return mode == Mode::fold_exp ? sum : out; }
 };
 
 /// Steps over rows come first, then those over elements.

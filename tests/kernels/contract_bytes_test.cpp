@@ -164,7 +164,8 @@ TEST(ContractBytes, StripsOfEveryTable) {
 
 /// Of any number of rows and quads; what is around the sums stays.
 template <class A, class B>
-void expect_tall_strip(TallStripFn multiply, std::int64_t rows, std::int64_t quads, int panels) {
+void expect_tall_strip(TallStripFn multiply, std::int64_t rows, std::int64_t quads, int panels,
+                       TallTiles& tiles) {
   constexpr std::int64_t kColumns = kMaxQuadPanels * kQuadColumns;
   const std::int64_t depth = quads * kQuad, a_row = depth + 8;
   const std::int64_t b_step = panels * kQuadColumns * kQuad, b_panel = kQuadColumns * kQuad;
@@ -183,7 +184,7 @@ void expect_tall_strip(TallStripFn multiply, std::int64_t rows, std::int64_t qua
             .b_panel = b_panel,
             .c = c.data(),
             .c_row = kColumns},
-           rows);
+           rows, tiles);
   for (std::int64_t r = 0; r <= rows; ++r)
     for (std::int64_t j = 0; j < kColumns; ++j) {
       const bool is_sum = r < rows && j < panels * kQuadColumns;
@@ -200,11 +201,13 @@ TEST(ContractBytes, TallStripsOfAnySize) {
   for (const Isa isa : available_isas()) {
     const QuadProductFns& fns = quad_products(isa);
     if (fns.tall == nullptr) continue;
+    TallTiles tiles;  // whose sizes change
     for (const std::int64_t rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 50, 96})
       for (const std::int64_t quads : {0, 1, 5, 15, 16, 17, 32, 47})
         for (int panels = 1; panels <= kMaxQuadPanels; ++panels) {
-          expect_tall_strip<std::uint8_t, std::int8_t>(fns.tall, rows, quads, panels);
-          expect_tall_strip<std::int8_t, std::uint8_t>(fns.tall_signed_rows, rows, quads, panels);
+          expect_tall_strip<std::uint8_t, std::int8_t>(fns.tall, rows, quads, panels, tiles);
+          expect_tall_strip<std::int8_t, std::uint8_t>(fns.tall_signed_rows, rows, quads, panels,
+                                                       tiles);
         }
   }
 }

@@ -106,6 +106,8 @@ const std::vector<Transposed>& transposed_cases() {
       {.x = {2, 3, 50}, .w = {3, 7, 4}, .stride = {2}, .pads = {1, 1}},
       {.x = {1, 8, 33}, .w = {8, 5, 16}, .stride = {8}, .pads = {4, 4}, .bias = false},
       {.x = {1, 4, 9}, .w = {4, 3, 2}, .stride = {5}, .extra = {3}},
+      {.x = {1, 70, 150}, .w = {70, 50, 16}, .stride = {8}, .pads = {4, 4}},
+      {.x = {1, 4, 70}, .w = {4, 3, 7}, .stride = {3}, .pads = {1, 1}},
       {.x = {1, 4, 9}, .w = {4, 3, 3}, .stride = {2}, .dilation = {3}, .pads = {2, 1}},
       {.x = {1, 4, 40}, .w = {4, 1, 5}, .group = 4, .stride = {4}, .pads = {7, 9}},
       {.x = {1, 6, 7, 9}, .w = {6, 5, 2, 2}, .stride = {2, 2}},

@@ -405,6 +405,24 @@ TEST(Pointwise, PairsOfInstructionsGiveTheOraclesBits) {
         }
 }
 
+// y / (|x| + b), as in softsign, the sum alone, and one that is read twice.
+TEST(Pointwise, QuotientsBySizesGiveTheOraclesBits) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16}) {
+    const auto check = [&](auto&& result) {
+      ProgramWriter w(dtype, 2);
+      const auto sum = w.op(ScalarOp::add, w.number(0.3), w.op(ScalarOp::abs, 0));
+      check_on_every_isa(w.done(result(w, sum)), "");
+    };
+    check([](ProgramWriter& w, std::int32_t sum) { return w.op(ScalarOp::div, 0, sum); });
+    check([](ProgramWriter& w, std::int32_t sum) { return w.op(ScalarOp::div, 1, sum); });
+    check([](ProgramWriter& w, std::int32_t sum) { return w.op(ScalarOp::div, sum, 1); });
+    check([](ProgramWriter&, std::int32_t sum) { return sum; });
+    check([](ProgramWriter& w, std::int32_t sum) {
+      return w.op(ScalarOp::mul, w.op(ScalarOp::div, 0, sum), sum);
+    });
+  }
+}
+
 TEST(Pointwise, TwoBoundsGiveTheOraclesBits) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -215,6 +215,19 @@ RowProgram layer_normalization() {
   return w.done({w.op(ScalarOp::add, scaled, 3), mean, sum});
 }
 
+/// With a weight and a bias per row, or per element of a row. `is_shifted`: the differences to the
+/// mean are a result, too.
+RowProgram normalization(bool is_shifted) {
+  RowWriter w({DType::f32, DType::f32, DType::f32, DType::f32});
+  const auto mean = w.op(ScalarOp::mul, w.fold(RowFold::sum, 0), 1);
+  const auto centred = w.op(ScalarOp::sub, 0, mean);
+  const auto squares = w.fold(RowFold::sum, w.op(ScalarOp::mul, centred, centred));
+  const auto root = w.op(ScalarOp::sqrt, w.op(ScalarOp::add, squares, w.number(0.1)));
+  const auto scaled = w.op(ScalarOp::mul, centred, w.op(ScalarOp::div, w.number(1), root));
+  const auto result = w.op(ScalarOp::add, w.op(ScalarOp::mul, scaled, 2), 3);
+  return is_shifted ? w.done({result, centred}) : w.done({result});
+}
+
 constexpr std::int64_t kRowSizes[] = {2, 5, 16, 33, 255, 256, 257, 2048, 4097};
 
 void check_all(RowProgram rows, const std::function<std::vector<Shape>(const Shape&)>& operands,
@@ -259,6 +272,15 @@ TEST(Rows, layer_normalization) {
   check_all(layer_normalization(), [](const Shape& dims) {
     return std::vector<Shape>{dims, dims, {1, dims[1]}, {dims[1]}, {1, 1}};
   });
+}
+
+TEST(Rows, normalization_of_rows) {
+  for (const bool is_shifted : {false, true})
+    for (const bool per_row : {true, false})
+      check_all(normalization(is_shifted), [=](const Shape& dims) {
+        const Shape numbers = per_row ? Shape{dims[0], 1} : Shape{1, dims[1]};
+        return std::vector<Shape>{dims, {1, 1}, numbers, numbers};
+      });
 }
 
 // Sums of bytes, which are not widened first, and of i32, also of bytes that are read elsewhere.
@@ -325,23 +347,26 @@ TEST(Rows, operands_per_row) {
             [](const Shape& dims) { return std::vector<Shape>{dims, {dims[0], 1}}; });
 }
 
-// NaN and the sign of zero decide.
+// NaN and the sign of zero decide. Long rows are summed while their exponentials are computed.
 TEST(Rows, special_numbers) {
   RowProgram rows = softmax();
   rows.elements.results.push_back(1);
-  rows.dims = {9, 40};
   rows.first_reduced = 1;
-  Buffer x(DType::f32, rows.dims);
-  x.fill_random(1);
-  const float inf = std::numeric_limits<float>::infinity();
-  for (std::int64_t i = 0; i < 40; ++i) {
-    x.at<float>(40 + i) = -inf;
-    x.at<float>(80 + i) = i % 2 == 0 ? -0.0f : 0.0f;
-    x.at<float>(120 + i) = -0.0f;
+  for (const std::int64_t size : {40, 300}) {
+    rows.dims = {9, size};
+    Buffer x(DType::f32, rows.dims);
+    x.fill_random(1);
+    const float inf = std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < size; ++i) {
+      x.at<float>(size + i) = -inf;
+      x.at<float>(2 * size + i) = i % 2 == 0 ? -0.0f : 0.0f;
+      x.at<float>(3 * size + i) = -0.0f;
+      x.at<float>(5 * size + i) *= 100;
+    }
+    x.at<float>(7) = std::nanf("");
+    x.at<float>(4 * size + 7) = inf;
+    for (const Isa isa : available_isas()) EXPECT_EQ(check_rows(rows, {&x}, isa, 1), "");
   }
-  x.at<float>(7) = std::nanf("");
-  x.at<float>(167) = inf;
-  for (const Isa isa : available_isas()) EXPECT_EQ(check_rows(rows, {&x}, isa, 1), "");
 }
 
 TEST(Rows, declines_products) {

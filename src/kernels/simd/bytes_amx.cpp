@@ -201,12 +201,21 @@ class TallStrip {
   LastQuads quads_;
 };
 
+SCANLOOM_AMX void release_tiles() { _tile_release(); }
+
 template <bool kSignedA>
-SCANLOOM_AMX void amx_strip(const QuadStrip& s, std::int64_t rows) {
-  set_sizes(std::min(rows, kTileRows), std::clamp<std::int64_t>(s.quads, 1, kTileQuads));
+SCANLOOM_AMX void amx_strip(const QuadStrip& s, std::int64_t rows, TallTiles& tiles) {
+  const std::int64_t of_tile = std::min(rows, kTileRows);
+  const std::int64_t quads = std::clamp<std::int64_t>(s.quads, 1, kTileQuads);
+  if (tiles.rows != of_tile || tiles.quads != quads) {
+    set_sizes(of_tile, quads);
+    tiles.rows = of_tile;
+    tiles.quads = quads;
+    tiles.release = release_tiles;
+  }
   keep_stores();
   TallStrip<kSignedA>(s, rows).run();
-  _tile_release();  // so that the system need not save the tiles
+  keep_stores();
 }
 
 }  // namespace

@@ -33,42 +33,64 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-/// Several distances at a time, because each sum has to wait for itself.
-constexpr std::int64_t kLanes = 8;
+/// Rows of b of a block, whose sums do not wait for each other, and coordinates of these at a time.
+constexpr std::int64_t kLanes = 16, kCoordinates = 128;
+
+/// Some coordinates of the rows of a block, coordinate by coordinate. Rows that are missing hold
+/// any number, which reaches no result.
+template <class Real>
+using Block = std::array<Real, static_cast<std::size_t>(kLanes* kCoordinates)>;
 
 template <class Real>
-void distances(const Operand& a, std::int64_t row, const Operand& b, std::int64_t first,
-               std::int64_t count, std::array<Real, kLanes>& sums) {
-  sums.fill(0);
-  const Real* const from = a.data<const Real>() + row * a.strides[0];
-  const Real* const to = b.data<const Real>() + first * b.strides[0];
-  for (std::int64_t k = 0; k < a.dims[1]; ++k) {
-    const Real here = from[k * a.strides[1]];
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Real difference = here - to[i * b.strides[0] + k * b.strides[1]];
-      sums[static_cast<std::size_t>(i)] += difference * difference;
+void fill(Block<Real>& block, const Operand& b, std::int64_t first, std::int64_t rows,
+          std::int64_t first_coordinate, std::int64_t coordinates) {
+  const Real* const from =
+      b.data<const Real>() + first * b.strides[0] + first_coordinate * b.strides[1];
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t k = 0; k < coordinates; ++k)
+      block[static_cast<std::size_t>(k * kLanes + i)] = from[i * b.strides[0] + k * b.strides[1]];
+}
+
+/// Adds the squares of differences in some coordinates to the sums of a row of a.
+template <class Real>
+void add_squares(const Real* a, std::int64_t step, std::int64_t coordinates,
+                 const Block<Real>& block, std::array<Real, kLanes>& sums) {
+  std::array<Real, kLanes> added = sums;  // stays in registers
+  const Real* to = block.data();
+  for (std::int64_t k = 0; k < coordinates; ++k, to += kLanes)
+    for (std::size_t i = 0; i < added.size(); ++i) {
+      const Real difference = a[k * step] - to[i];
+      added[i] += difference * difference;
     }
-  }
+  sums = added;
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   return visit_real(call.out(0).dtype, [&]<class Real> {
     const Operand &a = call.in(0), &b = call.in(1), &y = call.out(0);
-    if (a.dims[1] != b.dims[1])
-      return call.fail("the points of a have {} coordinates, those of b have {}", a.dims[1],
-                       b.dims[1]);
-    std::array<Real, kLanes> sums;
-    for (std::int64_t row = 0; row < y.dims[0]; ++row)
-      for (std::int64_t first = 0; first < y.dims[1]; first += kLanes) {
-        const std::int64_t count = std::min(kLanes, y.dims[1] - first);
-        if (count == kLanes)
-          distances<Real>(a, row, b, first, kLanes, sums);
-        else
-          distances<Real>(a, row, b, first, count, sums);
-        for (std::int64_t i = 0; i < count; ++i)
-          y.data<Real>()[row * y.strides[0] + (first + i) * y.strides[1]] =
-              sums[static_cast<std::size_t>(i)];
+    const std::int64_t all = a.dims[1];
+    if (all != b.dims[1])
+      return call.fail("the points of a have {} coordinates, those of b have {}", all, b.dims[1]);
+    Block<Real> block{};
+    for (std::int64_t first = 0; first < y.dims[1]; first += kLanes) {
+      const std::int64_t count = std::min(kLanes, y.dims[1] - first);
+      // y holds the sums of the coordinates before; at least once, as there may be none.
+      for (std::int64_t k = 0; k == 0 || k < all; k += kCoordinates) {
+        const std::int64_t coordinates = std::min(kCoordinates, all - k);
+        fill(block, b, first, count, k, coordinates);
+        for (std::int64_t row = 0; row < y.dims[0]; ++row) {
+          const auto to = [&](std::int64_t i) -> Real& {
+            return y.data<Real>()[row * y.strides[0] + (first + i) * y.strides[1]];
+          };
+          std::array<Real, kLanes> sums{};
+          for (std::int64_t i = 0; k > 0 && i < count; ++i)
+            sums[static_cast<std::size_t>(i)] = to(i);
+          const Real* const from = a.data<const Real>() + row * a.strides[0] + k * a.strides[1];
+          add_squares(from, a.strides[1], coordinates, block, sums);
+          for (std::int64_t i = 0; i < count; ++i) to(i) = sums[static_cast<std::size_t>(i)];
+        }
       }
+    }
     return tensor::Status::ok;
   });
 }

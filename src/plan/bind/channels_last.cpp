@@ -6,6 +6,7 @@
 
 #include "kernels/conv_planes.h"
 #include "kernels/pool_layout.h"
+#include "opmath/reduction.h"
 #include "ops/ops.h"
 #include "plan/bind/context.h"
 
@@ -108,6 +109,17 @@ class ChannelsLastFinder {
     return dims.elements() == dims[0] * dims[1];
   }
 
+  /// Whether the node reduces all positions of each channel: adjacent channels then, in vectors.
+  [[nodiscard]] bool reduces_positions(NodeId id) const {
+    const tensor::Attr& axes = node(id).attrs[tensor::kReduceAxes];
+    if (ctx_.fusion.group_of(id) != nullptr || !axes.present()) return false;
+    const int rank = ctx_.values.type(node(id).inputs[0]).rank();
+    bool positions = rank >= 3;
+    for (int axis = 0; axis < rank; ++axis)
+      positions &= tensor::is_reduced(axes, axis, rank) == (axis >= 2);
+    return positions;
+  }
+
   [[nodiscard]] bool merges_channels(const Node& concat) const {
     const int rank = ctx_.values.type(concat.outputs[0]).rank();
     return rank >= 3 && tensor::normalise_axis(concat.attrs[0].integer(), rank) == 1;
@@ -201,6 +213,7 @@ class ChannelsLastFinder {
               is_found(node(call_of(reader).back()).outputs[0]));
     }
     if (is_pool(to) && pools(to) && !to.outputs.empty() && is_pooled_to_one(to)) return true;
+    if (to.op == &ops::reduce_op) return reduces_positions(reader);
     if (to.op != &ops::concat_op && !is_pool(to) && !convolution_of(reader).valid()) return false;
     return is_found(node(call_of(reader).back()).outputs[0]);
   }

@@ -104,6 +104,16 @@ TEST(ChannelsLast, AReaderThatTakesOnlyRowsPreventsThem) {
             "conv conv conv reduce");
 }
 
+TEST(ChannelsLast, ReductionsOfAllPositionsTakeThem) {
+  if (!is_worth_it()) GTEST_SKIP() << "blocks of filters are slow with this instruction set";
+  EXPECT_EQ(with("    %11 = reduce(%10) {kind = \"mean\", axes = [-1, 2], keepdims = 0} : "
+                 "f32[1,32]\n"
+                 "    %12 = reduce(%6) {kind = \"max\", axes = [2, 3], keepdims = 1} : "
+                 "f32[1,32,1,1]\n"
+                 "    yield %11 \"mean\", %12 \"max\"\n"),
+            "conv/last conv/last reduce reduce");
+}
+
 // Each pool could keep the layout if only the next one did.
 TEST(ChannelsLast, ALongChainIsGivenUpQuickly) {
   std::string graph;
