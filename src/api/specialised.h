@@ -38,7 +38,7 @@ class Specialised {
     std::vector<std::pair<std::size_t, int>> open;  ///< by open symbol: an input and an axis
     std::shared_ptr<Session::Impl> program;
   };
-  static constexpr std::size_t kVersions = 8;  ///< kept; the least recently used goes first
+  static constexpr std::size_t kVersions = 64;  ///< kept; the least recently used goes first
 
   static bool fits(const Version& version, const std::vector<tensor::Shape>& shapes);
   /// nullptr if there is none; the mutex must be locked.

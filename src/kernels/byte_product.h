@@ -130,8 +130,12 @@ struct TallTiles {
   TallTiles() = default;
   TallTiles(const TallTiles&) = delete;
   TallTiles& operator=(const TallTiles&) = delete;
-  ~TallTiles() {
+  ~TallTiles() { give_back(); }
+  /// Releases them, as must be done before anything else may use the processor's tiles.
+  void give_back() {
     if (release != nullptr) release();
+    rows = quads = 0;
+    release = nullptr;
   }
   std::int64_t rows = 0, quads = 0;  ///< their sizes; 0 rows: none are set
   void (*release)() = nullptr;

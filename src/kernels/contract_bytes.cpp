@@ -477,7 +477,11 @@ void one_product(const ByteSchedule& plan, const Call& call, const Scratch& scra
   parallel_for(slots, threads, [&](std::int64_t slot) {
     TallTiles tiles;
     for (std::int64_t task = slot, done = 0; task < tasks; task += slots, ++done) {
-      if (done % between == between - 1 && call.stop_requested()) return;
+      if (done % between == between - 1) {
+        tiles
+            .give_back();  // what is polled may call functions of the user, such as another session
+        if (call.stop_requested()) return;
+      }
       run_task(plan, call, scratch, ready, task,
                scratch.tiles + slot * plan.strip_rows() * kStripColumns, tiles);
     }

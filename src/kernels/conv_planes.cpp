@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -48,17 +50,46 @@ void refill_planes(const PlanesSchedule<T>& plan, const T* x, T* planes) {
 
 /// What a call scales: the weights, and x where it is read in place.
 template <class T>
-struct ScaledCall {
-  ScaledCall(const PlanesSchedule<T>& plan, const Call& call) {
-    if (plan.scaling == nullptr || !plan.scaling->searches()) return;
-    weights = plan.scaling->find(plan, call.in(0));
+class ScaledCall {
+ public:
+  ScaledCall(const PlanesSchedule<T>& plan, const Call& call)
+      : scaling_(plan.scaling.get()), input_(call.in(0)) {
+    if (scaling_ == nullptr) return;
+    turn_ = scaling_->turns.begin();
+    if (turn_ != ScalingTurn::plain) begin_ = std::chrono::steady_clock::now();
+    if (turn_ != ScalingTurn::scales) return;
+    weights = scaling_->find(plan, input_);
     if (weights == nullptr || !plan.in_place) return;
-    x = scaled_copy(call.in(0), *weights);
+    x = scaling_->copy(input_, *weights);
     if (x == nullptr) weights = nullptr;
+  }
+  ~ScaledCall() {
+    if (x != nullptr) scaling_->give_back(std::move(x), input_);
+    if (turn_ == ScalingTurn::plain) return;
+    const bool useful = weights != nullptr || met_.load(std::memory_order_relaxed);
+    scaling_->turns.end(turn_, useful, std::chrono::steady_clock::now() - begin_);
+  }
+  ScaledCall(const ScaledCall&) = delete;
+  ScaledCall& operator=(const ScaledCall&) = delete;
+
+  /// Runs a task, on any thread.
+  template <class F>
+  void run(F&& task) {
+    const bool watches = turn_ == ScalingTurn::watches;
+    if (watches) forget_denormals();
+    task();
+    if (watches && met_denormals()) met_.store(true, std::memory_order_relaxed);
   }
 
   std::shared_ptr<const ScaledWeights<T>> weights;
   std::unique_ptr<T[]> x;
+
+ private:
+  ConvScaling<T>* scaling_;
+  const tensor::Operand& input_;
+  ScalingTurn turn_ = ScalingTurn::plain;
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<bool> met_ = false;
 };
 
 /// `filled` is the band whose planes the memory holds, or -1.
@@ -124,8 +155,7 @@ template <class T>
 Status run_planes(const Call& call) noexcept {
   const PlanesSchedule<T>& plan = *static_cast<const PlanesSchedule<T>*>(call.prepared);
   const ConvEpilogue::Run epilogue(plan.epilogue, call);
-  const ScaledCall<T> scaled(plan, call);
-  const bool watches = plan.scaling != nullptr && !plan.scaling->searches();
+  ScaledCall<T> scaled(plan, call);
   const double work = static_cast<double>(plan.groups) *
                       (static_cast<double>(plan.plane_elements()) +
                        static_cast<double>(plan.k * plan.filters) *
@@ -136,17 +166,28 @@ Status run_planes(const Call& call) noexcept {
   std::array<std::int64_t, kPlaneTasks> filled;
   filled.fill(-1);
   return share_tasks(call, plan.tasks(), slots, work, [&](std::int64_t task, std::int64_t slot) {
-    if (watches) forget_denormals();
-    run_planes_task(plan, call, scaled, epilogue, task, *call.scratch + slot * plan.slot_bytes(),
-                    filled[static_cast<std::size_t>(slot)]);
-    if (watches && met_denormals()) plan.scaling->note_met();
+    scaled.run([&] {
+      run_planes_task(plan, call, scaled, epilogue, task, *call.scratch + slot * plan.slot_bytes(),
+                      filled[static_cast<std::size_t>(slot)]);
+    });
   });
+}
+
+/// Fewer take no longer than to look at the clock and for denormals.
+constexpr std::int64_t kMinScaledProducts = 1 << 17;
+
+template <class T>
+std::int64_t products_of(const PlanesSchedule<T>& plan) {
+  const ConvGeometry& g = plan.geometry;
+  return g.batch * g.group * g.filters * plan.k * plan.positions;
 }
 
 template <class T>
 Prepared prepare_planes_typed(const PrepareCtx& ctx, const ConvGeometry& geometry, PlanesUse use) {
   auto plan = std::make_shared<PlanesSchedule<T>>();
   if (auto why = schedule_planes(*plan, ctx, geometry, use)) return Prepared::no(*std::move(why));
+  if (plan->blocks != nullptr && !plan->single && products_of(*plan) >= kMinScaledProducts)
+    plan->scaling = std::make_shared<ConvScaling<T>>();
   const std::int64_t bytes = plan->slots * plan->slot_bytes();
   const std::uint32_t packed = plan->sections.empty() ? 0 : 1U << 1;
   return {.state = std::move(plan), .scratch_bytes = bytes, .run = run_planes<T>, .packed = packed};

@@ -562,7 +562,6 @@ std::optional<Refusal> schedule_planes(PlanesSchedule<T>& plan, const PrepareCtx
   if (use == PlanesUse::blocks) {
     plan.sections = sections_of(ctx, plan);
     for (PlanesSection& section : plan.sections) pack_section(ctx, plan, section);
-    if (!plan.single) plan.scaling = std::make_shared<ConvScaling<T>>();
   }
   if (plan.groups > 1) plan.runs = plane_runs(plan.grid);
   plan.filters_outside = puts_filters_outside(plan);

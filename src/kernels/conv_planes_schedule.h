@@ -56,7 +56,7 @@ struct PlanesSchedule {
   std::int64_t block_vectors = 0;           ///< of most blocks
   TransposeFn transpose = nullptr;          ///< of the sums of blocks
   std::vector<PlanesSection> sections;      ///< of blocks: of the whole result
-  std::shared_ptr<ConvScaling<T>> scaling;  ///< of blocks; null: denormals are not scaled
+  std::shared_ptr<ConvScaling<T>> scaling;  ///< null: denormals are not scaled
   bool in_place = false;                    ///< x is read as the planes, by x_axis
   std::int64_t tap_step = 0;                ///< of taps that need not be packed either, or 0
   AxisSizes x_axis{};

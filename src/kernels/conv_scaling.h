@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,17 +25,11 @@ enum class ChannelScale : std::uint8_t {
   elements_shrink,  ///< the reverse
 };
 
-struct ScaledChannel {
-  std::int64_t channel = 0;  ///< of all groups'
-  ChannelScale scale = ChannelScale::none;
-
-  bool operator==(const ScaledChannel&) const = default;
-};
-
 /// Packed weights of a convolution, scaled for some channels.
 template <class T>
 struct ScaledWeights {
-  std::vector<ScaledChannel> channels;  ///< that are scaled, ascending
+  std::vector<ChannelScale> scales;    ///< of all groups' channels
+  std::vector<std::int64_t> channels;  ///< that are scaled, ascending
   std::vector<std::shared_ptr<const T>> sections;
 };
 
@@ -52,39 +47,60 @@ struct ChannelExponents {
   }
 
   std::vector<Word> least, most;
-  std::int64_t denormals = 0;  ///< of all channels
 };
 
-/// Whether calls of a convolution search their input for denormals, which they do for a while after
-/// one has met some (base/denormals.h), and the latest scaled weights. Thread safe.
+/// What a call of a convolution does about denormals.
+enum class ScalingTurn : std::uint8_t {
+  plain,    ///< nothing
+  watches,  ///< looks whether arithmetic meets some (base/denormals.h)
+  scales,   ///< scales what it may
+};
+
+/// Decides which calls scale: those that follow calls which met denormals, as long as they take
+/// less time. Otherwise some calls do nothing, ever more of them. Thread safe.
+class ScalingTurns {
+ public:
+  ScalingTurn begin();
+  /// `useful`: a call that watches has met denormals, one that scales has scaled some.
+  void end(ScalingTurn turn, bool useful, std::chrono::nanoseconds time);
+
+ private:
+  void pause();
+
+  static constexpr int kWatched = 3;      ///< calls, the fastest of which counts
+  static constexpr int kMaxFailures = 2;  ///< in a row
+  static constexpr int kFirstPause = 16, kLongestPause = 4096;
+  std::atomic<int> pause_ = 0, next_pause_ = kFirstPause;  ///< calls
+  std::atomic<int> watched_ = 0, failures_ = 0;
+  std::atomic<std::int64_t> usual_ = 0;  ///< nanoseconds of a call that scales nothing
+};
+
+/// The latest scaled weights of a convolution. Thread safe.
 template <class T>
 class ConvScaling {
  public:
-  [[nodiscard]] bool searches() const { return left_.load(std::memory_order_relaxed) > 0; }
-  /// Notes that a task has met a denormal operand.
-  void note_met();
+  ScalingTurns turns;
+
   /// Returns the weights for the elements of x, or null if no channel can be scaled, or where
   /// memory is short.
   std::shared_ptr<const ScaledWeights<T>> find(const PlanesSchedule<T>& plan,
                                                const tensor::Operand& x) noexcept;
+  /// Returns a copy of x with its strides, scaled by channel, in memory that calls share, or null
+  /// where memory is short. Precondition: `weights` were found for x.
+  std::unique_ptr<T[]> copy(const tensor::Operand& x, const ScaledWeights<T>& weights) noexcept;
+  /// Gives the memory of a copy back, for the next call with such an x.
+  void give_back(std::unique_ptr<T[]> copy, const tensor::Operand& x) noexcept;
 
  private:
-  std::vector<ScaledChannel> choose_channels(const PlanesSchedule<T>& plan,
-                                             const tensor::Operand& x);
+  using Exponents = ChannelExponents<T>;
+  std::shared_ptr<const Exponents> weight_exponents(const PlanesSchedule<T>& plan);
 
-  static constexpr int kPatience = 8;  ///< calls that search in vain
-  static constexpr int kPause = 256;   ///< tasks after these whose denormals are not heeded
-  std::atomic<int> left_ = 0;          ///< calls; less than 0: tasks
-  std::mutex mutex_;                   ///< of what follows
-  std::unique_ptr<const ChannelExponents<T>> of_weights_;  ///< once they are known
+  std::mutex mutex_;  ///< of what follows
+  std::shared_ptr<const Exponents> weight_exponents_;
   std::shared_ptr<const ScaledWeights<T>> latest_;
+  std::unique_ptr<T[]> spare_;
+  std::int64_t spare_size_ = 0;
 };
-
-/// Returns a copy of x with its strides, scaled by channel, or null where memory is short.
-/// Precondition: `weights` were found for x.
-template <class T>
-std::unique_ptr<T[]> scaled_copy(const tensor::Operand& x,
-                                 const ScaledWeights<T>& weights) noexcept;
 
 /// Scales planes that a task has filled, whose channels begin at `first_channel` of all groups'.
 template <class T>

@@ -1,15 +1,18 @@
-// Convolutions in blocks with denormal elements or weights, which are scaled from the second call
-// on: the bits of the reference, and the channels that are scaled.
+// Convolutions in blocks with denormal elements or weights, which are scaled after some calls: the
+// bits of the reference, the channels that are scaled, and the calls that scale.
 #include "kernels/conv_scaling.h"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/conv_planes_schedule.h"
@@ -37,6 +40,7 @@ struct Layer {
 struct Geometry {
   Ints size = {2, 5}, kernel = {1, 1}, pads = {0, 0}, dilation = {1, 1};
   std::int64_t images = 1, groups = 1;
+  bool bias = true;
 };
 
 /// A convolution: its operands filled.
@@ -59,12 +63,12 @@ class Convolution {
       w.template at<T>(i) = layer.weight(group * channels + i / taps % channels, i);
     }
     use = {.id = KernelId::conv,
-           .inputs = {&x, &w, &bias},
+           .inputs = {&x, &w, g.bias ? &bias : nullptr},
            .outputs = {&y},
            .attrs = {Attr(), Attr(g.dilation), Attr(g.groups),
                      Attr(Ints{g.pads[0], g.pads[1], g.pads[0], g.pads[1]}), Attr()},
            .constant = {false, true, true},
-           .calls = 3};
+           .calls = 5};
   }
 
   static Shape result_of(const Geometry& g) {
@@ -94,12 +98,10 @@ void expect_bits(const Layer<T>& layer, const Geometry& geometry) {
       std::vector<T> expected;
       for (std::int64_t i = 0; i < conv.reference.elements(); ++i)
         expected.push_back(conv.reference.template at<T>(i));
-      for (const int threads : {1, 3}) {
-        ASSERT_EQ(run(conv.use, isa, threads), "");
-        EXPECT_EQ(difference(conv.y, expected), "")
-            << layer.name << ", " << isa_name(isa) << ", threads " << threads << ", channels "
-            << (layout == Layout::channels_last ? "last" : "first");
-      }
+      ASSERT_EQ(run(conv.use, isa, geometry.images == 1 ? 1 : 3), "");
+      EXPECT_EQ(difference(conv.y, expected), "")
+          << layer.name << ", " << isa_name(isa) << ", channels "
+          << (layout == Layout::channels_last ? "last" : "first");
     }
 }
 
@@ -171,14 +173,15 @@ std::vector<Layer<T>> layers() {
 
 TEST(ConvScaling, KeepsTheBits) {
   for (const Layer<float>& layer : layers<float>()) {
-    expect_bits(layer, {.images = 2});
+    // A bias hides the sign of sums that are 0.
+    expect_bits(layer, {.images = 2, .bias = false});
     expect_bits(layer, {.kernel = {3, 1}, .pads = {1, 0}});
     expect_bits(layer, {.size = {3, 2}, .kernel = {2, 2}, .pads = {1, 1}, .groups = 2});
     // Sections of the result whose windows leave out rows of the kernel.
     expect_bits(layer, {.size = {7, 4}, .kernel = {3, 1}, .pads = {3, 0}, .dilation = {3, 1}});
   }
   for (const Layer<double>& layer : layers<double>()) {
-    expect_bits(layer, {});
+    expect_bits(layer, {.bias = false});
   }
 }
 
@@ -202,30 +205,34 @@ struct Planned {
   PlanesSchedule<T> plan;
 };
 
+/// The channels that are scaled, and how.
+using Scaled = std::vector<std::pair<std::int64_t, ChannelScale>>;
+
 template <class T>
-std::vector<ScaledChannel> scaled_channels(const Layer<T>& layer) {
+Scaled scaled_channels(const Layer<T>& layer) {
   Planned<T> planned(layer);
-  ConvScaling<T>& scaling = *planned.plan.scaling;
-  EXPECT_FALSE(scaling.searches());
-  scaling.note_met();
-  EXPECT_TRUE(scaling.searches());
+  ConvScaling<T> scaling;
   const auto weights = scaling.find(planned.plan, planned.inputs[0]);
   EXPECT_EQ(weights, scaling.find(planned.plan, planned.inputs[0])) << "weights are made once";
-  return weights == nullptr ? std::vector<ScaledChannel>() : weights->channels;
+  Scaled scaled;
+  if (weights != nullptr)
+    for (const std::int64_t channel : weights->channels)
+      scaled.emplace_back(channel, weights->scales[static_cast<std::size_t>(channel)]);
+  return scaled;
 }
 
 TEST(ConvScaling, ScalesWhatMayBeScaled) {
   if (!conv_block_fns<float>(active_isa()).broadcasts)
     GTEST_SKIP() << "SSE 4.2 keeps no channels last";
   const auto every_third = [](ChannelScale scale) {
-    std::vector<ScaledChannel> channels;
+    Scaled channels;
     for (std::int64_t channel = 1; channel < kChannels; channel += 3)
-      channels.push_back({channel, scale});
+      channels.emplace_back(channel, scale);
     return channels;
   };
   for (const Layer<float>& layer : layers<float>()) {
-    const std::vector<ScaledChannel> found = scaled_channels(layer);
-    const auto expect = [&](const char* name, const std::vector<ScaledChannel>& expected) {
+    const Scaled found = scaled_channels(layer);
+    const auto expect = [&](const char* name, const Scaled& expected) {
       if (layer.name == name) {
         EXPECT_EQ(found, expected) << name;
       }
@@ -244,23 +251,49 @@ TEST(ConvScaling, ScalesWhatMayBeScaled) {
   }
 }
 
-// Calls whose denormals cannot be scaled, or that have none themselves, search a few times and
-// pause.
-TEST(ConvScaling, SearchesInVainOnlyForAWhile) {
+// Weights are kept while their channels may be scaled, whichever of them have denormals.
+TEST(ConvScaling, KeepsWeightsOfOtherChannels) {
   if (!conv_block_fns<float>(active_isa()).broadcasts)
     GTEST_SKIP() << "SSE 4.2 keeps no channels last";
   const ElementAt<float> plain = in_some_channels<float>(usual<float>);
-  Planned<float> planned({"plain", plain, plain});
-  ConvScaling<float>& scaling = *planned.plan.scaling;
-  scaling.note_met();
-  int searches = 0;
-  for (; scaling.searches() && searches < 100; ++searches)
-    EXPECT_EQ(scaling.find(planned.plan, planned.inputs[0]), nullptr);
-  EXPECT_LT(searches, 20);
-  scaling.note_met();
-  EXPECT_FALSE(scaling.searches());
-  for (int i = 0; i < 1000 && !scaling.searches(); ++i) scaling.note_met();
-  EXPECT_TRUE(scaling.searches());
+  Planned<float> planned({"off", in_some_channels<float>(denormal<float>), plain});
+  ConvScaling<float> scaling;
+  const auto all = scaling.find(planned.plan, planned.inputs[0]);
+  ASSERT_NE(all, nullptr);
+  const std::int64_t positions = planned.conv.x.elements() / kChannels;
+  for (std::int64_t i = 0; i < positions; ++i)
+    planned.conv.x.at<float>(positions * all->channels[0] + i) = 0.5F;
+  EXPECT_EQ(scaling.find(planned.plan, planned.inputs[0]), all);
+  // More than can be multiplied by 2^64.
+  planned.conv.x.at<float>(positions * all->channels[0]) = 0x1p65F;
+  const auto others = scaling.find(planned.plan, planned.inputs[0]);
+  ASSERT_NE(others, nullptr);
+  EXPECT_EQ(others->channels.size() + 1, all->channels.size());
+}
+
+TEST(ConvScaling, CallsScaleOnlyWhileThatIsFaster) {
+  using std::chrono::nanoseconds;
+  ScalingTurns turns;
+  const auto call = [&](std::int64_t plain, std::int64_t scaled, bool has_denormals) {
+    const ScalingTurn turn = turns.begin();
+    turns.end(turn, has_denormals, nanoseconds(turn == ScalingTurn::scales ? scaled : plain));
+    return turn;
+  };
+  const auto calls = [&](int count, std::int64_t plain, std::int64_t scaled, bool has_denormals) {
+    std::map<ScalingTurn, int> turn;
+    for (int i = 0; i < count; ++i) ++turn[call(plain, scaled, has_denormals)];
+    return turn;
+  };
+  EXPECT_EQ(calls(100, 10, 10, false)[ScalingTurn::watches], 100);
+  EXPECT_EQ(calls(103, 100, 10, true)[ScalingTurn::scales], 100);
+  // A single slow call changes nothing.
+  EXPECT_EQ(call(100, 200, true), ScalingTurn::scales);
+  EXPECT_EQ(calls(100, 100, 10, true)[ScalingTurn::scales], 100);
+  // Nothing to scale any more.
+  EXPECT_EQ(call(100, 10, false), ScalingTurn::scales);
+  EXPECT_EQ(call(100, 10, true), ScalingTurn::plain);
+  // What never pays is tried less and less.
+  EXPECT_LT(calls(100'000, 100, 200, true)[ScalingTurn::scales], 200);
 }
 
 }  // namespace conv_scaling

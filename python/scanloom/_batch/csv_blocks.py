@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -12,9 +13,11 @@ from .._errors import InvalidArgument
 from .shards import Group
 
 _BLOCK = 16 << 20
-# Without the spellings of NaN, which pyarrow takes for missing values too: they are numbers here.
-_MISSING = ("", "#N/A", "#N/A N/A", "#NA", "N/A", "NA", "NULL", "n/a", "null")
-_NANS = ("NaN", "nan", "NAN", "-NaN", "-nan", "-NAN")
+# What pyarrow takes for missing values, without the spellings of NaN that it reads as numbers.
+_MISSING = ("", "#N/A", "#N/A N/A", "#NA", "N/A", "NA", "NULL", "n/a", "null",
+            "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN")
+# All that it reads as NaN. A column of integers has none.
+_NANS = tuple(sign + "".join(letters) for sign in ("", "-", "+") for letters in itertools.product("nN", "aA", "nN"))
 
 
 class CsvFormat:

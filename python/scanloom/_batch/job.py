@@ -75,11 +75,13 @@ def check_given(session: InferenceSession, shared: Mapping[str, Any], shapes: Ma
         if name not in ends:  # a mistake that feed_plan() names
             continue
         dims = list(ends[name].shape)
-        sizes = [size if size >= 0 else 1 for size in given_sizes(name, shape)]
-        for axis, size in enumerate(given_sizes(name, shape)[: len(dims)]):
-            fixed = dims[axis]
-            if size < 0 and isinstance(fixed, int):
-                sizes[axis] = fixed
+        sizes = list(given_sizes(name, shape))
+        for axis, size in enumerate(sizes):
+            fixed = dims[axis] if len(sizes) == len(dims) else None
+            if isinstance(fixed, int) and size not in (fixed, -1):
+                raise InvalidArgument(f"{named('shapes')}: input '{name}' has size {fixed} on axis {axis}, but the feed has {size}")
+            # The row is fed, so it should be small.
+            sizes[axis] = fixed if isinstance(fixed, int) else min(abs(size), 2)
         row = np.broadcast_to(np.zeros((), dtype_of(ends[name].type, f"the input '{name}'")), sizes)
         _check_feeds(session, "shapes", {name: row})
 
