@@ -478,8 +478,8 @@ void one_product(const ByteSchedule& plan, const Call& call, const Scratch& scra
     TallTiles tiles;
     for (std::int64_t task = slot, done = 0; task < tasks; task += slots, ++done) {
       if (done % between == between - 1) {
-        tiles
-            .give_back();  // what is polled may call functions of the user, such as another session
+        // A poll may call functions of the user, such as another session's.
+        tiles.give_back();
         if (call.stop_requested()) return;
       }
       run_task(plan, call, scratch, ready, task,

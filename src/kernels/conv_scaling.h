@@ -49,7 +49,7 @@ struct ChannelExponents {
   std::vector<Word> least, most;
 };
 
-/// What a call of a convolution does about denormals.
+/// The part of a call of a convolution in scaling.
 enum class ScalingTurn : std::uint8_t {
   plain,    ///< nothing
   watches,  ///< looks whether arithmetic meets some (base/denormals.h)

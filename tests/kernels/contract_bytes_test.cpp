@@ -212,6 +212,54 @@ TEST(ContractBytes, TallStripsOfAnySize) {
   }
 }
 
+/// Multiplies at each poll, as a function of the user may.
+class MultiplyingToken final : public tensor::StopToken {
+ public:
+  MultiplyingToken() {
+    for (Buffer* const buffer : {&a_, &b_, &az_, &bz_})
+      for (std::int64_t i = 0; i < buffer->elements(); ++i)
+        *buffer->element(i) = static_cast<std::byte>(i % 5);
+  }
+  int polls = 0;
+
+ private:
+  bool poll() noexcept override {
+    ++polls;
+    const Use use{.id = KernelId::contract,
+                  .inputs = {&a_, &b_, &az_, &bz_, nullptr, nullptr, nullptr},
+                  .outputs = {&y_},
+                  .constant = {false, true}};
+    EXPECT_EQ(run(use, active_isa()), "");
+    return false;
+  }
+
+  Buffer a_{DType::u8, {1, 8, 64}}, b_{DType::i8, {64, 32}}, y_{DType::i32, {1, 8, 32}};
+  Buffer az_{DType::u8, {}}, bz_{DType::i8, {}};
+};
+
+TEST(ContractBytes, PollsMayMultiply) {
+  Buffer a(DType::u8, {1, 600, 512}), b(DType::i8, {512, 700});
+  Buffer az(DType::u8, {}), bz(DType::i8, {});
+  Buffer y(DType::i32, {1, 600, 700}), polled(DType::i32, {1, 600, 700});
+  std::mt19937 random(7);
+  for (Buffer* const buffer : {&a, &b, &az, &bz})
+    for (std::int64_t i = 0; i < buffer->elements(); ++i)
+      *buffer->element(i) = static_cast<std::byte>(random());
+  Use use{.id = KernelId::contract,
+          .inputs = {&a, &b, &az, &bz, nullptr, nullptr, nullptr},
+          .outputs = {&y},
+          .constant = {false, true}};
+  ASSERT_EQ(run(use, active_isa()), "");
+  std::vector<std::int32_t> expected;
+  for (std::int64_t i = 0; i < y.elements(); ++i) expected.push_back(y.at<std::int32_t>(i));
+  MultiplyingToken token;
+  use.outputs = {&polled};
+  use.stop = &token;
+  ASSERT_EQ(run(use, active_isa()), "");
+  EXPECT_GT(token.polls, 1);
+  EXPECT_EQ(difference(polled, expected), "");
+}
+
 // Sums of 16 bits reach 255 * 128 with them.
 TEST(ContractBytes, StripsOfBoundedBytes) {
   for (const Isa isa : available_isas())

@@ -144,6 +144,7 @@ namespace {
 struct Normalised {
   ValueId input;  // in the type used for computing
   std::vector<std::int64_t> axes;
+  DType stash;  // of further outputs
 };
 
 /// Returns the axes from attribute `axis` on, and the input in the type given by stash_type.
@@ -156,6 +157,7 @@ Expected<Normalised> normalised_input(NodeCtx& ctx, ValueId x) {
   Normalised result;
   for (int i = *first; i < rank; ++i) result.axes.push_back(i);
   SCANLOOM_TRY(const DType wide, dtype_of_number(stash));
+  result.stash = wide;
   // A wider input keeps its type.
   const bool narrow = dtype_bytes(ctx.type(x).dtype) < dtype_bytes(wide);
   SCANLOOM_TRY(result.input, ctx.cast(x, narrow ? wide : ctx.type(x).dtype));
@@ -182,8 +184,10 @@ Expected<void> convert_layer_normalization(NodeCtx& ctx) {
     SCANLOOM_TRY(y, ctx.op(ops::add_op, {y, bias}));
   }
   ctx.set_output(0, y);
-  ctx.set_output(1, mean);
-  ctx.set_output(2, inverse);
+  SCANLOOM_TRY(const ValueId stored_mean, ctx.cast(mean, input.stash));
+  SCANLOOM_TRY(const ValueId stored_inverse, ctx.cast(inverse, input.stash));
+  ctx.set_output(1, stored_mean);
+  ctx.set_output(2, stored_inverse);
   return {};
 }
 
@@ -196,7 +200,8 @@ Expected<void> convert_rms_normalization(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId square, ctx.op(ops::mul_op, {input.input, input.input}));
   SCANLOOM_TRY(const ValueId mean, reduce(ctx, square, "mean", input.axes));
   SCANLOOM_TRY(const ValueId inverse, inverse_root(ctx, mean, epsilon));
-  ctx.set_output(1, inverse);
+  SCANLOOM_TRY(const ValueId stored, ctx.cast(inverse, input.stash));
+  ctx.set_output(1, stored);
   SCANLOOM_TRY(ValueId y, ctx.op(ops::mul_op, {input.input, inverse}));
   SCANLOOM_TRY(y, ctx.cast(y, ctx.type(scale).dtype));
   return ctx.emit(ops::mul_op, {y, scale});
