@@ -55,6 +55,11 @@ def normalization_cases():
     yield case("early layer norm", "LayerNormalization", x, gamma, beta, domain="", opset=13)
     yield case("early layer norm of all", "LayerNormalization", x, gamma, beta, outputs=3,
                domain="", opset=12)
+    # Mean and inverse deviation have the type that stash_type names.
+    wide = [value.astype(np.float64) for value in (x, gamma, beta)]
+    yield case("layer norm f64 of all", "LayerNormalization", *wide, outputs=3, domain="", opset=17)
+    yield case("rms norm f64 of all", "SimplifiedLayerNormalization", *wide[:2], outputs=2, domain="",
+               opset=17)
     for activation in ("silu", "swish", "sigmoid"):
         yield case(f"gated rms norm {activation}", "GatedRMSNorm", x, randoms(4), skip,
                    activation=activation)
