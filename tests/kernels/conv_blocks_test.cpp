@@ -114,8 +114,8 @@ TEST(ConvBlocks, LinesOfEveryWidth) {
 // Several blocks of taps, whose sums are resumed.
 TEST(ConvBlocks, ManyTaps) {
   for (const Layout layout : {Layout::contiguous, Layout::channels_last})
-    for (const std::int64_t channels : {255, 256, 257, 600, 1100})
-      for (const std::int64_t columns : {12, 270})
+    for (const std::int64_t channels : {256, 257, 600})
+      for (const std::int64_t columns : {12, 260})
         expect_sums<float>({.channels = channels, .filters = 96, .rows = 1, .columns = columns},
                            layout);
 }
