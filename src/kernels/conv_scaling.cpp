@@ -92,16 +92,10 @@ void add_channels(const T* __restrict elements, std::int64_t count, Word* __rest
 /// Adds a run of one channel.
 template <class T, class Word>
 void add_positions(const T* elements, std::int64_t count, Word& least, Word& most) {
-  Word lowest = least, highest = most;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Word magnitude = std::bit_cast<Word>(elements[i]) & (Bits<T>::kSign - 1);
-    const Word exponent = magnitude >> Bits<T>::kMantissa;
-    const Word of_zero = magnitude == 0 ? Word{Bits<T>::kInfinite} : Word{0};
-    highest = std::max(highest, exponent);
-    lowest = std::min(lowest, exponent | of_zero);
-  }
-  least = lowest;
-  most = highest;
+  Exponents<T> found{least, most};
+  for (std::int64_t i = 0; i < count; ++i) found.add(elements[i]);
+  least = found.least;
+  most = found.most;
 }
 
 template <class T>

@@ -49,7 +49,7 @@ struct ChannelExponents {
   std::vector<Word> least, most;
 };
 
-/// The part of a call of a convolution in scaling.
+/// Whether a call of a convolution scales.
 enum class ScalingTurn : std::uint8_t {
   plain,    ///< nothing
   watches,  ///< looks whether arithmetic meets some (base/denormals.h)

@@ -42,8 +42,6 @@ struct Exponents {
   }
 
   [[nodiscard]] bool has_denormals() const { return least == 0; }
-  /// Whether there is nothing but denormals and zeros, not all of them zeros.
-  [[nodiscard]] bool are_denormals() const { return least == 0 && most == 0; }
   [[nodiscard]] bool may_grow() const { return most < Bits<T>::kInfinite - kScale; }
   [[nodiscard]] bool may_shrink() const {
     return least > Word{kScale} && most < Bits<T>::kInfinite;

@@ -89,17 +89,9 @@ void expect_bits(const Layer<T>& layer, const Geometry& geometry) {
       // SSE 4.2 keeps no channels last.
       if (layout == Layout::channels_last && !conv_block_fns<T>(isa).broadcasts) continue;
       Convolution<T> conv(layer, geometry, layout);
-      Use of_reference = conv.use;
-      of_reference.outputs = {&conv.reference};
-      {
-        const Masked masked(isa);
-        ASSERT_EQ(run_reference(ops::conv_op, of_reference), "");
-      }
-      std::vector<T> expected;
-      for (std::int64_t i = 0; i < conv.reference.elements(); ++i)
-        expected.push_back(conv.reference.template at<T>(i));
-      ASSERT_EQ(run(conv.use, isa, geometry.images == 1 ? 1 : 3), "");
-      EXPECT_EQ(difference(conv.y, expected), "")
+      const int threads = geometry.images == 1 ? 1 : 3;
+      EXPECT_EQ(difference_from_reference<T>(ops::conv_op, conv.use, conv.reference, isa, threads),
+                "")
           << layer.name << ", " << isa_name(isa) << ", channels "
           << (layout == Layout::channels_last ? "last" : "first");
     }

@@ -30,25 +30,16 @@ void expect_windows(const Window& window, std::int64_t channels) {
   Buffer y(dtype_of<T>, shape, Layout::channels_last), reference(dtype_of<T>, shape);
   unsigned seed = 1;
   for (Buffer* const buffer : {&x, &w, &bias}) buffer->fill_random(seed++);
-  Use use{.id = KernelId::conv,
-          .inputs = {&x, &w, &bias},
-          .outputs = {&reference},
-          .attrs = {Attr(), Attr(Ints{1, dilation}), Attr(channels),
-                    Attr(Ints{rows / 2, pad, rows / 2, pad}), Attr(Ints{1, stride})},
-          .constant = {false, true, true}};
+  const Use use{.id = KernelId::conv,
+                .inputs = {&x, &w, &bias},
+                .outputs = {&y},
+                .attrs = {Attr(), Attr(Ints{1, dilation}), Attr(channels),
+                          Attr(Ints{rows / 2, pad, rows / 2, pad}), Attr(Ints{1, stride})},
+                .constant = {false, true, true}};
   for (const Isa isa : available_isas()) {
     // SSE 4.2 keeps no channels last.
     if (!conv_block_fns<T>(isa).broadcasts) continue;
-    use.outputs = {&reference};
-    {
-      const Masked masked(isa);
-      ASSERT_EQ(run_reference(ops::conv_op, use), "");
-    }
-    std::vector<T> expected;
-    for (std::int64_t i = 0; i < reference.elements(); ++i) expected.push_back(reference.at<T>(i));
-    use.outputs = {&y};
-    ASSERT_EQ(run(use, isa), "");
-    EXPECT_EQ(difference(y, expected), "")
+    EXPECT_EQ(difference_from_reference<T>(ops::conv_op, use, reference, isa), "")
         << "width " << width << ", size " << size << ", stride " << stride << ", dilation "
         << dilation << ", channels " << channels << ", " << isa_name(isa);
   }

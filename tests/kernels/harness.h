@@ -132,4 +132,22 @@ std::string difference(Buffer& actual, const std::vector<T>& expected) {
   return actual.untouched_between() ? "" : "bytes between the elements were written to";
 }
 
+/// Runs a use with one result and the reference of its operator, which stores to `reference`.
+/// Returns the first difference, or what either refuses, or "".
+template <class T>
+std::string difference_from_reference(const ir::OpDef& op, Use use, Buffer& reference, Isa isa,
+                                      int threads = 1) {
+  Buffer& result = *use.outputs[0];
+  use.outputs = {&reference};
+  {
+    const Masked masked(isa);
+    if (std::string why = run_reference(op, use); !why.empty()) return why;
+  }
+  std::vector<T> expected;
+  for (std::int64_t i = 0; i < reference.elements(); ++i) expected.push_back(reference.at<T>(i));
+  use.outputs = {&result};
+  if (std::string why = run(use, isa, threads); !why.empty()) return why;
+  return difference(result, expected);
+}
+
 }  // namespace scanloom::kernels::testing
